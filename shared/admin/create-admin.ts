@@ -40,6 +40,9 @@ import type { FailuresRequest, RedriveFailuresRequest } from "./failure-requests
 import { invalidInput, showValue } from "./read-result";
 import { readPace } from "./pace-report";
 import type { PaceReport } from "./pace-report";
+import { readStatistics, readSummaries } from "./statistics-report";
+import type { StatisticsReport, StatisticsSummary } from "./statistics-report";
+import type { StatisticsRequest } from "./statistics-requests";
 import { readStop, resumeAll, stopAll } from "./stop-actions";
 import type { StopReport, StopState } from "./stop-actions";
 import type { EnqueueRequest } from "./enqueue-request";
@@ -235,6 +238,12 @@ export interface Admin {
   redriveFailures(request: RedriveFailuresRequest & Actor): Promise<RedriveFailuresReport>;
   /** How a definition gets on: age of its oldest ready task, pace, time left, running tasks. `read`: the definition, where the caller has just read it. */
   pace(definition: string, read?: DefinitionStatus): Promise<PaceReport>;
+  /** Counts, durations and the use of tokens over the last hour, day or week. */
+  statistics(
+    request: StatisticsRequest & { readonly definition: string },
+  ): Promise<StatisticsReport>;
+  /** The last two hours of every definition, by ten minutes. */
+  summaries(): Promise<StatisticsSummary[]>;
   /** The stop that is in force; null: none is. */
   stopState(): Promise<StopState | null>;
   /** Pauses all definitions and schedules that aren't paused. */
@@ -343,7 +352,17 @@ function limitActions(
 /** The admin's part about incidents: failures, pace, a stop of everything. */
 function incidentActions(
   options: AdminOptions,
-): Pick<Admin, "failures" | "redriveFailures" | "pace" | "stopState" | "stopAll" | "resumeAll"> {
+): Pick<
+  Admin,
+  | "failures"
+  | "redriveFailures"
+  | "pace"
+  | "statistics"
+  | "summaries"
+  | "stopState"
+  | "stopAll"
+  | "resumeAll"
+> {
   const { store } = options;
   return {
     failures: (request) =>
@@ -351,6 +370,9 @@ function incidentActions(
     redriveFailures: (request) =>
       withKnownNames(store, request.definition, () => redriveFailures(options, request)),
     pace: async (name, read) => readPace(options, read ?? (await requireDefinition(store, name))),
+    statistics: (request) =>
+      withKnownNames(store, request.definition, () => readStatistics(options, request)),
+    summaries: () => readSummaries(options),
     stopState: () => readStop(options),
     stopAll: (request) => stopAll(options, request),
     resumeAll: (request) => resumeAll(options, request),

@@ -51,6 +51,7 @@ export function withOwnDefinitions(
       again("name" in request ? request.name : undefined, () => admin.redrive(request)),
     failures: naming(admin.failures),
     redriveFailures: naming(admin.redriveFailures),
+    statistics: naming(admin.statistics),
     pace: (definition, read) => again(definition, () => admin.pace(definition, read)),
     setGroup: naming(admin.setGroup),
     setWatermark: naming(admin.setWatermark),

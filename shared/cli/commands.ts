@@ -28,6 +28,7 @@ import { resumeCommand } from "./resume";
 import { scheduleCommand } from "./schedule";
 import { schedulesCommand } from "./schedules";
 import { stampCommand } from "./stamp";
+import { statsCommand } from "./stats";
 import { statusCommand } from "./status";
 import { stopCommand } from "./stop";
 import { tasksCommand } from "./tasks";
@@ -42,6 +43,7 @@ import { workCommand } from "./work";
 export const commands: readonly Command[] = [
   watchable(statusCommand),
   watchable(topCommand),
+  watchable(statsCommand),
   watchable(definitionsCommand),
   watchable(limitsCommand),
   watchable(executionsCommand),

@@ -23,6 +23,7 @@ export type { Limit, SharedLimitStatus } from "../store/operations/limit";
 export type { NewTask } from "../store/operations/new-tasks";
 export type { ActorInput, OperatorInput } from "../store/operations/operator";
 export type * from "../store/operations/pace";
+export type * from "../store/operations/statistics";
 export type * from "../store/operations/schedules";
 export type * from "../store/operations/shared-limits";
 export type * from "../store/operations/stops";

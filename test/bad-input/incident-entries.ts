@@ -25,6 +25,12 @@ export const incidentEntries: Readonly<Record<string, HttpEntry>> = {
     },
   },
   "api-pace": { params: [nameParam], query: [], body: null },
+  "api-statistics": {
+    params: [nameParam],
+    query: [{ name: "window", kind: "choice" }],
+    body: null,
+  },
+  "api-summaries": { params: [], query: [], body: null },
   "api-stop-state": { params: [], query: [], body: null },
   "api-stop": { params: [], query: [], body: operatorBody },
   "api-resume-all": { params: [], query: [], body: operatorBody },

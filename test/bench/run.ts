@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { Client } from "pg";
 import { startEmbeddedPostgres } from "../../shared/local/embedded-postgres";
 import { migrateStore } from "../../shared/store/open-store";
+import { bigReads } from "./big-reads";
 import { flatCosts } from "./flat-cost";
 import type { Measurement } from "./measurement";
 import { scenarios } from "./scenarios";
@@ -78,7 +79,7 @@ async function main(): Promise<void> {
       ? await startEmbeddedPostgres({ keep: false, isSuperuser: true })
       : null;
   const results: Result[] = [];
-  const asked = [...scenarios, ...flatCosts, worstInput].filter(({ name }) =>
+  const asked = [...scenarios, ...flatCosts, worstInput, bigReads].filter(({ name }) =>
     name.includes(values.only),
   );
   for (const scenario of asked) {

@@ -70,6 +70,7 @@ import { describeTransactions } from "./transactions.contract";
 import { describeOperationIds } from "./operation-ids.contract";
 import { describeFailureList } from "./failure-list.contract";
 import { describePace } from "./pace.contract";
+import { describeStatistics } from "./statistics.contract";
 import { describeStops } from "./stops.contract";
 import { describeWatermarks } from "./watermarks.contract";
 import { describeWaves } from "./waves.contract";
@@ -129,6 +130,7 @@ export function describeStore(setup: StoreSetup): void {
   describeStops(setup);
   describeFailureList(setup);
   describePace(setup);
+  describeStatistics(setup);
   describePurgeLocked(setup);
   describeReadModels(setup);
   describeBatches(setup);

@@ -248,6 +248,11 @@ export const scenes: Partial<Record<OperationName, Scene>> = {
     await opened.advance(60_001);
     return () => opened.store.sweep({ max: 10 });
   },
+  rollUpStatistics: async ({ store }) => {
+    const { worker, claimed } = await busy(store);
+    await worker.complete(claimed);
+    return () => store.rollUpStatistics({ max: 10 });
+  },
   purge: async (opened) => {
     const { worker, claimed } = await busy(opened.store);
     await worker.complete(claimed);

@@ -26,6 +26,7 @@ const readers: readonly OperationName[] = [
   "listFailures",
   "listStopped",
   "readPace",
+  "readStatistics",
   "listTasks",
   "listGroups",
   "listSharedLimits",
@@ -53,6 +54,9 @@ async function everythingIn(opened: TestStore): Promise<string> {
     batches: (await store.listBatches({ max })).batches,
     watermarks: (await store.listWatermarks({ max })).watermarks,
     audit: await opened.readAudit(name),
+    statistics: (await store.readStatistics({ name: null, grain: 60, max: 12 })).periods.map(
+      ({ claimed, done, failed, lost }) => ({ claimed, done, failed, lost }),
+    ),
     // A repeated reschedule counts from its own moment and leaves an entry of its own. Batches have ids of no kind here.
     calls: (await store.listAudit({ max })).entries
       .filter(({ action }) => action !== "reschedule_tasks")

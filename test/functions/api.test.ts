@@ -344,6 +344,8 @@ test("every route wants a key, has one method, and no two share method and path"
     "GET failures",
     "POST failures/redrive",
     "GET definitions/{name}/pace",
+    "GET definitions/{name}/statistics",
+    "GET statistics",
     "GET stop",
     "POST stop",
     "POST resume",

@@ -1,3 +1,4 @@
+import { Client } from "pg";
 import type { TaskId } from "../../shared/core/ids";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { at, done, enqueue, startWorker } from "../support/builders";
@@ -42,6 +43,7 @@ export async function makeIncident(api: ApiSetup): Promise<Incident> {
   await makeSchedules(store);
   const batch = await makeBatches(store);
   await changeSettings(api);
+  await plantAnHour(api);
   const [ready] = await api.admin.tasks({ definition: "import-orders", state: "ready", max: 1 });
   if (ready === undefined) throw new Error("Expected a ready task");
   return { dead, running, ready: ready.task, batch };
@@ -220,4 +222,29 @@ async function changeSettings({ admin }: ApiSetup): Promise<void> {
     changedBy: "http:grace@example.com",
     reason: "asked by the customer",
   });
+}
+
+/**
+ * An hour that went by before the night's incident, and counts of the night itself. An hour can't be waited for: its rows are planted, as
+ * `roll_up_statistics` writes them.
+ */
+async function plantAnHour({ ownerUrl, store }: ApiSetup): Promise<void> {
+  await store.rollUpStatistics({ max: 1_000 });
+  const owner = new Client({ connectionString: ownerUrl });
+  await owner.connect();
+  await owner.query(`
+    insert into taskgate.statistic (task_definition_id, grain, at, claimed, done, failed, dead, lost, ran_ms, held_ms, task_limit, ready, next_age_ms)
+    select d.task_definition_id, 1, date_bin('1 minute', now(), '2000-01-01Z') - n * interval '1 minute', 40, 38 + n % 7 - case when n < 20 then 25 - n else 0 end,
+           case when n < 20 then 6 else n % 3 / 2 end, 0, case n when 12 then 3 else 0 end, 200000, 60000 * least(5, 3 + n % 4), case when n > 25 then 8 else 5 end,
+           case when n < 20 then 400 - 15 * n else 4 end, case when n < 20 then 60000 * (20 - n) else 900 end
+      from taskgate.task_definition d cross join generate_series(1, 55) n where d.name = 'import-orders'
+    on conflict do nothing`);
+  await owner.query(`
+    insert into taskgate.statistic_time (task_definition_id, grain, at, measure, bucket, tasks)
+    select s.task_definition_id, 1, s.at, m.measure, m.bucket + case when s.ready > 100 then 4 else 0 end, m.tasks
+      from taskgate.statistic s join taskgate.task_definition d on d.task_definition_id = s.task_definition_id
+     cross join (values (1, 22, 20), (1, 24, 17), (1, 28, 1), (2, 10, 20), (2, 14, 18)) m(measure, bucket, tasks)
+     where d.name = 'import-orders' and s.grain = 1
+    on conflict do nothing`);
+  await owner.end();
 }

@@ -201,7 +201,15 @@ describe("an app", () => {
   );
 
   testHere(`without newer routes shows the rest${chromiumNote}`, async () => {
-    const newer = ["failures", "failures/redrive", "stop", "resume", "definitions/{name}/pace"];
+    const newer = [
+      "failures",
+      "failures/redrive",
+      "stop",
+      "resume",
+      "definitions/{name}/pace",
+      "definitions/{name}/statistics",
+      "statistics",
+    ];
     const older = await servePage(api.admin, { without: newer });
     try {
       const page = await stage().browser.open(`${older.url}#overview`);

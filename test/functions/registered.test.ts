@@ -95,6 +95,8 @@ describe("the compiled app", () => {
       "api-failures": "GET failures (function)",
       "api-redrive-failures": "POST failures/redrive (function)",
       "api-pace": "GET definitions/{name}/pace (function)",
+      "api-statistics": "GET definitions/{name}/statistics (function)",
+      "api-summaries": "GET statistics (function)",
       "api-stop-state": "GET stop (function)",
       "api-stop": "POST stop (function)",
       "api-resume-all": "POST resume (function)",

@@ -159,6 +159,10 @@ async function doAllWork(store: TaskStore, name: string): Promise<Record<string,
   note("readPace", {
     status: String((await store.readPace({ name, max: 1 })).finished),
   });
+  note("rollUpStatistics", await store.rollUpStatistics({ max: 1 }));
+  note("readStatistics", {
+    status: String((await store.readStatistics({ name, grain: 1, max: 1 })).periods.length),
+  });
   note("listBatches", {
     status: String((await store.listBatches({ max: 1 })).batches.length),
   });

@@ -21,6 +21,7 @@ import {
 } from "../../admin/requests";
 import { readListSchedulesQuery, readScheduleRequest } from "../../admin/schedule-requests";
 import * as tasks from "../../admin/task-requests";
+import { readStatisticsQuery } from "../../admin/statistics-requests";
 import { readListWatermarksQuery, readWatermarkRequest } from "../../admin/watermark-requests";
 import { limits } from "../../core/limits";
 import type { RouteName } from "./openapi/descriptions";
@@ -99,6 +100,13 @@ const getFailures: Endpoint = async (request, admin) => ({
   body: await admin.failures(take(readFailuresQuery(queryOf(request)))),
 });
 
+const getStatistics: Endpoint = async (request, admin) => ({
+  body: await admin.statistics({
+    definition: definitionOf(request),
+    ...take(readStatisticsQuery(queryOf(request))),
+  }),
+});
+
 const pausing = { place: ofDefinition, read: readOperatorRequest };
 const scheduling = { place: ofDefinition, read: readScheduleRequest };
 const batching = { place: ofBatch, read: readOperatorRequest };
@@ -140,6 +148,8 @@ const reads = {
   ),
   "api-failures": getFailures,
   "api-pace": shows((admin, request) => admin.pace(definitionOf(request))),
+  "api-statistics": getStatistics,
+  "api-summaries": shows(async (admin) => ({ definitions: await admin.summaries() })),
   "api-stop-state": shows(async (admin) => ({ stop: await admin.stopState() })),
   "api-batches": lists(
     { member: "batches", query: readListBatchesQuery, top: batchListMax },

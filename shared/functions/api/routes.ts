@@ -56,6 +56,8 @@ const entries: readonly Entry[] = [
   ["api-failures", "GET", "failures"],
   ["api-redrive-failures", "POST", "failures/redrive", "operator"],
   ["api-pace", "GET", "definitions/{name}/pace"],
+  ["api-statistics", "GET", "definitions/{name}/statistics"],
+  ["api-summaries", "GET", "statistics"],
   ["api-stop-state", "GET", "stop"],
   ["api-stop", "POST", "stop", "operator"],
   ["api-resume-all", "POST", "resume", "operator"],

@@ -25,6 +25,8 @@ import * as schedules from "./schedules";
 import type { ScheduleOperations } from "./schedules";
 import * as sharedLimits from "./shared-limits";
 import type { SharedLimitOperations } from "./shared-limits";
+import * as statistics from "./statistics";
+import type { StatisticOperations } from "./statistics";
 import * as stops from "./stops";
 import type { StopOperations } from "./stops";
 import * as tasks from "./tasks";
@@ -52,6 +54,7 @@ export interface StoreOperations
     PaceOperations,
     ScheduleOperations,
     SharedLimitOperations,
+    StatisticOperations,
     StopOperations,
     TaskOperations,
     TokenOperations,
@@ -81,6 +84,7 @@ export const operations: {
   ...pace,
   ...schedules,
   ...sharedLimits,
+  ...statistics,
   ...stops,
   ...tasks,
   ...tokens,

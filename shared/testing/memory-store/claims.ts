@@ -57,6 +57,7 @@ export function work(memory: Memory, input: WorkInput): WorkAnswer {
   const { status, claimed, due, retryInMs } = claimWanted(memory, execution, { ...input, isDue });
   const fence = claimed.at(-1)?.fence ?? null;
   execution.lastCall = { callNumber: input.callNumber, fence, refused };
+  execution.totals.claimed += claimed.length;
   execution.leaseUntilMs = Math.max(execution.leaseUntilMs, memory.nowMs + leaseMs);
   return {
     ...answer,
@@ -142,6 +143,7 @@ function completeDone(
     execution,
     accepted.map((task) => task.taskId),
   );
+  for (const { durationMs } of accepted) countDone(execution, durationMs);
   const { executionId } = execution;
   const opened = endTasks(
     memory,
@@ -157,6 +159,11 @@ export function isHeld(
   { taskId, fence }: { taskId: TaskId; fence: Fence },
 ): boolean {
   return execution.claims.some((claim) => claim.taskId === taskId && claim.fence === fence);
+}
+
+function countDone({ totals }: ExecutionRow, durationMs: number | null): void {
+  totals.done += 1;
+  totals.ranMs += durationMs ?? 0;
 }
 
 /** Takes tasks out of an execution's claims. */
@@ -289,6 +296,7 @@ export function completeTask(memory: Memory, input: CompleteTaskInput): Complete
     return { status: isSame ? "again" : "fenced", woken: [], opening: [] };
   }
   dropClaims(execution, [input.taskId]);
+  countDone(execution, input.durationMs);
   const { woken, opening } = endTasks(memory, [{ ...input, outcome: "done" }]);
   const definition = definitionOf(memory.state, execution);
   return {

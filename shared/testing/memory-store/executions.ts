@@ -26,6 +26,7 @@ import { permitsOf, usePermits } from "./rates";
 import { dueOf, nextDueMs } from "./schedule";
 import type { DefinitionRow, ExecutionRow, Memory } from "./state";
 import { hasOpenDemand } from "./spread";
+import { noTotals } from "./statistics";
 import { deniedGrant, settleTokens, startDenial, overLimitOf } from "./tokens";
 
 /** start_execution: opens a worker's stay with its first tokens. No token: no execution. */
@@ -160,6 +161,8 @@ function openExecution(
     worker: input.worker,
     build: input.build,
     tokenCount: 0,
+    tokensAtMs: memory.nowMs,
+    totals: { ...noTotals },
     lastCall: { callNumber: 0, fence: null, refused: [] },
     isSolo: false,
     claims: [],
@@ -237,7 +240,6 @@ export function finishExecution(
   const { freed } = settleTokens(memory, definition, { execution, keep: 0 });
   execution.state = "ended";
   execution.endedAtMs = memory.nowMs;
-  execution.tokenCount = 0;
   const givenBack = execution.claims.length;
   const { woken, opening } = giveBack(memory, execution);
   return {

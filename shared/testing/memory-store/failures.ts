@@ -40,6 +40,8 @@ export function failTasks(
     }
     const outcome = recordAttempt(memory, execution, failure);
     dropClaims(execution, [failure.taskId]);
+    if (failure.as === "failed" || failure.as === "dead") execution.totals.failed += 1;
+    if (outcome === "dead") execution.totals.dead += 1;
     const retryInMs =
       outcome === "retry" || outcome === "continued"
         ? comeBack(memory, { ...failure, outcome, leaving })

@@ -1,5 +1,6 @@
 import type { ExecutionId } from "../../core/ids";
 import type { Token } from "../../core/token";
+import { setTokenCount } from "./statistics";
 import type { Memory } from "./state";
 
 /**
@@ -17,7 +18,7 @@ export function declareDead(memory: Memory, holder: string): void {
   if (execution?.state !== "live") return;
   execution.state = "dead";
   execution.endedAtMs ??= memory.nowMs;
-  execution.tokenCount = 0;
+  setTokenCount(memory, execution, 0);
 }
 
 /** Tokens held by live executions, and the time until the first of their leases ends; null: no execution holds one. */

@@ -33,6 +33,7 @@ import * as reschedule from "./reschedule";
 import { definitionNamed } from "./rows";
 import * as schedule from "./schedule";
 import * as sharedLimits from "./shared-limits";
+import { readStatistics, rollUpStatistics } from "./statistics";
 import { listStopped } from "./stops";
 import { createSequences, emptyState } from "./state";
 import type { Memory, MemoryState } from "./state";
@@ -65,6 +66,8 @@ const implementations: {
   listFailures,
   listStopped,
   readPace,
+  readStatistics,
+  rollUpStatistics,
   ...purge,
   ...rates,
   ...readModels,

@@ -3,6 +3,7 @@ import { expectRange } from "./arguments";
 import { endTasks } from "./endings";
 import type { Ending } from "./endings";
 import { addReady, compareNumbers, definitionNames, definitionOf, taskOf } from "./rows";
+import { setTokenCount } from "./statistics";
 import type { ClaimRow, ExecutionRow, Memory } from "./state";
 
 /** Recorded of every task that was started under a lease that ended. */
@@ -35,11 +36,15 @@ export function reclaimExpired(memory: Memory, input: { max: number }): ReclaimE
     const started = claims.filter((claim) => !claim.isPrefetched);
     for (const claim of started) recordLoss(memory, execution, claim);
     for (const claim of claims) {
-      if (isOver(memory, claim)) endings.push(endLost(memory, execution, claim));
-      else addReady(memory.state, taskOf(memory.state, claim.taskId));
+      if (isOver(memory, claim)) {
+        const ending = endLost(memory, execution, claim);
+        if (ending.outcome === "dead") execution.totals.dead += 1;
+        endings.push(ending);
+      } else addReady(memory.state, taskOf(memory.state, claim.taskId));
     }
     claimed += claims.length;
     lost += started.length;
+    execution.totals.lost += started.length;
   }
   const { woken: opened, opening } = endTasks(memory, endings);
   woken.push(...opened);
@@ -60,7 +65,7 @@ function close(memory: Memory, execution: ExecutionRow): ClaimRow[] {
   const claims = execution.claims;
   execution.state = "reclaimed";
   execution.endedAtMs ??= memory.nowMs;
-  execution.tokenCount = 0;
+  setTokenCount(memory, execution, 0);
   execution.claims = [];
   return claims;
 }

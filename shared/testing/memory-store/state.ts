@@ -3,7 +3,7 @@ import type { BatchId, ExecutionId, Fence, OperationId, TaskId, WaveId } from ".
 import type { MissedPolicy } from "../../core/cron";
 import type { Rate } from "../../core/rate";
 import type { Random } from "../../ports/random";
-import type { BatchStatus, FailurePolicy, WaveStatus } from "../../ports/task-store";
+import type { BatchStatus, FailurePolicy, Grain, WaveStatus } from "../../ports/task-store";
 import type { AdvanceWatermarkAnswer, SetWatermarkAnswer } from "../../ports/task-store";
 import type {
   AppAddress,
@@ -40,6 +40,12 @@ export interface MemoryState {
   definitionOwners: Map<string, string>;
   sharedLimits: Map<number, SharedLimitRow>;
   executions: Map<ExecutionId, ExecutionRow>;
+  /** execution_counted: what statistics have of executions that may go on. */
+  executionsCounted: Map<ExecutionId, ExecutionTotals>;
+  /** statistic and statistic_time, in the order of their making. */
+  statistics: StatisticRow[];
+  /** statistic_round: how far executions are counted, and since when. */
+  statisticRound: { lastExecutionId: string; endedAtMs: number };
   /** Unfinished tasks. Where one stands is not a field of it but the list that it is in. */
   tasks: Map<TaskId, TaskRow>;
   /** By definition, then by place. */
@@ -145,12 +151,41 @@ export interface ExecutionRow {
   readonly build: number;
   /** Tokens granted; the definition's string says the same while there is a limit. */
   tokenCount: number;
+  /** Since when it is that many. */
+  tokensAtMs: number;
+  totals: ExecutionTotals;
   /** The last `work` call that did something, so that its answer can be given again. */
   lastCall: { callNumber: number; fence: Fence | null; refused: TaskId[] };
   /** Runs a task that was lost twice, alone. */
   isSolo: boolean;
   /** In claim order. */
   claims: ClaimRow[];
+}
+
+/** What an execution has counted. */
+export interface ExecutionTotals {
+  claimed: number;
+  done: number;
+  /** Attempts. */
+  failed: number;
+  dead: number;
+  lost: number;
+  /** Of those done. */
+  ranMs: number;
+  /** Tokens times milliseconds, until `tokensAtMs`. */
+  heldMs: number;
+}
+
+/** statistic, with its rows of statistic_time: a definition's counts of a period. */
+export interface StatisticRow extends ExecutionTotals {
+  readonly definitionId: number;
+  readonly grain: Grain;
+  readonly atMs: number;
+  limit: number;
+  ready: number;
+  nextAgeMs: number;
+  /** Tasks by bucket. */
+  readonly times: { readonly ran: Map<number, number>; readonly waited: Map<number, number> };
 }
 
 /** A task held by an execution. */
@@ -387,6 +422,9 @@ export function emptyState(): MemoryState {
     definitionOwners: new Map(),
     sharedLimits: new Map(),
     executions: new Map(),
+    executionsCounted: new Map(),
+    statistics: [],
+    statisticRound: { lastExecutionId: "0", endedAtMs: 0 },
     tasks: new Map(),
     ready: [],
     scheduled: [],

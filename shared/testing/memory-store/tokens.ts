@@ -20,6 +20,7 @@ import {
   sharedGift,
   sharedRoom,
 } from "./spread";
+import { setTokenCount } from "./statistics";
 import type { DefinitionRow, ExecutionRow, Memory, MemoryState } from "./state";
 import { countHeld, TokenPool, tokensOf } from "./token-pool";
 
@@ -78,7 +79,7 @@ export function settleTokens(
   settled.dead += shared.dead;
   if (settled.granted > 0) definition.tokenFence += 1;
   if (ask.execution !== null && (settled.granted > 0 || settled.freed > 0)) {
-    ask.execution.tokenCount = settled.own;
+    setTokenCount(memory, ask.execution, settled.own);
     const { executionId } = ask.execution;
     settleShared(memory, rows, { asker: executionId, need: 0, own: settled.own });
   }

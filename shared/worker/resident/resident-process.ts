@@ -22,8 +22,8 @@ export interface ResidentOptions {
   readonly draining: AbortSignal;
 }
 
-/** Rows whose retention is over are looked for so often. */
-const purgeEveryMs = 30_000;
+/** Statistics are added up, and rows whose retention is over looked for, so often. */
+const upkeepEveryMs = 30_000;
 /** The longest pause between two polls while the database is away. */
 const awayMs = 30_000;
 
@@ -37,7 +37,7 @@ export class ResidentProcess {
   readonly #workers: ReadonlyMap<string, ResidentWorker>;
   #idlePolls = 0;
   #nextDueMs: number | null = null;
-  #purgeAtMs = 0;
+  #upkeepAtMs = 0;
   #troubles = 0;
   #hasToldRefused = false;
   #pollNow: (() => void) | null = null;
@@ -90,12 +90,12 @@ export class ResidentProcess {
     const { worker, definitions } = this.#options;
     const { environment, registry } = worker;
     const nowMs = environment.clock.monotonicMs();
-    const purges = nowMs >= this.#purgeAtMs;
-    if (purges) this.#purgeAtMs = nowMs + purgeEveryMs;
+    const withUpkeep = nowMs >= this.#upkeepAtMs;
+    if (withUpkeep) this.#upkeepAtMs = nowMs + upkeepEveryMs;
     const served = new Set(definitions);
     const { hinted, nextDueMs, refused } = await sweepOnce(environment, registry, {
       serves: (definition) => served.has(definition),
-      purges,
+      withUpkeep,
     });
     this.#tellRefused(refused);
     this.#nextDueMs = nextDueMs;

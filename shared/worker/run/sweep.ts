@@ -4,6 +4,7 @@ import { BatchPump } from "./batch-pump";
 import { purge } from "./purge";
 import { reclaim } from "./run-worker";
 import { fireSchedules } from "./schedules";
+import { rollUpStatistics } from "./statistics";
 
 /** Definitions that one sweep looks after. */
 const definitionsMax = 1_000;
@@ -11,6 +12,8 @@ const definitionsMax = 1_000;
 const pumpMs = 10_000;
 /** For deleting rows whose retention is over, likewise. */
 const purgeMs = 5_000;
+/** For adding up statistics, likewise. */
+const rollUpMs = 5_000;
 /** For schedules that are due, likewise. */
 const fireMs = 10_000;
 
@@ -18,8 +21,8 @@ const fireMs = 10_000;
 export interface SweepOptions {
   /** Definitions that get a hint; left out: all of this build. */
   readonly serves?: (definition: string) => boolean;
-  /** Rows whose retention is over are deleted. */
-  readonly purges: boolean;
+  /** Statistics are added up, and rows whose retention is over are deleted. */
+  readonly withUpkeep: boolean;
 }
 
 /** What a sweep found. */
@@ -34,13 +37,13 @@ export interface Swept {
 
 /**
  * Finds again the work whose hint was lost, in one read; takes back what dead workers held; fires schedules that are due;
- * goes on opening waves; leaves one hint per definition that may run. Rows whose retention is over are deleted last, in
- * slices. Bounded: a few calls for any backlog.
+ * goes on opening waves; leaves one hint per definition that may run. Statistics are added up, and rows whose retention is
+ * over are deleted last, in slices. Bounded: a few calls for any backlog.
  */
 export async function sweepOnce(
   environment: WorkerEnvironment,
   registry: Registry,
-  { serves = () => true, purges }: SweepOptions,
+  { serves = () => true, withUpkeep }: SweepOptions,
 ): Promise<Swept> {
   const { store, telemetry, clock, wakeUp } = environment;
   const found = await store.sweep({ max: definitionsMax });
@@ -60,7 +63,8 @@ export async function sweepOnce(
     hinted += 1;
     await wakeUp.hint(name);
   }
-  // Last: no caller waits for it.
-  if (purges && found.isPurgeable) await purge(environment, clock.monotonicMs() + purgeMs);
+  // Last: no caller waits for them.
+  if (withUpkeep) await rollUpStatistics(environment, clock.monotonicMs() + rollUpMs);
+  if (withUpkeep && found.isPurgeable) await purge(environment, clock.monotonicMs() + purgeMs);
   return { hinted, nextDueMs: found.nextDueMs, refused };
 }

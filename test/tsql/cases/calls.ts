@@ -242,6 +242,10 @@ export function finish(execution: number): ProcedureCall {
 
 export const reclaim = call("ReclaimExpired", { Max: 10 });
 export const sweep = call("Sweep", { Max: 10 });
+export function rollUp(max: number): ProcedureCall {
+  return call("RollUpStatistics", { Max: max });
+}
+
 export function purge(max: number): ProcedureCall {
   return call("Purge", { Max: max });
 }
@@ -361,6 +365,7 @@ export const listAudit = call("ListAudit", {
 export const listFailures = call("ListFailures", { Name: null, Max: 10 });
 export const listStopped = call("ListStopped", { Max: 10 });
 export const readPace = call("ReadPace", { Name: "a", Max: 10 });
+export const readStatistics = call("ReadStatistics", { Name: null, Grain: 10, Max: 10 });
 export const listBatches = call("ListBatches", { BatchId: null, Before: null, Max: 10 });
 export const checkInvariants = call("CheckInvariants", {});
 

@@ -353,6 +353,32 @@ export const operatorsReading: readonly Scenario[] = [
     },
   },
   {
+    operation: "readStatistics",
+    what: "one definition, one period",
+    batches: [1],
+    prepare: async ({ store, name }) => {
+      await define(store, {}, name);
+      await enqueue(store, name, 1);
+      await store.rollUpStatistics({ max: 1_000 });
+      return () => store.readStatistics({ name, grain: 1, max: 60 });
+    },
+  },
+  {
+    operation: "rollUpStatistics",
+    what: "one execution each, with one task that ended well",
+    batches: [1, 100],
+    prepare: async ({ store, name, batch: count }) => {
+      await define(store, { limit: null }, name);
+      await enqueue(store, name, count);
+      for (let left = count; left > 0; left -= 1) {
+        const worker = await startWorker(store, name, { want: 1 });
+        await worker.complete([await worker.claimOne()]);
+        await worker.finish();
+      }
+      return () => store.rollUpStatistics({ max: 1_000 });
+    },
+  },
+  {
     operation: "readPace",
     what: "ready tasks of one priority, as many finished ones",
     batches: [1, 100],

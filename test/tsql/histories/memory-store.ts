@@ -145,6 +145,14 @@ function executions(state: MemoryState): StoreRow[] {
     callFence: row.lastCall.fence,
     callRefused: row.lastCall.refused.length === 0 ? null : row.lastCall.refused.join(","),
     isSolo: row.isSolo,
+    claimedCount: row.totals.claimed,
+    doneCount: row.totals.done,
+    failedCount: row.totals.failed,
+    deadCount: row.totals.dead,
+    lostCount: row.totals.lost,
+    ranMs: row.totals.ranMs,
+    heldMs: row.totals.heldMs,
+    tokensAt: new Date(row.tokensAtMs),
   }));
 }
 

@@ -16,6 +16,7 @@ import {
   listTasks,
   listWatermarks,
   readPace,
+  readStatistics,
   namesOf,
   sweep,
 } from "../cases/calls";
@@ -56,6 +57,7 @@ export function operationCases(): OperationCase[] {
       listTasks("ready"),
       listWatermarks,
       readPace,
+      readStatistics,
       sweep,
     ].map((call) => toCase("reads", busy(), call)),
   ];

@@ -51,9 +51,11 @@ const modest = [
   "PumpBatch",
   "Purge",
   "ReadPace",
+  "ReadStatistics",
   "ReclaimExpired",
   "RedriveTasks",
   "RescheduleTasks",
+  "RollUpStatistics",
   "Sweep",
 ];
 

@@ -247,6 +247,8 @@ function liveThroughBatches(caller: Caller): void {
   caller.call("ListFailures", { Name: null, Max: 10 });
   caller.call("ListStopped", { Max: 10 });
   caller.call("ReadPace", { Name: "mail", Max: 10 });
+  caller.call("RollUpStatistics", { Max: 10 });
+  caller.call("ReadStatistics", { Name: null, Grain: 1, Max: 10 });
   caller.expectSound();
 }
 

@@ -352,6 +352,43 @@ export const paceAnswer = answer({
   ),
 });
 
+const durations = answer({ p50Ms: msOrNull, p95Ms: msOrNull, p99Ms: msOrNull });
+const counted = { claimed: count, done: count, failed: count, dead: count, lost: count };
+
+/** Statistics of a definition. */
+export const statisticsAnswer = answer({
+  definition: text,
+  window: text,
+  periodMs: ms,
+  periodCount: count,
+  countedAt: text,
+  total: answer({
+    ...counted,
+    perMinute: { type: "number" },
+    ran: durations,
+    waited: durations,
+    tokenUse: orNull({ type: "number" }),
+    nextAgeMs: ms,
+  }),
+  periods: listOf(
+    answer({
+      at: text,
+      ...counted,
+      held: { type: "number" },
+      limit: orNull(count),
+      ready: count,
+      nextAgeMs: ms,
+      ran: durations,
+      waited: durations,
+    }),
+  ),
+});
+
+/** The last two hours of every definition. */
+export const summariesAnswer = answer({
+  definitions: listOf(answer({ definition: text, done: listOf(count), failed: listOf(count) })),
+});
+
 /** The stop that is in force. */
 export const stopStateAnswer = answer({
   stop: orNull(

@@ -12,6 +12,7 @@ import {
   readOperatorRequest,
 } from "../../../admin/requests";
 import { readListSchedulesQuery, readScheduleRequest } from "../../../admin/schedule-requests";
+import { readStatisticsQuery } from "../../../admin/statistics-requests";
 import * as tasks from "../../../admin/task-requests";
 import { readListWatermarksQuery, readWatermarkRequest } from "../../../admin/watermark-requests";
 import * as answers from "./answers";
@@ -88,6 +89,15 @@ const reads = {
   "api-pace": {
     summary: "How a definition gets on: oldest task, pace, time left, running tasks",
     answer: answers.paceAnswer,
+  },
+  "api-statistics": {
+    summary: "Counts, durations and the use of tokens over time",
+    query: readStatisticsQuery,
+    answer: answers.statisticsAnswer,
+  },
+  "api-summaries": {
+    summary: "Tasks that ended within the last two hours, by definition and ten minutes",
+    answer: answers.summariesAnswer,
   },
   "api-stop-state": {
     summary: "The stop that is in force, with the paused definitions and schedules",

@@ -5,6 +5,7 @@ import { change, say } from "./change.js";
 import { makeControls } from "./definition-controls.js";
 import { makeLists } from "./definition-lists.js";
 import { makePace } from "./definition-pace.js";
+import { makeStatistics } from "./definition-statistics.js";
 import { badge, button, element, redraw, showOne } from "./dom.js";
 import { formatCount, formatDuration } from "./format.js";
 import { placeOf } from "./place.js";
@@ -47,13 +48,15 @@ export const definition = {
     );
     const left = element("div", {}, controls.node, pace.node);
     const columns = element("div", { class: "columns" }, left, pace.running);
-    main.append(head, pausing.node, top, tiles, columns, lists.node);
+    const statistics = makeStatistics(name);
+    main.append(head, pausing.node, top, tiles, statistics.node, columns, lists.node);
     const asked = slowly(paceEveryMs, () => askPace(name));
     return async () => {
       const [read, known] = await Promise.all([
         call(`definitions/${inPath(name)}`),
         asked(),
         lists.look(),
+        statistics.look(),
       ]);
       note(`ready of ${name}`, read.ready);
       fillHead(head, read, known.pace);

@@ -5,12 +5,14 @@ import { badge, element, makeEmpty, makeTable, redraw, section, setText } from "
 import { formatCount } from "./format.js";
 import { placeOf, replacePlace } from "./place.js";
 import { makeLegend, makeSlots } from "./slots.js";
-import { drawTrend, note } from "./trend.js";
+import { drawSparkline } from "./chart.js";
+import { note } from "./trend.js";
 import { describeTrouble, readSince, sortByTrouble } from "./trouble.js";
 
 /** So many definitions at the top are asked for the tasks on their tokens, and for their oldest task. */
 const detailedMax = 8;
 const detailsEveryMs = 3_000;
+const summariesEveryMs = 20_000;
 const definitionsMax = 50;
 
 const counts = ["ready", "scheduled", "waiting", "running", "prefetched", "dead"];
@@ -44,9 +46,10 @@ export const overview = {
     const hidden = element("p", { class: "cut" });
     main.append(tiles, section("Definitions", form, table.node, hidden, makeLegend()));
     const details = slowly(detailsEveryMs, () => askDetails(state.top));
+    const summaries = slowly(summariesEveryMs, askSummaries);
     const state = { top: [], order: [] };
     const look = async () => {
-      const status = await call("status");
+      const [status, lately] = await Promise.all([call("status"), summaries()]);
       fillTiles(tiles, status);
       for (const { name, ready } of status.definitions) note(`ready of ${name}`, ready);
       const sorted = sortByTrouble(status.definitions);
@@ -59,7 +62,11 @@ export const overview = {
       const rows = (isUsed ? keepOrder(wanted, state.order) : wanted).slice(0, definitionsMax);
       state.order = rows.map(({ definition }) => definition.name);
       table.fill(
-        rows.map((row) => ({ ...row, ...known.get(row.definition.name) })),
+        rows.map((row) => ({
+          ...row,
+          ...known.get(row.definition.name),
+          summary: lately.get(row.definition.name),
+        })),
         wanted.length > rows.length ? wanted.length : false,
       );
       const idle = sorted.length - wanted.length;
@@ -125,7 +132,7 @@ function makeDefinitions() {
       ["definition", "title"],
       ["tokens held", "slots-cell"],
       ...counts.map((name) => [name, "number count"]),
-      ["ready, lately", "trend-cell"],
+      ["done, 2 hours", "trend-cell"],
     ],
     keyOf: ({ definition }) => definition.name,
     row: makeRow,
@@ -154,7 +161,7 @@ function makeRow({ definition: { name } }, cells, line) {
     rest[at].append(made);
     return made;
   });
-  return ({ definition, rank, tasks, oldest }) => {
+  return ({ definition, rank, tasks, oldest, summary }) => {
     line.className = rank;
     const troubles = describeTrouble(definition, oldest);
     redraw(chips, troubles, () => troubles.map(([text, mood]) => badge(text, mood)));
@@ -165,8 +172,14 @@ function makeRow({ definition: { name } }, cells, line) {
       const mood = definition[count] === 0 ? "none" : count === "dead" ? "bad" : "";
       rest[at].className = `number count ${mood}`;
     });
-    drawTrend(trend, `ready of ${name}`, `Ready tasks of ${name}`);
+    drawSparkline(trend, name, summary);
   };
+}
+
+/** What ended within the last two hours, by definition. */
+async function askSummaries() {
+  const answer = await askIfThere("statistics");
+  return new Map((answer?.definitions ?? []).map((summary) => [summary.definition, summary]));
 }
 
 // ---- the tasks on the tokens, and how old the oldest is: only of those at the top

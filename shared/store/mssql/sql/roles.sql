@@ -81,6 +81,10 @@ GRANT EXECUTE ON OBJECT::Taskgate.ListStopped TO TaskgateWorker, TaskgateOperato
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.ReadPace TO TaskgateWorker, TaskgateOperator;
 GO
+GRANT EXECUTE ON OBJECT::Taskgate.ReadStatistics TO TaskgateWorker, TaskgateOperator;
+GO
+GRANT EXECUTE ON OBJECT::Taskgate.RollUpStatistics TO TaskgateWorker, TaskgateOperator;
+GO
 GRANT EXECUTE ON OBJECT::Taskgate.SetLimit TO TaskgateOperator;
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.SetRate TO TaskgateOperator;

@@ -20,7 +20,7 @@ grant execute on function taskgate.register_app, taskgate.list_apps, taskgate.re
   taskgate.list_shared_limits,
   taskgate.set_schedules, taskgate.list_schedules, taskgate.fire_schedule,
   taskgate.advance_watermark, taskgate.list_watermarks, taskgate.list_audit,
-  taskgate.list_failures, taskgate.list_stopped, taskgate.read_pace
+  taskgate.list_failures, taskgate.list_stopped, taskgate.read_pace, taskgate.read_statistics, taskgate.roll_up_statistics
   to taskgate_worker, taskgate_operator;
 grant execute on function taskgate.set_limit, taskgate.set_rate, taskgate.set_shared_limit, taskgate.pause_definition, taskgate.resume_definition, taskgate.check_invariants,
   taskgate.cancel_tasks, taskgate.redrive_tasks, taskgate.set_group, taskgate.reschedule_tasks, taskgate.resume_batch,

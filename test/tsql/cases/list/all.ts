@@ -15,6 +15,7 @@ import { longPromotionCases, promotionCases } from "./promotions";
 import { purgeGroupCases } from "./purge-groups";
 import { purgedBatchCases } from "./purged-batches";
 import { purgeCases } from "./purges";
+import { statisticCases } from "./statistics";
 import { readerCases } from "./readers";
 import { redriveCases } from "./redrives";
 import { replaceCases } from "./replaces";
@@ -48,6 +49,7 @@ export const allCases: readonly ModelCase[] = [
   ...groupSettingCases,
   ...rescheduleCases,
   ...purgeCases,
+  ...statisticCases,
   ...purgeGroupCases,
   ...purgedBatchCases,
   ...replaceCases,

@@ -22,6 +22,7 @@ import {
   release,
   releaseSurplus,
   reschedule,
+  rollUp,
   resume,
   resumeBatch,
   setGroup,
@@ -176,6 +177,13 @@ export const killCases: readonly KillCase[] = [
     repeatAdds: "CallAudit",
   },
   { name: "set-group", setup: busy, call: setGroup("g", { slots: 3 }) },
+  {
+    name: "roll-up",
+    setup: [...busy, work({ execution: 1, call: 9, done: [first] })],
+    call: rollUp(10),
+    // A repeat may come in another minute, and says when it has counted.
+    repeatAdds: "StatisticRound",
+  },
   {
     name: "purge-batches",
     setup: inAMonth(createBatch(1, 2), startBatch(1)),

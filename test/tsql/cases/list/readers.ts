@@ -16,6 +16,7 @@ import {
   promote,
   readLog,
   readPace,
+  readStatistics,
   reclaim,
   register,
   setLimit,
@@ -65,6 +66,7 @@ const readers: readonly {
   { name: "list-failures", calls: [listFailures] },
   { name: "list-stopped", calls: [listStopped] },
   { name: "read-pace", calls: [readPace] },
+  { name: "read-statistics", calls: [readStatistics] },
   { name: "sweep", calls: [sweep] },
   { name: "log", calls: [readLog] },
 ];

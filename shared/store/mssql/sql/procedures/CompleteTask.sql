@@ -21,7 +21,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vIsOwn bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
-          @vMessage nvarchar(2048), @vBytes bigint, @vDefinition int, @vState tinyint, @vIsSolo bit, @vOrdinal int,
+          @vMessage nvarchar(2048), @vBytes bigint, @vDefinition int, @vState tinyint, @vOrdinal int,
           @vRetainDoneMs bigint, @vRetainDeadMs bigint, @vKeepPayload bit, @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max), @vStatus nvarchar(20);
   DECLARE @vEnded Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
@@ -45,7 +45,7 @@ BEGIN
     FROM Taskgate.TaskDefinition AS d
     WHERE d.TaskDefinitionId = @vDefinition;
     IF @vIsOwn = 1 BEGIN TRANSACTION;
-    SELECT @vState = e.State, @vIsSolo = e.IsSolo
+    SELECT @vState = e.State
     FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- the row as it is now, kept to the end
     WHERE e.TaskExecutionId = @TaskExecutionId;
     IF @vState = 1
@@ -62,11 +62,11 @@ BEGIN
       DELETE c
       FROM Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK) -- by the whole key; ours by the execution's row
       WHERE c.TaskExecutionId = @TaskExecutionId AND c.Fence = @Fence AND c.Ordinal = @vOrdinal;
-      IF @vIsSolo = 1
-        UPDATE e
-        SET IsSolo = 0
-        FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- the row is ours already
-        WHERE e.TaskExecutionId = @TaskExecutionId; -- a task that ran alone was the only claim
+      UPDATE e
+      SET IsSolo = 0, -- a task that ran alone was the only claim
+          DoneCount = e.DoneCount + 1, RanMs = e.RanMs + COALESCE(@DurationMs, 0)
+      FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- the row is ours already
+      WHERE e.TaskExecutionId = @TaskExecutionId;
       INSERT INTO @vEnded (TaskId, Fence, Outcome, DurationMs, Result) VALUES (@TaskId, @Fence, 10, @DurationMs, @Result);
       EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
         @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @RetainDoneMs = @vRetainDoneMs, @RetainDeadMs = @vRetainDeadMs, @KeepPayload = @vKeepPayload;

@@ -184,12 +184,15 @@ BEGIN
       INNER JOIN Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK) -- by the whole key; ours by the execution's row
         ON c.TaskExecutionId = @TaskExecutionId AND c.Fence = f.Fence AND c.Ordinal = f.Ordinal -- which only held ones have
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per claim
-      IF @vIsSolo = 1
-        UPDATE x
-        SET IsSolo = 0
-        FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) -- the row is ours already
-        WHERE x.TaskExecutionId = @TaskExecutionId
-          AND NOT EXISTS (SELECT 1 FROM Taskgate.Claim AS c WITH (FORCESEEK) WHERE c.TaskExecutionId = @TaskExecutionId); -- a probe
+      UPDATE x
+      SET IsSolo = CASE WHEN @vIsSolo = 1 AND EXISTS (
+            SELECT 1 FROM Taskgate.Claim AS c WITH (FORCESEEK) WHERE c.TaskExecutionId = @TaskExecutionId) THEN 1 ELSE 0 END, -- a probe
+          FailedCount = x.FailedCount + n.Failed, DeadCount = x.DeadCount + n.Dead
+      FROM (SELECT COALESCE(SUM(CASE WHEN f.How IN (N'failed', N'dead') THEN 1 ELSE 0 END), 0) AS Failed,
+                   COALESCE(SUM(CASE f.Outcome WHEN N'dead' THEN 1 ELSE 0 END), 0) AS Dead
+            FROM @vFailure AS f WHERE f.IsHeld = 1) AS n
+      INNER JOIN Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) ON x.TaskExecutionId = @TaskExecutionId -- the row is ours already
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek
 
       -- 4. Ends and groups; a strict group keeps the slot of a task that comes back.
       INSERT INTO @vEnded (TaskId, Fence, Outcome, DurationMs)

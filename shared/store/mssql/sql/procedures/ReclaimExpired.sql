@@ -62,7 +62,8 @@ BEGIN
     BEGIN
       SELECT @vDefinition = c.TaskDefinitionId, @vLostMax = c.LostMax FROM @vCandidate AS c WHERE c.TaskExecutionId = @vExecution;
       UPDATE x
-      SET State = 4, EndedAt = COALESCE(x.EndedAt, @vNow), TokenCount = 0
+      SET State = 4, EndedAt = COALESCE(x.EndedAt, @vNow), TokenCount = 0,
+          HeldMs = x.HeldMs + x.TokenCount * DATEDIFF_BIG(MILLISECOND, COALESCE(x.TokensAt, x.StartedAt), @vNow), TokensAt = @vNow
       FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_TaskExecution)) -- by key, tested again; skip
       WHERE x.TaskExecutionId = @vExecution AND x.State IN (1, 3) AND (x.State = 3 OR x.LeaseUntil < @vNow);
       IF @@ROWCOUNT > 0
@@ -87,7 +88,8 @@ BEGIN
           INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = c.TaskId -- each row as it is now
           WHERE c.IsPrefetched = 0
           OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task, ascending
-          SET @vLost = @vLost + @@ROWCOUNT;
+          SET @vCount = @@ROWCOUNT;
+          SET @vLost = @vLost + @vCount;
           INSERT INTO @vTask (TaskId, TaskDefinitionId, Priority, Rank, LostCount, IsCancelled, IsOver)
           SELECT t.TaskId, t.TaskDefinitionId, t.Priority, t.Rank, t.LostCount, t.CancelRequested,
                  CASE WHEN t.CancelRequested = 1 OR (t.LostCount > @vLostMax AND c.IsPrefetched = 0) THEN 1 ELSE 0 END
@@ -101,6 +103,10 @@ BEGIN
           INSERT INTO @vEnded (TaskId, Fence, Outcome)
           SELECT t.TaskId, c.Fence, CASE t.IsCancelled WHEN 1 THEN 12 ELSE 11 END
           FROM @vTask AS t INNER JOIN @vClaim AS c ON c.TaskId = t.TaskId WHERE t.IsOver = 1;
+          UPDATE x
+          SET LostCount = @vCount, DeadCount = x.DeadCount + (SELECT COUNT(*) FROM @vTask AS t WHERE t.IsOver = 1 AND t.IsCancelled = 0)
+          FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) -- the row is ours already
+          WHERE x.TaskExecutionId = @vExecution;
           INSERT INTO @vOver (TaskId, TaskExecutionId)
           SELECT t.TaskId, @vExecution FROM @vTask AS t WHERE t.IsOver = 1;
         END;

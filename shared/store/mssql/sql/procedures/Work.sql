@@ -344,7 +344,9 @@ BEGIN
 
           UPDATE x
           SET IsSolo = @vIsSolo, CallNumber = @CallNumber, CallFence = @vFence, CallRefused = @vRefused,
-              LeaseUntil = CASE WHEN x.LeaseUntil > @vLeaseUntil THEN x.LeaseUntil ELSE @vLeaseUntil END -- a heartbeat came between
+              LeaseUntil = CASE WHEN x.LeaseUntil > @vLeaseUntil THEN x.LeaseUntil ELSE @vLeaseUntil END, -- a heartbeat came between
+              ClaimedCount = x.ClaimedCount + COALESCE(@vLast, 0), DoneCount = x.DoneCount + @vEndedCount,
+              RanMs = x.RanMs + COALESCE((SELECT SUM(CONVERT(bigint, e.DurationMs)) FROM @vEnded AS e), 0)
           FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) -- the row is ours already
           WHERE x.TaskExecutionId = @TaskExecutionId;
         END;

@@ -47,7 +47,8 @@ BEGIN
       WHERE l.SharedLimitId = @SharedLimitId);
   -- Lease over: by key, tested again; a row locked by its own worker is alive at this instant: skipped.
   UPDATE e
-  SET State = 3, EndedAt = COALESCE(e.EndedAt, @Now), TokenCount = 0
+  SET State = 3, EndedAt = COALESCE(e.EndedAt, @Now), TokenCount = 0,
+      HeldMs = e.HeldMs + e.TokenCount * DATEDIFF_BIG(MILLISECOND, COALESCE(e.TokensAt, e.StartedAt), @Now), TokensAt = @Now
   OUTPUT inserted.TaskExecutionId INTO @vDead (TaskExecutionId)
   FROM @vHolder AS h
   INNER JOIN Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK, READPAST) -- skip, don't wait

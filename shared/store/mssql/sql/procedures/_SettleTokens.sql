@@ -250,7 +250,7 @@ BEGIN
   IF @oIsLive = 1 AND (@oGranted > 0 OR @oFreed > 0)
   BEGIN
     UPDATE e
-    SET TokenCount = @oOwn
+    SET TokenCount = @oOwn, HeldMs = e.HeldMs + e.TokenCount * DATEDIFF_BIG(MILLISECOND, COALESCE(e.TokensAt, e.StartedAt), @vNow), TokensAt = @vNow
     FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- the row is ours already
     WHERE e.TaskExecutionId = @TaskExecutionId;
     IF @Shared <> N''

@@ -19,7 +19,9 @@ begin
                       where e.task_execution_id = x.grantee and e.state = 1 and e.lease_until >= p_now);
   if v_dead is null then return null; end if;
   -- A plain read found them; now by key, tested again. A row locked by its own worker is alive at this instant: skipped.
-  update task_execution set state = 3, ended_at = coalesce(ended_at, p_now), token_count = 0
+  update task_execution
+     set state = 3, ended_at = coalesce(ended_at, p_now), token_count = 0,
+         held_ms = held_ms + (token_count * extract(epoch from p_now - coalesce(tokens_at, started_at)) * 1000)::bigint, tokens_at = p_now
    where task_execution_id = any (array(
      select e.task_execution_id from task_execution e
       where e.task_execution_id = any (v_dead) and e.state = 1 and e.lease_until < p_now

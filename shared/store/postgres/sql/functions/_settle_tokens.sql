@@ -169,7 +169,9 @@ begin
      where task_definition_id = p_task_definition_id;
   end if;
   if p_task_execution_id <> 0 and o_is_live and (o_granted > 0 or o_freed > 0) then
-    update task_execution set token_count = o_own where task_execution_id = p_task_execution_id;
+    update task_execution
+       set token_count = o_own, held_ms = held_ms + (token_count * extract(epoch from v_now - coalesce(tokens_at, started_at)) * 1000)::bigint, tokens_at = v_now
+     where task_execution_id = p_task_execution_id;
     if p_shared <> '{}' then perform _settle_shared(p_shared, p_task_execution_id, 0, o_own); end if;
   end if;
   if v_asking is not null then                       -- a denied execution finds some now

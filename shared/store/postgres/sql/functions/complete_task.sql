@@ -35,7 +35,7 @@ begin
                    then 'again' else 'fenced' end;
     return;
   end if;
-  perform _drop_claims(p_task_execution_id, array[p_task_id]);
+  perform _drop_claims(p_task_execution_id, array[p_task_id], 1, coalesce(p_duration_ms, 0), 0, 0);
   select * into c from _end_tasks(array[p_task_id], array[p_fence], array[10::smallint], array[p_duration_ms], array[p_result], p_task_execution_id, v_now, null, null);
   woken := _definition_names(c.o_woken, v_definition);
   opening := _id_list(c.o_opening);

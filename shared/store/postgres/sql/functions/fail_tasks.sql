@@ -33,6 +33,7 @@ declare
   v_results json[] := '{}';
   v_dropped bigint[] := '{}';
   v_ended bigint[] := '{}'; v_fences bigint[] := '{}'; v_outcomes smallint[] := '{}'; v_durations int[] := '{}';
+  v_failed int := 0;
   v_left bigint[]; v_left_groups int[];              -- retries that aren't strict: outside a group a task has its key only
   c record;
 begin
@@ -88,6 +89,7 @@ begin
            case when v_as in ('failed', 'dead') or v_outcome = 'dead' then 11 when v_outcome = 'cancelled' then 12 else 14 end, f.error
       from unnest(e.inflight, e.inflight_at) u(id, at) where u.id = f.task_id;
     v_dropped := v_dropped || f.task_id;
+    v_failed := v_failed + (v_as in ('failed', 'dead'))::int;
     v_ms := null;
     if v_outcome in ('dead', 'cancelled') then
       v_ended := v_ended || f.task_id; v_fences := v_fences || f.fence; v_durations := v_durations || f.duration_ms;
@@ -105,7 +107,7 @@ begin
     end if;
     v_results[f.n] := json_build_object('task', f.task_id::text, 'outcome', v_outcome, 'retryInMs', v_ms);
   end loop;
-  perform _drop_claims(p_task_execution_id, v_dropped);
+  perform _drop_claims(p_task_execution_id, v_dropped, 0, 0, v_failed, cardinality(array_positions(v_outcomes, 11::smallint)));
   select * into c from _end_tasks(v_ended, v_fences, v_outcomes, v_durations, null, p_task_execution_id, v_now, v_left, v_left_groups);
   woken := _definition_names(c.o_woken, e.task_definition_id);
   opening := _id_list(c.o_opening);

@@ -37,6 +37,7 @@ begin
     executions := executions + 1;
     update task_execution x
        set state = 4, ended_at = coalesce(x.ended_at, v_now), token_count = 0,
+           held_ms = x.held_ms + (x.token_count * extract(epoch from v_now - coalesce(x.tokens_at, x.started_at)) * 1000)::bigint, tokens_at = v_now,
            inflight = '{}', inflight_fence = '{}', inflight_at = '{}', prefetched = '{}'
      where x.task_execution_id = e.task_execution_id;
     continue when cardinality(e.inflight) = 0;
@@ -51,6 +52,10 @@ begin
     select array_agg(t.task_id), array_agg(u.f) into v_some, v_some_fences
       from unnest(e.inflight, e.inflight_fence) u(id, f) join task t on t.task_id = u.id join task_definition d on d.task_definition_id = t.task_definition_id
      where t.cancel_requested or (t.lost_count > d.lost_max and t.task_id <> all (e.prefetched));
+    update task_execution x
+       set lost_count = v_lost,
+           dead_count = x.dead_count + (select count(*) from unnest(v_some) u(id) join task t on t.task_id = u.id where not t.cancel_requested)
+     where x.task_execution_id = e.task_execution_id and (v_lost > 0 or v_some is not null);
     insert into ready (task_definition_id, priority, rank, task_id, is_solo)
     select t.task_definition_id, t.priority, t.rank, t.task_id, t.lost_count >= 2
       from unnest(e.inflight) u(id) join task t on t.task_id = u.id where v_some is null or t.task_id <> all (v_some);

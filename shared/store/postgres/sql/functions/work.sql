@@ -197,7 +197,10 @@ begin
   update task_execution
      set inflight = v_in, inflight_fence = v_in_fence, inflight_at = v_in_at, prefetched = v_prefetched, is_solo = e.is_solo,
          lease_until = greatest(lease_until, v_now + e.lease_ms * interval '1 ms'),   -- a heartbeat may have come between
-         call_number = p_call_number, call_fence = work.fence, call_refused = work.refused_task_ids
+         call_number = p_call_number, call_fence = work.fence, call_refused = work.refused_task_ids,
+         claimed_count = claimed_count + coalesce(cardinality(v_ids), 0), done_count = done_count + coalesce(cardinality(v_ok), 0),
+         ran_ms = ran_ms + coalesce((select sum(d.ms) from unnest(p_done_task_ids, p_done_durations_ms) d(id, ms)
+                                      where refused_task_ids is null or (d.id in (select unnest(v_ok))) is true), 0)
    where task_execution_id = p_task_execution_id;
   if cardinality(v_woken) > 0 then woken := _definition_names(v_woken, e.task_definition_id); end if;
 end $$;

@@ -1,0 +1,181 @@
+import { mergeBuckets, quantileMs } from "../core/duration-buckets";
+import type { BucketCount } from "../core/duration-buckets";
+import type { Grain, ReadStatisticsAnswer, StatisticPeriod, TaskStore } from "../ports/task-store";
+import type { StatisticsRequest } from "./statistics-requests";
+
+/** Statistics of a definition for people: counts, durations and the use of its tokens, by period and in all. */
+
+/** Durations in ms that half, 95 and 99 of 100 tasks reach at most, by buckets of which six make a power of ten; null: none was measured. */
+export interface Durations {
+  readonly p50Ms: number | null;
+  readonly p95Ms: number | null;
+  readonly p99Ms: number | null;
+}
+
+/** What was counted. */
+export interface StatisticCounts {
+  readonly claimed: number;
+  /** Tasks that ended well. */
+  readonly done: number;
+  /** Attempts, those of dead tasks too. */
+  readonly failed: number;
+  readonly dead: number;
+  /** Attempts whose worker lost its lease. */
+  readonly lost: number;
+}
+
+/** A period of a definition; one in which nothing was counted isn't there. */
+export interface PeriodReport extends StatisticCounts {
+  /** ISO-8601 UTC: its begin. */
+  readonly at: string;
+  /** Tokens held, on average over the period. */
+  readonly held: number;
+  /** null: none. */
+  readonly limit: number | null;
+  /** The most ready tasks that a count found, up to 1000. */
+  readonly ready: number;
+  /** The highest age of the task that comes next, ms; 0: none was ready. */
+  readonly nextAgeMs: number;
+  readonly ran: Durations;
+  readonly waited: Durations;
+}
+
+/** Statistics of a definition. */
+export interface StatisticsReport {
+  readonly definition: string;
+  readonly window: StatisticsRequest["window"];
+  /** A period's length. */
+  readonly periodMs: number;
+  /** How many periods the window has. */
+  readonly periodCount: number;
+  /** ISO-8601 UTC: until then everything is counted; the sweep counts, once a minute. */
+  readonly countedAt: string;
+  readonly total: StatisticCounts & {
+    /** Tasks that ended well per minute, over the window. */
+    readonly perMinute: number;
+    readonly ran: Durations;
+    /** From the enqueue to the begin of the last attempt. */
+    readonly waited: Durations;
+    /** The part of the time of held tokens in which they ran tasks that ended well, 0..1; null: none was held. */
+    readonly tokenUse: number | null;
+    readonly nextAgeMs: number;
+  };
+  readonly periods: readonly PeriodReport[];
+}
+
+/** A definition's tasks that ended well, by ten minutes, for a small picture. */
+export interface StatisticsSummary {
+  readonly definition: string;
+  /** One per ten minutes, the current ones last; 12. */
+  readonly done: readonly number[];
+  /** Attempts that failed or were lost. */
+  readonly failed: readonly number[];
+}
+
+const minuteMs = 60_000;
+
+const shapes: Readonly<Record<StatisticsRequest["window"], { grain: Grain; count: number }>> = {
+  hour: { grain: 1, count: 60 },
+  day: { grain: 10, count: 144 },
+  week: { grain: 60, count: 168 },
+};
+
+/** One read. */
+export async function readStatistics(
+  { store }: { readonly store: TaskStore },
+  { definition, window }: StatisticsRequest & { readonly definition: string },
+): Promise<StatisticsReport> {
+  const { grain, count } = shapes[window];
+  const answer = await store.readStatistics({ name: definition, grain, max: count });
+  const { periods } = answer;
+  const periodMs = grain * minuteMs;
+  return {
+    definition,
+    window,
+    periodMs,
+    periodCount: count,
+    countedAt: answer.countedAt.toISOString(),
+    total: totalOf(periods, periodMs * count),
+    periods: periods.map((period) => toReport(period, heldForMs(period, periodMs, answer))),
+  };
+}
+
+const summaryCount = 12;
+
+/** One read: the last two hours of every definition that counted something. */
+export async function readSummaries({
+  store,
+}: {
+  readonly store: TaskStore;
+}): Promise<StatisticsSummary[]> {
+  const { now, periods } = await store.readStatistics({ name: null, grain: 10, max: summaryCount });
+  const lastAt = Math.floor(now.getTime() / (10 * minuteMs)) * 10 * minuteMs;
+  const byName = new Map<string, { done: number[]; failed: number[] }>();
+  for (const { definition, at, done, failed, lost } of periods) {
+    const place = summaryCount - 1 - Math.round((lastAt - Date.parse(at)) / (10 * minuteMs));
+    if (place < 0 || place >= summaryCount) continue;
+    const known = byName.get(definition) ?? { done: zeros(), failed: zeros() };
+    known.done[place] = done;
+    known.failed[place] = failed + lost;
+    byName.set(definition, known);
+  }
+  return [...byName].map(([definition, counts]) => ({ definition, ...counts }));
+}
+
+function zeros(): number[] {
+  return Array.from({ length: summaryCount }, () => 0);
+}
+
+/** How much of the period has passed and was counted. */
+function heldForMs(
+  { at }: StatisticPeriod,
+  periodMs: number,
+  { countedAt }: ReadStatisticsAnswer,
+): number {
+  return Math.min(Math.max(countedAt.getTime() - Date.parse(at), 1_000), periodMs);
+}
+
+function totalOf(periods: readonly StatisticPeriod[], windowMs: number): StatisticsReport["total"] {
+  const sum = (of: (period: StatisticPeriod) => number): number =>
+    periods.reduce((all, period) => all + of(period), 0);
+  const heldMs = sum((period) => period.heldMs);
+  const done = sum((period) => period.done);
+  return {
+    claimed: sum((period) => period.claimed),
+    done,
+    failed: sum((period) => period.failed),
+    dead: sum((period) => period.dead),
+    lost: sum((period) => period.lost),
+    perMinute: Math.round((done / windowMs) * minuteMs * 10) / 10,
+    ran: durationsOf(mergeBuckets(periods.map((period) => period.ran))),
+    waited: durationsOf(mergeBuckets(periods.map((period) => period.waited))),
+    tokenUse: heldMs === 0 ? null : Math.min(sum((period) => period.ranMs) / heldMs, 1),
+    nextAgeMs: Math.max(...periods.map((period) => period.nextAgeMs), 0),
+  };
+}
+
+function toReport(period: StatisticPeriod, passedMs: number): PeriodReport {
+  const { at, claimed, done, failed, dead, lost, heldMs, limit, ready, nextAgeMs } = period;
+  return {
+    at,
+    claimed,
+    done,
+    failed,
+    dead,
+    lost,
+    held: Math.round((heldMs / passedMs) * 10) / 10,
+    limit: limit === -1 ? null : limit,
+    ready,
+    nextAgeMs,
+    ran: durationsOf(period.ran),
+    waited: durationsOf(period.waited),
+  };
+}
+
+function durationsOf(buckets: readonly BucketCount[]): Durations {
+  return {
+    p50Ms: quantileMs(buckets, 0.5),
+    p95Ms: quantileMs(buckets, 0.95),
+    p99Ms: quantileMs(buckets, 0.99),
+  };
+}

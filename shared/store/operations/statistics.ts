@@ -1,0 +1,112 @@
+import { InvalidArgumentError } from "../../core/errors";
+import type { BucketCount } from "../../core/duration-buckets";
+import { checkInt, checkName } from "./checks";
+import { bool, int, json, text } from "./columns";
+import { operationsOf } from "./operation";
+
+/* ---- Statistics: what executions have counted, by definition and period ---- */
+
+/** Executions count in their own rows; the sweep adds the counts up, and deletes statistics that are too old. */
+export interface StatisticOperations {
+  /** What was counted, by period. Changes nothing. */
+  readStatistics(input: ReadStatisticsInput): Promise<ReadStatisticsAnswer>;
+  /** Adds up what executions have counted since the last call. Of several calls at a time one does it. */
+  rollUpStatistics(input: { max: number }): Promise<RollUpStatisticsAnswer>;
+}
+
+/** A period's length in minutes. Periods of a minute are kept for 3 hours, of ten minutes for 3 days, of an hour for 90 days. */
+export type Grain = 1 | 10 | 60;
+
+export interface ReadStatisticsInput {
+  /** A definition; null: all. */
+  name: string | null;
+  grain: Grain;
+  /** So many periods back from now, the current one included; 1..720, of all definitions 1..12. */
+  max: number;
+}
+
+export interface ReadStatisticsAnswer {
+  /** The database's clock. */
+  now: Date;
+  /** Until then everything is counted. */
+  countedAt: Date;
+  /** By definition, then by time; a period in which nothing was counted isn't there. */
+  periods: StatisticPeriod[];
+}
+
+/** What was counted of a definition in a period. */
+export interface StatisticPeriod {
+  definition: string;
+  /** ISO-8601 UTC: its begin. */
+  at: string;
+  claimed: number;
+  /** Tasks that ended well. */
+  done: number;
+  /** Attempts, those of dead tasks too. */
+  failed: number;
+  /** Tasks. */
+  dead: number;
+  /** Attempts whose execution lost its lease. */
+  lost: number;
+  /** Of those done, together. */
+  ranMs: number;
+  /** Tokens times milliseconds. */
+  heldMs: number;
+  /** At the last count; -1: none. */
+  limit: number;
+  /** The most that a count found, up to 1000. */
+  ready: number;
+  /** Age of the task that comes next, the highest that a count found, ms; 0: none was ready. */
+  nextAgeMs: number;
+  /** How long tasks ran, by `durationBoundsMs`: a sample, weighted so that all are counted. */
+  ran: BucketCount[];
+  /** From their enqueue until the begin of their last attempt, likewise. */
+  waited: BucketCount[];
+}
+
+export interface RollUpStatisticsAnswer {
+  /** busy: another call is at it, and nothing was done. */
+  status: "rolled" | "busy";
+  /** Looked at. */
+  executions: number;
+  /** Periods that were too old. */
+  deleted: number;
+  /** Call again. */
+  more: boolean;
+}
+
+const operation = operationsOf<StatisticOperations>();
+
+/** Procedure `read_statistics`. */
+export const readStatistics = operation("readStatistics", {
+  parameters: { name: "text", grain: "int", max: "int" },
+  check: (input) => {
+    if (input.name !== null) checkName(input.name);
+    if (![1, 10, 60].includes(input.grain))
+      throw new InvalidArgumentError(`grain: expected 1, 10 or 60 (${String(input.grain)})`, {
+        details: { field: "grain" },
+      });
+    checkInt("max", input.max);
+    return input;
+  },
+  decode: (row) => ({
+    now: new Date(text(row, "nowAt")),
+    countedAt: new Date(text(row, "countedAt")),
+    periods: json<StatisticPeriod[]>(row, "periods"),
+  }),
+});
+
+/** Procedure `roll_up_statistics`. */
+export const rollUpStatistics = operation("rollUpStatistics", {
+  parameters: { max: "int" },
+  check: (input) => {
+    checkInt("max", input.max);
+    return input;
+  },
+  decode: (row) => ({
+    status: text(row, "status") === "busy" ? "busy" : "rolled",
+    executions: int(row, "executions"),
+    deleted: int(row, "deleted"),
+    more: bool(row, "more"),
+  }),
+});
