@@ -12,7 +12,7 @@ export interface Durations {
   readonly p99Ms: number | null;
 }
 
-/** What was counted. */
+/** Counts of a definition. */
 export interface StatisticCounts {
   readonly claimed: number;
   /** Tasks that ended well. */

@@ -1,6 +1,6 @@
 /**
  * Durations counted by place: six bounds make a power of ten. Bucket n holds durations from bound n - 1 up to below bound n,
- * in milliseconds; bucket 0 what is below 1 ms. The SQL functions `_duration_bucket` have the same list.
+ * in milliseconds; bucket 0 those below 1 ms. The SQL functions `_duration_bucket` have the same list.
  */
 export const durationBoundsMs: readonly number[] = [
   1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1_000, 1_500, 2_000, 3_000,
@@ -25,7 +25,7 @@ export function mergeBuckets(lists: readonly (readonly BucketCount[])[]): Bucket
 
 /**
  * The duration in ms that this share (0..1) of the counted ones reaches at most, as if they lay evenly within their bucket;
- * null: none was counted. What is above the last bound counts as that bound.
+ * null: none was counted. A duration above the last bound counts as that bound.
  */
 export function quantileMs(buckets: readonly BucketCount[], share: number): number | null {
   const all = buckets.reduce((sum, [, tasks]) => sum + tasks, 0);

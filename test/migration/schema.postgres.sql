@@ -122,6 +122,17 @@ create table taskgate.ended_early (
   was_blocked boolean not null,
   constraint pk_ended_early PRIMARY KEY (task_id)
 );
+create table taskgate.execution_counted (
+  task_execution_id bigint not null,
+  claimed_count integer not null,
+  done_count integer not null,
+  failed_count integer not null,
+  dead_count integer not null,
+  lost_count integer not null,
+  ran_ms bigint not null,
+  held_ms bigint not null,
+  constraint pk_execution_counted PRIMARY KEY (task_execution_id)
+);
 create table taskgate.group_kept (
   group_id integer not null,
   constraint pk_group_kept PRIMARY KEY (group_id)
@@ -246,6 +257,38 @@ create table taskgate.shared_token_demand (
   given_at timestamp with time zone not null,
   constraint pk_shared_token_demand PRIMARY KEY (shared_limit_id)
 );
+create table taskgate.statistic (
+  task_definition_id integer not null,
+  grain integer not null,
+  at timestamp with time zone not null,
+  claimed integer not null,
+  done integer not null,
+  failed integer not null,
+  dead integer not null,
+  lost integer not null,
+  ran_ms bigint not null,
+  held_ms bigint not null,
+  task_limit integer not null,
+  ready integer not null,
+  next_age_ms bigint not null,
+  constraint pk_statistic PRIMARY KEY (task_definition_id, grain, at)
+);
+create table taskgate.statistic_round (
+  round_id smallint not null,
+  last_execution_id bigint not null,
+  ended_at timestamp with time zone not null,
+  constraint ck_statistic_round_one CHECK ((round_id = 1)),
+  constraint pk_statistic_round PRIMARY KEY (round_id)
+);
+create table taskgate.statistic_time (
+  task_definition_id integer not null,
+  grain integer not null,
+  at timestamp with time zone not null,
+  measure smallint not null,
+  bucket smallint not null,
+  tasks integer not null,
+  constraint pk_statistic_time PRIMARY KEY (task_definition_id, grain, at, measure, bucket)
+);
 create table taskgate.stopped_definition (
   task_definition_id integer not null,
   stopped_at timestamp with time zone not null,
@@ -339,6 +382,14 @@ create table taskgate.task_execution (
   inflight_fence bigint[] not null default '{}'::bigint[],
   inflight_at timestamp with time zone[] not null default '{}'::timestamp with time zone[],
   prefetched bigint[] not null default '{}'::bigint[],
+  claimed_count integer not null default 0,
+  done_count integer not null default 0,
+  failed_count integer not null default 0,
+  dead_count integer not null default 0,
+  lost_count integer not null default 0,
+  ran_ms bigint not null default 0,
+  held_ms bigint not null default 0,
+  tokens_at timestamp with time zone,
   constraint pk_task_execution PRIMARY KEY (task_execution_id),
   constraint uq_task_execution_operation_id UNIQUE (operation_id)
 ) with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=2000, fillfactor=30);
@@ -414,6 +465,7 @@ CREATE INDEX ix_group_waiting_definition ON taskgate.group_waiting USING btree (
 CREATE INDEX ix_operation_done_at ON taskgate.operation USING btree (done_at);
 CREATE INDEX ix_scheduled_task ON taskgate.scheduled USING btree (task_id);
 CREATE INDEX ix_setting_audit_definition ON taskgate.setting_audit USING btree (task_definition_id, setting_audit_id);
+CREATE INDEX ix_statistic_at ON taskgate.statistic USING btree (grain, at);
 CREATE INDEX ix_task_definition_shared_limit_shared_limit ON taskgate.task_definition_shared_limit USING btree (shared_limit_id, task_definition_id);
 CREATE INDEX ix_task_execution_open ON taskgate.task_execution USING btree (task_definition_id, task_execution_id) WHERE (state = ANY (ARRAY[1, 3]));
 CREATE INDEX ix_task_wave ON taskgate.task USING btree (wave_id, task_id) WHERE (wave_id IS NOT NULL);
@@ -443,7 +495,8 @@ create function taskgate._count_permits(p_task_definition_id integer, p_want int
 create function taskgate._dead_holders(p_held boolean[], p_grantee bigint[], p_task_execution_id bigint, p_now timestamp with time zone) returns bigint[] language plpgsql;
 create function taskgate._definition_names(p_ids integer[], p_except integer) returns text language sql stable;
 create function taskgate._deny_early(p_task_definition_id integer, p_worker text, OUT o_status text, OUT o_retry_in_ms bigint, OUT o_demand text, OUT o_mine integer) language plpgsql stable;
-create function taskgate._drop_claims(p_task_execution_id bigint, p_task_ids bigint[]) returns void language sql;
+create function taskgate._drop_claims(p_task_execution_id bigint, p_task_ids bigint[], p_done integer, p_ran_ms bigint, p_failed integer, p_dead integer) returns void language sql;
+create function taskgate._duration_bucket(p_ms bigint) returns smallint language sql immutable;
 create function taskgate._end_in_waves(p_task_ids bigint[], p_wave_ids bigint[], p_outcomes smallint[], p_now timestamp with time zone, OUT o_woken integer[], OUT o_opening bigint[]) language plpgsql;
 create function taskgate._end_tasks(p_task_ids bigint[], p_fences bigint[], p_outcomes smallint[], p_durations_ms integer[], p_results text[], p_task_execution_id bigint, p_now timestamp with time zone, p_released_task_ids bigint[], p_released_group_ids integer[], p_are_blocked boolean DEFAULT false, OUT o_woken integer[], OUT o_opening bigint[]) language plpgsql;
 create function taskgate._enqueue_grouped(p_task_definition_id integer, p_group_slots smallint, p_group_strict boolean, p_build bigint, p_joins_transaction boolean, p_now timestamp with time zone, p_ids bigint[], p_payloads text[], p_kinds text[], p_priorities smallint[], p_group_keys text[], p_globals boolean[], p_run_ats timestamp with time zone[], p_dedupe_keys text[], p_traces text[], p_is_new boolean[], OUT o_ready boolean, OUT o_next_due_ms bigint) language plpgsql;
@@ -537,6 +590,7 @@ create function taskgate.promote_scheduled(p_name text, p_max integer, OUT statu
 create function taskgate.pump_batch(p_batch_id bigint, p_max integer, OUT status text, OUT moved integer, OUT more boolean, OUT woken text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.purge(p_max integer, OUT status text, OUT purged integer, OUT tasks integer, OUT executions integer, OUT operations integer, OUT keys integer, OUT groups integer, OUT batches integer, OUT audit_entries integer, OUT more boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.read_pace(p_name text, p_max integer, OUT status text, OUT now_at text, OUT oldest_task_id bigint, OUT oldest_created_at text, OUT finished integer, OUT over_ms bigint, OUT kinds text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.read_statistics(p_name text, p_grain integer, p_max integer, OUT status text, OUT now_at text, OUT counted_at text, OUT periods text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.reclaim_expired(p_max integer, OUT status text, OUT executions integer, OUT tasks_back integer, OUT tasks_lost integer, OUT tasks_dead integer, OUT definitions text, OUT more boolean, OUT opening text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.redrive_tasks(p_task_ids bigint[], p_name text DEFAULT NULL::text, p_kind text DEFAULT NULL::text, p_outcome text DEFAULT NULL::text, p_max integer DEFAULT NULL::integer, p_changed_by text DEFAULT NULL::text, p_reason text DEFAULT NULL::text, OUT status text, OUT results text, OUT woken text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator
 create function taskgate.register_app(p_app text, p_definitions text, p_address text DEFAULT NULL::text, OUT status text, OUT refused text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
@@ -547,6 +601,7 @@ create function taskgate.report_progress(p_task_execution_id bigint, p_task_id b
 create function taskgate.reschedule_tasks(p_task_ids bigint[], p_run_in_ms bigint, p_run_at text, p_changed_by text DEFAULT NULL::text, p_reason text DEFAULT NULL::text, OUT status text, OUT results text, OUT next_due_ms bigint, OUT definitions text, OUT woken text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator
 create function taskgate.resume_batch(p_batch_id bigint, p_changed_by text DEFAULT NULL::text, p_reason text DEFAULT NULL::text, OUT status text, OUT woken text, OUT opening text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator
 create function taskgate.resume_definition(p_name text, p_changed_by text, p_reason text DEFAULT NULL::text, OUT status text, OUT ready boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator
+create function taskgate.roll_up_statistics(p_max integer, OUT status text, OUT executions integer, OUT deleted integer, OUT more boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.set_definition_owner(p_name text, p_app text, p_changed_by text, p_reason text DEFAULT NULL::text, OUT status text, OUT old_app text, OUT new_app text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator
 create function taskgate.set_group(p_name text, p_group_key text, p_group_scope text, p_slots integer, p_paused boolean, p_strict boolean, p_changed_by text, p_reason text DEFAULT NULL::text, OUT status text, OUT old_slots integer, OUT new_slots integer, OUT old_paused boolean, OUT new_paused boolean, OUT old_strict boolean, OUT new_strict boolean, OUT used integer, OUT waiting integer, OUT woken text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator
 create function taskgate.set_limit(p_name text, p_limit integer, p_operation_id uuid, p_changed_by text, p_reason text DEFAULT NULL::text, OUT status text, OUT old_limit integer, OUT new_limit integer, OUT held integer, OUT over_limit integer, OUT ready boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator

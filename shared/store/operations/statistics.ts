@@ -4,13 +4,13 @@ import { checkInt, checkName } from "./checks";
 import { bool, int, json, text } from "./columns";
 import { operationsOf } from "./operation";
 
-/* ---- Statistics: what executions have counted, by definition and period ---- */
+/* ---- Statistics: counts of executions, by definition and period ---- */
 
 /** Executions count in their own rows; the sweep adds the counts up, and deletes statistics that are too old. */
 export interface StatisticOperations {
-  /** What was counted, by period. Changes nothing. */
+  /** The counts, by period. Changes nothing. */
   readStatistics(input: ReadStatisticsInput): Promise<ReadStatisticsAnswer>;
-  /** Adds up what executions have counted since the last call. Of several calls at a time one does it. */
+  /** Adds up the counts of executions since the last call. Of several calls at a time one does it. */
   rollUpStatistics(input: { max: number }): Promise<RollUpStatisticsAnswer>;
 }
 
@@ -34,7 +34,7 @@ export interface ReadStatisticsAnswer {
   periods: StatisticPeriod[];
 }
 
-/** What was counted of a definition in a period. */
+/** The counts of a definition in a period. */
 export interface StatisticPeriod {
   definition: string;
   /** ISO-8601 UTC: its begin. */

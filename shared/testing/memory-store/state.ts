@@ -40,7 +40,7 @@ export interface MemoryState {
   definitionOwners: Map<string, string>;
   sharedLimits: Map<number, SharedLimitRow>;
   executions: Map<ExecutionId, ExecutionRow>;
-  /** execution_counted: what statistics have of executions that may go on. */
+  /** execution_counted: counted totals of executions that may go on. */
   executionsCounted: Map<ExecutionId, ExecutionTotals>;
   /** statistic and statistic_time, in the order of their making. */
   statistics: StatisticRow[];
@@ -162,7 +162,7 @@ export interface ExecutionRow {
   claims: ClaimRow[];
 }
 
-/** What an execution has counted. */
+/** Totals of an execution. */
 export interface ExecutionTotals {
   claimed: number;
   done: number;

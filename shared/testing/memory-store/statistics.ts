@@ -46,7 +46,7 @@ function heldMs(memory: Memory, { totals, tokenCount, tokensAtMs }: ExecutionRow
   return totals.heldMs + tokenCount * (memory.nowMs - tokensAtMs);
 }
 
-/** roll_up_statistics: adds what executions have counted to their definitions' statistics. */
+/** roll_up_statistics: adds the counts of executions to their definitions' statistics. */
 export function rollUpStatistics(memory: Memory, input: { max: number }): RollUpStatisticsAnswer {
   expectRange("max", input.max, [1, 1_000]);
   const { state, nowMs } = memory;
@@ -227,7 +227,7 @@ function deleteOld(memory: Memory, max: number): { deleted: number; isFull: bool
   return { deleted: gone.size, isFull: old.some((rows) => rows.length === max) };
 }
 
-/** read_statistics: what was counted, by period. */
+/** read_statistics: the counts, by period. */
 export function readStatistics(memory: Memory, input: ReadStatisticsInput): ReadStatisticsAnswer {
   const { name, grain, max } = input;
   expectRange("max", max, [1, name === null ? 12 : 720]);

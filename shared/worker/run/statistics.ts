@@ -5,7 +5,7 @@ import type { WorkerEnvironment } from "../environment";
 const sliceMax = 1_000;
 
 /**
- * Adds up what executions have counted, slice after slice, until nothing is left or `untilMs` (monotonic): the rest is the
+ * Adds up the counts of executions, slice after slice, until nothing is left or `untilMs` (monotonic): the rest is the
  * next sweep's. Never throws: a failing slice is logged, and the next sweep counts it.
  */
 export async function rollUpStatistics(

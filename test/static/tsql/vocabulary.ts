@@ -17,7 +17,7 @@ export const keywords: ReadonlySet<string> = new Set(
     ALLOW_PAGE_LOCKS ANSI_NULLS DEADLOCK_PRIORITY DISABLE FILLFACTOR LOCK_ESCALATION LOCK_TIMEOUT LOW NOCOUNT
     QUOTED_IDENTIFIER XACT_ABORT
     FORCE FORCESEEK HOLDLOCK LOOP MAXDOP OPTIMIZE READCOMMITTEDLOCK READPAST ROWLOCK UPDLOCK XLOCK
-    DAY MICROSECOND MILLISECOND SECOND`),
+    DAY MICROSECOND MILLISECOND MINUTE SECOND`),
 );
 
 /** Types, in lower case. `max` is a length. */
@@ -47,6 +47,7 @@ export const functions: ReadonlyMap<string, readonly [number, number]> = new Map
   ["DATABASE_PRINCIPAL_ID", [0, 1]],
   ["DATALENGTH", [1, 1]],
   ["DATEADD", [3, 3]],
+  ["DATEDIFF", [3, 3]],
   ["DATEDIFF_BIG", [3, 3]],
   ["DB_NAME", [0, 1]],
   ["ERROR_NUMBER", [0, 0]],

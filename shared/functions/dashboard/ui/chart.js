@@ -70,7 +70,9 @@ function draw(report, lines, title) {
   const below = places.map(() => 0);
   for (const line of lines) {
     const values = numbers(line);
-    svg.append(...(line.isBar ? drawBars(values, below, top, line) : [drawLine(values, top, line)]));
+    svg.append(
+      ...(line.isBar ? drawBars(values, below, top, line) : [drawLine(values, top, line)]),
+    );
   }
   const ends = element(
     "p",
@@ -123,7 +125,12 @@ function makeNumbers({ periods }, lines, title) {
   return element(
     "div",
     { class: "chart-numbers", tabindex: "0", role: "region", "aria-label": `${title}, numbers` },
-    element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows)),
+    element(
+      "table",
+      {},
+      element("thead", {}, element("tr", {}, ...head)),
+      element("tbody", {}, ...rows),
+    ),
   );
 }
 

@@ -1,4 +1,4 @@
-// A definition over time: what ended, how many tokens were held, how long tasks ran and waited.
+// A definition over time: ended tasks, held tokens, run times and waits.
 
 import { askIfThere, inPath, slowly } from "./api.js";
 import { makeChart } from "./chart.js";
@@ -86,7 +86,11 @@ function makeChoice(choose) {
     input.addEventListener("change", () => choose(window));
     return element("label", {}, input, text);
   });
-  return element("div", { class: "filters", role: "group", "aria-label": "How far back" }, ...buttons);
+  return element(
+    "div",
+    { class: "filters", role: "group", "aria-label": "How far back" },
+    ...buttons,
+  );
 }
 
 function describe({ total, countedAt }) {
@@ -97,7 +101,9 @@ function describe({ total, countedAt }) {
     ...(ran.p50Ms === null
       ? []
       : [`half ran up to ${formatDuration(ran.p50Ms)}, 99 % up to ${formatDuration(ran.p99Ms)}`]),
-    ...(tokenUse === null ? [] : [`tokens in use ${Math.round(tokenUse * 100)} % of the time held`]),
+    ...(tokenUse === null
+      ? []
+      : [`tokens in use ${Math.round(tokenUse * 100)} % of the time held`]),
     `counted until ${formatInstant(countedAt)}`,
   ];
   return [parts.join(" · ")];

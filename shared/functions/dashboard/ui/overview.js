@@ -176,7 +176,7 @@ function makeRow({ definition: { name } }, cells, line) {
   };
 }
 
-/** What ended within the last two hours, by definition. */
+/** Tasks that ended within the last two hours, by definition. */
 async function askSummaries() {
   const answer = await askIfThere("statistics");
   return new Map((answer?.definitions ?? []).map((summary) => [summary.definition, summary]));

@@ -95,4 +95,3 @@ export const statisticCases: readonly ModelCase[] = [
     victims: [0, 1],
   },
 ];
-

@@ -1,6 +1,6 @@
 -- Taskgate._DurationBucket: the place of a duration among bounds of which six make a power of ten.
 -- In:     @Ms bigint
--- Rows:   Bucket 0..42: so many bounds are at or below it; of nothing and of what is below 1 ms 0; one row
+-- Rows:   Bucket 0..42: so many bounds are at or below it; below 1 ms, and without a value, 0; one row
 -- Raises: -
 -- Locks:  none
 -- Plan:   no table

@@ -1,6 +1,6 @@
 -- 0009_statistics: counts per definition and minute.
--- Duration: milliseconds: columns with constants as defaults, and empty tables. Locks: for that time no execution can be read. Old code
--- beside it: counts nothing, which lacks in the statistics of these minutes.
+-- Duration: milliseconds: columns with constants as defaults, and empty tables. Locks: for that time executions can't be read. Old code
+-- beside it: counts nothing, so these minutes have too low counts.
 -- Twin: postgres/sql/migrations/0009_statistics.sql
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
@@ -33,7 +33,7 @@ GO
 INSERT INTO Taskgate.StatisticRound (RoundId, LastExecutionId, EndedAt)
 SELECT 1, COALESCE(MAX(e.TaskExecutionId), 0), SYSUTCDATETIME() FROM Taskgate.TaskExecution AS e;
 GO
--- What was counted of an execution that may go on.
+-- The counted totals of an execution that may go on.
 CREATE TABLE Taskgate.ExecutionCounted (
   TaskExecutionId bigint NOT NULL,
   ClaimedCount int NOT NULL,

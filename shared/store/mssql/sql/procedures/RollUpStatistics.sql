@@ -1,4 +1,4 @@
--- Taskgate.RollUpStatistics: adds what executions have counted since the last call to the statistics of their definitions, by minute, ten
+-- Taskgate.RollUpStatistics: adds the counts of executions since the last call to the statistics of their definitions, by minute, ten
 --         minutes and hour, and deletes statistics that are too old. The sweep calls it until nothing is left.
 -- In:     @Max int 1..1000: executions that began since the last call to be looked at, and rows to be deleted of each length
 -- Out:    Status: rolled | busy (another call is at it: nothing was done); Executions: looked at; Deleted: rows of periods;
@@ -9,7 +9,7 @@
 --         that is held here
 -- Plan:   TaskExecution behind the remembered place, by key; open executions that were counted before; per definition the last 1000 ready
 --         entries and the first one; per definition of which tasks ended well the newest 50, by IX_Archive_Finished; IX_Statistic_At
--- Once:   each count is added once: what was counted of an open execution is remembered. An execution counts at the minute in which it
+-- Once:   each count is added once: the totals of an open execution are remembered. An execution counts at the minute in which it
 --         ended, else at this one
 -- Twin:   postgres/sql/functions/roll_up_statistics.sql
 CREATE OR ALTER PROCEDURE Taskgate.RollUpStatistics
@@ -25,7 +25,7 @@ BEGIN
           @vSince datetime2(3), @vNewCount int, @vUnsettled bigint, @vSettled bigint, @vNewest bigint, @vExecutions int = 0,
           @vDeleted int = 0, @vMore bit = 0;
   DECLARE @vId TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
-  DECLARE @vSeen TABLE ( -- totals, and what of them was counted before
+  DECLARE @vSeen TABLE ( -- totals, and the part of them that was counted before
     TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, IsOpen bit NOT NULL, StartedAt datetime2(3) NOT NULL,
     MinuteAt datetime2(3) NOT NULL, ClaimedCount int NOT NULL, DoneCount int NOT NULL, FailedCount int NOT NULL, DeadCount int NOT NULL,
     LostCount int NOT NULL, RanMs bigint NOT NULL, HeldMs bigint NOT NULL, WasCounted bit NOT NULL, ClaimedBefore int NOT NULL,
@@ -93,7 +93,7 @@ BEGIN
       SELECT @vSettled = COALESCE(MAX(s.TaskExecutionId), @vLast)
       FROM @vSeen AS s WHERE s.TaskExecutionId > @vLast AND (@vUnsettled IS NULL OR s.TaskExecutionId < @vUnsettled);
 
-      -- 2. What they have counted since, by definition and minute; what is ready now; both by period.
+      -- 2. Their counts since, by definition and minute; ready tasks of now; both by period.
       INSERT INTO @vPart (TaskDefinitionId, MinuteAt, Claimed, Done, Failed, Dead, Lost, RanMs, HeldMs, Ready, NextAgeMs)
       SELECT s.TaskDefinitionId, s.MinuteAt, SUM(s.ClaimedCount - s.ClaimedBefore), SUM(s.DoneCount - s.DoneBefore),
              SUM(s.FailedCount - s.FailedBefore), SUM(s.DeadCount - s.DeadBefore), SUM(s.LostCount - s.LostBefore),
@@ -193,7 +193,7 @@ BEGIN
         SELECT 1 FROM Taskgate.StatisticTime AS x WITH (FORCESEEK) -- one probe
         WHERE x.TaskDefinitionId = t.TaskDefinitionId AND x.Grain = t.Grain AND x.At = t.At AND x.Measure = t.Measure AND x.Bucket = t.Bucket);
 
-      -- 4. What is remembered: of executions that may go on, and of those that are looked at again.
+      -- 4. Totals to remember: of executions that may go on, and of those that are looked at again.
       DELETE c
       FROM @vId AS i
       INNER JOIN Taskgate.ExecutionCounted AS c WITH (ROWLOCK, UPDLOCK) ON c.TaskExecutionId = i.TaskExecutionId -- ours by the round's row
@@ -211,7 +211,7 @@ BEGIN
       FROM @vSeen AS s
       WHERE s.WasCounted = 0 AND (s.IsOpen = 1 OR s.TaskExecutionId > @vSettled);
 
-      -- 5. What is too old.
+      -- 5. Old periods go.
       INSERT INTO @vOld (TaskDefinitionId, Grain, At)
       SELECT x.TaskDefinitionId, l.Grain, x.At
       FROM (VALUES (1, 180), (10, 4320), (60, 129600)) AS l (Grain, KeptMinutes)

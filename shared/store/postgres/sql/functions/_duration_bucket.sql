@@ -1,6 +1,6 @@
 -- taskgate._duration_bucket: the place of a duration among bounds of which six make a power of ten.
 -- In:     p_ms bigint
--- Out:    0..42: so many bounds are at or below it; of nothing and of what is below 1 ms 0
+-- Out:    0..42: so many bounds are at or below it; below 1 ms, and without a value, 0
 -- Raises: -
 -- Locks:  none
 -- Plan:   no table

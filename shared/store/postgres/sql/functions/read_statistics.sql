@@ -1,4 +1,4 @@
--- taskgate.read_statistics: what roll_up_statistics has counted, by period.
+-- taskgate.read_statistics: the counts of roll_up_statistics, by period.
 -- In:     p_name text: a definition, null: all; p_grain int: the periods' length, 1, 10 or 60 minutes; p_max int 1..720: so many
 --         periods back from now, with p_name null 1..12
 -- Out:    status: read; now_at ISO-8601: the database's clock; counted_at ISO-8601: until then all is counted

@@ -1,4 +1,4 @@
--- taskgate.roll_up_statistics: adds what executions have counted since the last call to the statistics of their definitions, by minute, ten
+-- taskgate.roll_up_statistics: adds the counts of executions since the last call to the statistics of their definitions, by minute, ten
 --         minutes and hour, and deletes statistics that are too old. The sweep calls it until nothing is left.
 -- In:     p_max int 1..1000: executions that began since the last call to be looked at, and rows to be deleted of each length
 -- Out:    status: rolled | busy (another call is at it: nothing was done); executions: looked at; deleted: rows of periods;
@@ -7,7 +7,7 @@
 -- Locks:  statistic_round by skip (one call at a time); the rest is written by its holder only. No execution waits for it
 -- Plan:   task_execution behind the remembered place, by key; open executions that were counted before; per definition the first 1000 ready
 --         entries; per definition of which tasks ended well the newest 50, by ix_archive_finished and ix_archive_pack_finished; ix_statistic_at
--- Once:   each count is added once: what was counted of an open execution is remembered. An execution counts at the minute in which it
+-- Once:   each count is added once: the totals of an open execution are remembered. An execution counts at the minute in which it
 --         ended, else at this one
 -- Twin:   mssql/sql/procedures/RollUpStatistics.sql
 create or replace function taskgate.roll_up_statistics(
@@ -39,7 +39,7 @@ begin
       select e.task_execution_id as id, bool_and(e.started_at < v_now - interval '10 s') over (order by e.task_execution_id) as is_settled
         from unnest(v_new) u(id) join task_execution e on e.task_execution_id = u.id) x where x.is_settled), v_round.last_execution_id);
 
-  -- 2. What they have counted since, by definition and period; then what is ready now.
+  -- 2. Their counts since, and ready tasks of now, by definition and period.
   with seen as materialized (
     select e.task_definition_id, date_bin('1 minute', case when e.state in (1, 3) then v_now else coalesce(e.ended_at, v_now) end, '2000-01-01Z') as minute_at,
            e.claimed_count - coalesce(c.claimed_count, 0) as claimed, e.done_count - coalesce(c.done_count, 0) as done,
@@ -102,7 +102,7 @@ begin
     from times t cross join (values (1), (10), (60)) l(grain)
       on conflict (task_definition_id, grain, at, measure, bucket) do update set tasks = s.tasks + excluded.tasks;
 
-  -- 3. What is remembered: of executions that may go on, and of those that are looked at again.
+  -- 3. Totals to remember: of executions that may go on, and of those that are looked at again.
   delete from execution_counted c where c.task_execution_id = any (v_ids);
   insert into execution_counted (task_execution_id, claimed_count, done_count, failed_count, dead_count, lost_count, ran_ms, held_ms)
   select e.task_execution_id, e.claimed_count, e.done_count, e.failed_count, e.dead_count, e.lost_count, e.ran_ms,
@@ -110,7 +110,7 @@ begin
     from unnest(v_ids) u(id) join task_execution e on e.task_execution_id = u.id
    where e.state in (1, 3) or e.task_execution_id > v_last;
 
-  -- 4. What is too old.
+  -- 4. Old periods go.
   for g in select * from (values (1, interval '3 hours'), (10, interval '3 days'), (60, interval '90 days')) l(grain, kept) loop
     with old as (
       select s.task_definition_id, s.grain, s.at from statistic s

@@ -1,6 +1,6 @@
 -- 0009_statistics: counts per definition and minute.
--- Duration: milliseconds: columns with constants as defaults, and empty tables. Locks: for that time no execution can be read. Old code
--- beside it: counts nothing, which lacks in the statistics of these minutes.
+-- Duration: milliseconds: columns with constants as defaults, and empty tables. Locks: for that time executions can't be read. Old code
+-- beside it: counts nothing, so these minutes have too low counts.
 -- Twin: mssql/sql/migrations/0009_statistics.sql
 
 -- Totals of an execution, in its own row: a claim or an end counts where it writes anyhow, and waits for no other execution.
@@ -23,7 +23,7 @@ create table taskgate.statistic_round (
 insert into taskgate.statistic_round (round_id, last_execution_id, ended_at)
 select 1, coalesce(max(e.task_execution_id), 0), now() from taskgate.task_execution e;
 
--- What was counted of an execution that may go on.
+-- The counted totals of an execution that may go on.
 create table taskgate.execution_counted (
   task_execution_id bigint not null constraint pk_execution_counted primary key,
   claimed_count int not null,
