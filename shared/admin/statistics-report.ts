@@ -48,8 +48,8 @@ export interface StatisticsReport {
   readonly periodMs: number;
   /** How many periods the window has. */
   readonly periodCount: number;
-  /** ISO-8601 UTC: until then everything is counted; the sweep counts, once a minute. */
-  readonly countedAt: string;
+  /** ISO-8601 UTC: until then everything is counted; the sweep counts, once a minute. null: it never has. */
+  readonly countedAt: string | null;
   readonly total: StatisticCounts & {
     /** Tasks that ended well per minute, over the window. */
     readonly perMinute: number;
@@ -73,6 +73,8 @@ export interface StatisticsSummary {
 }
 
 const minuteMs = 60_000;
+/** The store's mark for a count that never was lies before it. */
+const firstCountMs = Date.UTC(2001, 0, 1);
 
 const shapes: Readonly<Record<StatisticsRequest["window"], { grain: Grain; count: number }>> = {
   hour: { grain: 1, count: 60 },
@@ -94,7 +96,7 @@ export async function readStatistics(
     window,
     periodMs,
     periodCount: count,
-    countedAt: answer.countedAt.toISOString(),
+    countedAt: answer.countedAt.getTime() < firstCountMs ? null : answer.countedAt.toISOString(),
     total: totalOf(periods, periodMs * count),
     periods: periods.map((period) => toReport(period, heldForMs(period, periodMs, answer))),
   };

@@ -53,7 +53,10 @@ export const statsCommand: Command = {
 function factsOf({ total, window, countedAt }: StatisticsReport): [string, string][] {
   const { done, failed, dead, lost, perMinute, ran, waited, tokenUse } = total;
   return [
-    ["window", `the last ${window}, counted until ${showInstant(countedAt)}`],
+    [
+      "window",
+      `the last ${window}, ${countedAt === null ? "not counted yet" : `counted until ${showInstant(countedAt)}`}`,
+    ],
     ["done", `${showExact(done)} (${String(perMinute)} per minute)`],
     ["failed", `${showExact(failed)} attempts, ${showExact(dead)} dead, ${showExact(lost)} lost`],
     ["ran", showDurations(ran)],

@@ -132,7 +132,7 @@ const answers: Readonly<Record<string, RegExp>> = {
   "taskgate status --json": /^\{\n {2}"dialect": "postgres"/,
   "taskgate top --watch": /^import-orders|greet +0\/4 +0 +18 /m,
   "taskgate top greet": /^oldest ready task +\d+, /m,
-  "taskgate stats greet": /^window +the last hour, counted until /m,
+  "taskgate stats greet": /^window +the last hour, not counted yet$/m,
   "taskgate stats greet --window week --json": /"periodCount": 168/,
   "taskgate definitions": /^DEFINITION .*\ngreet .*\nimport-orders .*\nreport /,
   "taskgate definitions greet": /^shared: partner-api +3, 0 held by all/m,

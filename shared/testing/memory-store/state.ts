@@ -424,7 +424,7 @@ export function emptyState(): MemoryState {
     executions: new Map(),
     executionsCounted: new Map(),
     statistics: [],
-    statisticRound: { lastExecutionId: "0", endedAtMs: 0 },
+    statisticRound: { lastExecutionId: "0", endedAtMs: Date.UTC(2000, 0, 1) },
     tasks: new Map(),
     ready: [],
     scheduled: [],

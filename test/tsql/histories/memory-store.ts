@@ -80,6 +80,13 @@ function toTables(state: MemoryState): StoreTables {
     groupKept: [...state.groups.values()]
       .filter(({ isKept }) => isKept)
       .map(({ groupId }) => ({ groupId })),
+    statisticRound: [
+      {
+        roundId: 1,
+        lastExecutionId: state.statisticRound.lastExecutionId,
+        endedAt: new Date(state.statisticRound.endedAtMs),
+      },
+    ],
     groupRound: [
       {
         roundId: 1,

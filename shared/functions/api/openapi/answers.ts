@@ -361,7 +361,7 @@ export const statisticsAnswer = answer({
   window: text,
   periodMs: ms,
   periodCount: count,
-  countedAt: text,
+  countedAt: textOrNull,
   total: answer({
     ...counted,
     perMinute: { type: "number" },

@@ -42,7 +42,8 @@ function makeKey({ name, mood }) {
 
 /** By place, oldest first; a place without a period is null. */
 function placesOf({ periods, periodMs, periodCount, countedAt }) {
-  const lastMs = Math.floor(Date.parse(countedAt) / periodMs) * periodMs;
+  const endMs = countedAt === null ? Date.now() : Date.parse(countedAt);
+  const lastMs = Math.floor(endMs / periodMs) * periodMs;
   const places = Array.from({ length: periodCount }, () => null);
   for (const period of periods) {
     const place = periodCount - 1 - Math.round((lastMs - Date.parse(period.at)) / periodMs);

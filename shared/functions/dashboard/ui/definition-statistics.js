@@ -104,7 +104,9 @@ function describe({ total, countedAt }) {
     ...(tokenUse === null
       ? []
       : [`tokens in use ${Math.round(tokenUse * 100)} % of the time held`]),
-    `counted until ${formatInstant(countedAt)}`,
+    countedAt === null
+      ? "not counted yet: the sweep counts once a minute"
+      : `counted until ${formatInstant(countedAt)}`,
   ];
   return [parts.join(" · ")];
 }

@@ -27,11 +27,11 @@ GO
 CREATE TABLE Taskgate.StatisticRound (
   RoundId tinyint NOT NULL,                         -- always 1
   LastExecutionId bigint NOT NULL,                  -- all up to it have ended and are counted, or stand in ExecutionCounted
-  EndedAt datetime2(3) NOT NULL,
+  EndedAt datetime2(3) NOT NULL,                    -- of the last call; 2000: there was none
   CONSTRAINT PK_StatisticRound PRIMARY KEY CLUSTERED (RoundId) WITH (ALLOW_PAGE_LOCKS = OFF));
 GO
 INSERT INTO Taskgate.StatisticRound (RoundId, LastExecutionId, EndedAt)
-SELECT 1, COALESCE(MAX(e.TaskExecutionId), 0), SYSUTCDATETIME() FROM Taskgate.TaskExecution AS e;
+SELECT 1, COALESCE(MAX(e.TaskExecutionId), 0), '2000-01-01' FROM Taskgate.TaskExecution AS e;
 GO
 -- The counted totals of an execution that may go on.
 CREATE TABLE Taskgate.ExecutionCounted (

@@ -18,10 +18,10 @@ alter table taskgate.task_execution
 create table taskgate.statistic_round (
   round_id smallint not null constraint pk_statistic_round primary key constraint ck_statistic_round_one check (round_id = 1),
   last_execution_id bigint not null,                -- all up to it have ended and are counted, or stand in execution_counted
-  ended_at timestamptz not null
+  ended_at timestamptz not null                     -- of the last call; 2000: there was none
 );
 insert into taskgate.statistic_round (round_id, last_execution_id, ended_at)
-select 1, coalesce(max(e.task_execution_id), 0), now() from taskgate.task_execution e;
+select 1, coalesce(max(e.task_execution_id), 0), '2000-01-01 00:00:00+00' from taskgate.task_execution e;
 
 -- The counted totals of an execution that may go on.
 create table taskgate.execution_counted (
