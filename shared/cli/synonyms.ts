@@ -37,7 +37,6 @@ export const commandSynonyms: Readonly<Record<string, readonly string[]>> = {
   show: ["explain", "definitions"],
   serve: ["dev"],
   start: ["dev", "resume", "enqueue"],
-  stats: ["status"],
   halt: ["stop --all", "pause"],
   submit: ["enqueue"],
   suspend: ["pause"],

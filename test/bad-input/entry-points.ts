@@ -284,6 +284,10 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
     bad: [...badNames, { words: ["unknown"], field: "definition" }],
   },
   top: { args: ["known"], bad: [...badNames, { words: ["unknown"], field: "definition" }] },
+  stats: {
+    args: ["known"],
+    bad: [...badNames, { words: ["known", "--window", "year"], field: "window" }],
+  },
   failures: {
     args: ["known"],
     bad: [...badMost, ...badNames, { words: ["unknown"], field: "definition" }],

@@ -41,7 +41,7 @@ async function fill(bench: Bench, size: Size): Promise<{ name: string; task: Tas
       done: share(size.archived - size.dead, index),
       dead: share(size.dead, index),
     });
-    await enqueueInPieces(bench, name, share(size.unfinished, index), (piece) =>
+    await enqueueInPieces(bench, { name, count: share(size.unfinished, index) }, (piece) =>
       piece % 2 === 0 ? { group: `g${String(piece % size.groups)}` } : {},
     );
   }
@@ -52,8 +52,7 @@ async function fill(bench: Bench, size: Size): Promise<{ name: string; task: Tas
 
 async function enqueueInPieces(
   { environment: { store } }: Bench,
-  name: string,
-  count: number,
+  { name, count }: { readonly name: string; readonly count: number },
   toTask: (index: number) => Partial<NewTask>,
 ): Promise<void> {
   for (let from = 0; from < count; from += 10_000)
@@ -71,7 +70,7 @@ async function finish(
   counts: { readonly done: number; readonly dead: number },
 ): Promise<void> {
   const { store } = bench.environment;
-  await enqueueInPieces(bench, name, counts.done + counts.dead, () => ({}));
+  await enqueueInPieces(bench, { name, count: counts.done + counts.dead }, () => ({}));
   const worker = await startWorker(store, name, { want: callMax });
   for (let left = counts.done; left > 0; left -= callMax) {
     const claimed = await worker.claim(Math.min(left, callMax));

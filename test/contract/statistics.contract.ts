@@ -38,13 +38,13 @@ export function describeStatistics(setup: StoreSetup): void {
       const name = await define(store, { limit: 8, retryAttempts: 2 });
       await enqueue(store, name, 6);
       const worker = await startWorker(store, name, { want: 5 });
-      const [first, second, third, fourth, fifth] = await worker.claim(5);
+      const tasks = await worker.claim(5);
       await worker.work({
-        done: [done(first!, { durationMs: 40 }), done(second!, { durationMs: 2 })],
+        done: [done(at(tasks, 0), { durationMs: 40 }), done(at(tasks, 1), { durationMs: 2 })],
       });
-      await worker.fail([third!], { as: "failed" });
-      await worker.fail([fourth!], { as: "dead" });
-      await worker.fail([fifth!], { as: "cancelled" });
+      await worker.fail([at(tasks, 2)], { as: "failed" });
+      await worker.fail([at(tasks, 3)], { as: "dead" });
+      await worker.fail([at(tasks, 4)], { as: "cancelled" });
       await rollUp(store);
       const period = only(await periodsOf(store, name));
       expect(period).toMatchObject({
@@ -116,7 +116,9 @@ export function describeStatistics(setup: StoreSetup): void {
         periodsOf(store, name, 10),
         periodsOf(store, name, 60),
       ]);
-      const { at: _, ...counts } = only(minute);
+      const { claimed, done: ended, heldMs, ran, waited } = only(minute);
+      const counts = { claimed, done: ended, heldMs, ran, waited };
+      expect(counts).toMatchObject({ claimed: 3, done: 3 });
       expect(only(ten)).toMatchObject(counts);
       expect(only(hour)).toMatchObject(counts);
       expect(Date.parse(only(ten).at) % (10 * minuteMs)).toBe(0);
@@ -275,7 +277,7 @@ export function describeStatistics(setup: StoreSetup): void {
         max: 12,
       });
       expect(periods.map(({ definition }) => definition)).toEqual([first, first, second, second]);
-      expect(periods[0]!.at < periods[1]!.at).toBe(true);
+      expect(at(periods, 0).at < at(periods, 1).at).toBe(true);
       expect(now.getTime() - countedAt.getTime()).toBeLessThan(1_000);
     });
 

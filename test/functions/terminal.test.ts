@@ -91,7 +91,7 @@ test("without a terminal nothing is asked", async () => {
 /** What each shell offers for the words, the last of which is being typed. */
 const cases: readonly (readonly [words: string, offered: readonly string[]])[] = [
   ["taskgate re", ["redrive", "replay", "reschedule", "resume"]],
-  ["taskgate --db x sta", ["stamp", "status"]],
+  ["taskgate --db x sta", ["stamp", "stats", "status"]],
   ["taskgate tasks --sta", ["--state"]],
   ["taskgate tasks greet --state de", ["dead"]],
   ["taskgate tasks g", ["greet"]],

@@ -70,7 +70,8 @@ export function rollUpStatistics(memory: Memory, input: { max: number }): RollUp
     const totals = { ...row.totals, heldMs: heldMs(memory, row) };
     const atMs = startOf(1, isOpen(row) ? nowMs : (row.endedAtMs ?? nowMs));
     const before = counted.get(row.executionId) ?? noTotals;
-    if (addTotals(memory, row.definitionId, atMs, difference(totals, before)))
+    const periods = () => periodsAt(memory, row.definitionId, atMs);
+    if (addTotals(periods, difference(totals, before)))
       noteDone(done, row.definitionId, { done: totals.done - before.done, atMs });
     const isKept = isOpen(row) || compareNumbers(row.executionId, lastExecutionId) > 0;
     if (isKept) counted.set(row.executionId, totals);
@@ -107,14 +108,9 @@ function difference(totals: ExecutionTotals, before: ExecutionTotals): Execution
 }
 
 /** Answers whether there was anything to add. */
-function addTotals(
-  memory: Memory,
-  definitionId: number,
-  atMs: number,
-  added: ExecutionTotals,
-): boolean {
+function addTotals(rows: () => readonly StatisticRow[], added: ExecutionTotals): boolean {
   if (Object.values(added).every((value) => value === 0)) return false;
-  for (const row of periodsAt(memory, definitionId, atMs)) {
+  for (const row of rows()) {
     row.claimed += added.claimed;
     row.done += added.done;
     row.failed += added.failed;
@@ -249,14 +245,13 @@ function comparePeriods(a: StatisticPeriod, b: StatisticPeriod): number {
   return compareTexts(a.definition, b.definition) || compareTexts(a.at, b.at);
 }
 
-function toPeriod(
-  { state }: Memory,
-  { definitionId, grain: _, atMs, times, ...counts }: StatisticRow,
-): StatisticPeriod {
+function toPeriod({ state }: Memory, row: StatisticRow): StatisticPeriod {
+  const { definitionId, atMs, times } = row;
+  const { claimed, done, failed, dead, lost, ranMs, heldMs, limit, ready, nextAgeMs } = row;
   return {
     definition: state.definitions.get(definitionId)?.name ?? "",
     at: iso(atMs),
-    ...counts,
+    ...{ claimed, done, failed, dead, lost, ranMs, heldMs, limit, ready, nextAgeMs },
     ran: sorted(times.ran),
     waited: sorted(times.waited),
   };

@@ -15,7 +15,8 @@ async function rollUpWith(answers: readonly (RollUpStatisticsAnswer | Error)[], 
         rollUpStatistics: async () => {
           const answer = answers[Math.min(calls, answers.length - 1)];
           calls += 1;
-          if (answer instanceof Error || answer === undefined) throw answer;
+          if (answer === undefined) throw new Error("there is no further answer");
+          if (answer instanceof Error) throw answer;
           return answer;
         },
       }),

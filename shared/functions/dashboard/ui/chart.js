@@ -14,11 +14,11 @@ const headroom = 0.9;
  * `fill({ periods, periodMs, periodCount, countedAt })` draws; a period that isn't there counts as nothing.
  */
 export function makeChart({ title, lines }) {
-  const figure = element("div", { class: "chart-box" });
-  const key = element("p", { class: "chart-key" }, element("b", {}, title), ...lines.map(makeKey));
+  const figure = element("div", { class: "series-box" });
+  const key = element("p", { class: "series-key" }, element("b", {}, title), ...lines.map(makeKey));
   const numbers = element("div");
   const details = element("details", {}, element("summary", {}, "Numbers"), numbers);
-  const node = element("div", { class: "chart" }, key, figure, details);
+  const node = element("div", { class: "series" }, key, figure, details);
   const fill = (report) => {
     redraw(figure, report, () => draw(report, lines, title));
     if (details.open) redraw(numbers, report, () => [makeNumbers(report, lines, title)]);
@@ -77,7 +77,7 @@ function draw(report, lines, title) {
   }
   const ends = element(
     "p",
-    { class: "chart-ends" },
+    { class: "series-ends" },
     element("span", {}, formatInstant(new Date(firstMs).toISOString())),
     element("span", {}, `at most ${last.write(top)}`),
     element("span", {}, formatInstant(report.countedAt)),
@@ -125,7 +125,7 @@ function makeNumbers({ periods }, lines, title) {
   });
   return element(
     "div",
-    { class: "chart-numbers", tabindex: "0", role: "region", "aria-label": `${title}, numbers` },
+    { class: "series-numbers", tabindex: "0", role: "region", "aria-label": `${title}, numbers` },
     element(
       "table",
       {},

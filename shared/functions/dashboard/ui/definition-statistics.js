@@ -49,7 +49,7 @@ const charts = [
 /** `look()` asks and draws; the part is hidden where the app has no statistics. */
 export function makeStatistics(name) {
   let window = "hour";
-  const facts = element("p", { class: "chart-facts" });
+  const facts = element("p", { class: "series-facts" });
   const drawn = charts.map(makeChart);
   const choice = makeChoice((chosen) => {
     window = chosen;
@@ -59,7 +59,7 @@ export function makeStatistics(name) {
     "Over time",
     choice,
     facts,
-    element("div", { class: "charts" }, ...drawn.map((chart) => chart.node)),
+    element("div", { class: "all-series" }, ...drawn.map((chart) => chart.node)),
   );
   node.hidden = true;
   const ask = () =>
@@ -84,7 +84,7 @@ function makeChoice(choose) {
     const input = element("input", { type: "radio", name: "window", value: window });
     input.checked = window === "hour";
     input.addEventListener("change", () => choose(window));
-    return element("label", {}, input, text);
+    return element("label", { class: "switch" }, input, text);
   });
   return element(
     "div",

@@ -44,7 +44,11 @@ function has(end: Ending, column: string, count: number): string | undefined {
   return found === count ? undefined : `${column}: ${String(found)}, not ${String(count)}`;
 }
 
-function beside(name: string, about: string, other: Call, setup = counted): ModelCase {
+function beside(
+  name: string,
+  about: string,
+  { other, setup = counted }: { readonly other: Call; readonly setup?: readonly SetupStep[] },
+): ModelCase {
   return {
     name: `roll-up-x-${name}`,
     about,
@@ -74,7 +78,7 @@ export const statisticCases: readonly ModelCase[] = [
     ...beside(
       "work",
       "counts are added up while a call counts: it is added by this call or the next",
-      work({ execution: 1, call: 3, want: 1, done: [second] }),
+      { other: work({ execution: 1, call: 3, want: 1, done: [second] }) },
     ),
     ends: (end) => {
       const done = countedOf(end, "Done");
@@ -82,16 +86,18 @@ export const statisticCases: readonly ModelCase[] = [
     },
     isLong: true,
   },
-  beside("complete", "counts are added up beside a completion", complete(1, second)),
-  beside("fail", "counts are added up beside a failure", fail(1, { ...second, retryInMs: 5 })),
-  beside("finish", "counts are added up while their execution ends", finish(1)),
-  beside("start", "counts are added up while an execution begins", start(2, 1)),
-  beside("reclaim", "counts are added up while their execution is taken back", reclaim, [
-    ...counted,
-    leaseOver,
-  ]),
+  beside("complete", "counts are added up beside a completion", { other: complete(1, second) }),
+  beside("fail", "counts are added up beside a failure", {
+    other: fail(1, { ...second, retryInMs: 5 }),
+  }),
+  beside("finish", "counts are added up while their execution ends", { other: finish(1) }),
+  beside("start", "counts are added up while an execution begins", { other: start(2, 1) }),
+  beside("reclaim", "counts are added up while their execution is taken back", {
+    other: reclaim,
+    setup: [...counted, leaseOver],
+  }),
   {
-    ...beside("read", "counts are added up while they are read", readStatistics),
+    ...beside("read", "counts are added up while they are read", { other: readStatistics }),
     victims: [0, 1],
   },
 ];
