@@ -157,6 +157,8 @@ const answers: Readonly<Record<string, RegExp>> = {
   [`taskgate enqueue greet --payload '{"name":"Ada"}'`]: /^Task 22 was added to greet\./,
   "taskgate enqueue greet --run-in 10m": /^Task 23 .* It is due in (10|9) min/,
   [`echo '{"name":"Ada"}' | taskgate enqueue greet --file -`]: /^Task 24 was added/,
+  [String.raw`printf 'id,name\n7,Ada\n8,Bo\n' | taskgate enqueue greet --from - --format csv --key id`]:
+    /^2 tasks were added to greet, 0 were there already\./,
   "taskgate limit greet": /^greet +definition +4 /m,
   [`taskgate limit greet 3 --reason "the partner is slow"`]: /is 3, it was 4\./,
   "taskgate limit greet code": /is 4, it was 3\./,
