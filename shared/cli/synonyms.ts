@@ -12,6 +12,7 @@ export const commandSynonyms: Readonly<Record<string, readonly string[]>> = {
   describe: ["explain", "definitions"],
   events: ["explain"],
   dlq: ["failures"],
+  dump: ["export"],
   errors: ["failures"],
   failed: ["failures"],
   history: ["explain", "executions --all"],

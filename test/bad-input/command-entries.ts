@@ -60,6 +60,16 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
       { words: ["known", "--state", "blocked"], field: "state" },
     ],
   },
+  export: {
+    args: ["known"],
+    bad: [
+      ...badNames,
+      ...behind("known", badMost),
+      { words: ["known", "--state", "ready", "--state", "blocked"], field: "state" },
+      { words: ["known", "--to", "/"], field: "--to" },
+      { words: ["unknown"], field: "definition" },
+    ],
+  },
   explain: {
     args: ["1"],
     bad: ["abc", "1.5", "9223372036854775808", ""].map((word) => ({

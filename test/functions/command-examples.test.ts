@@ -154,9 +154,13 @@ const answers: Readonly<Record<string, RegExp>> = {
   "taskgate audit": /register_definition +import-orders/,
   "taskgate audit greet --since 7d": /register_definition +greet +limit none -> /,
   "taskgate audit --action cancel_tasks": /cancel_tasks +greet +1 task \(20\)/,
-  [`taskgate enqueue greet --payload '{"name":"Ada"}'`]: /^Task 22 was added to greet\./,
-  "taskgate enqueue greet --run-in 10m": /^Task 23 .* It is due in (10|9) min/,
-  [`echo '{"name":"Ada"}' | taskgate enqueue greet --file -`]: /^Task 24 was added/,
+  "taskgate export greet --state dead":
+    /^\{"task":"18","definition":"greet",.*"error":"it broke","payload":.*\}\n\{"task":"17"/,
+  "taskgate export greet --state dead | taskgate enqueue greet --from - --priority 200":
+    /^2 tasks were added to greet, 0 were there already\./,
+  [`taskgate enqueue greet --payload '{"name":"Ada"}'`]: /^Task 24 was added to greet\./,
+  "taskgate enqueue greet --run-in 10m": /^Task 25 .* It is due in (10|9) min/,
+  [`echo '{"name":"Ada"}' | taskgate enqueue greet --file -`]: /^Task 26 was added/,
   [String.raw`printf 'id,name\n7,Ada\n8,Bo\n' | taskgate enqueue greet --from - --format csv --key id`]:
     /^2 tasks were added to greet, 0 were there already\./,
   "taskgate limit greet": /^greet +definition +4 /m,
