@@ -58,6 +58,7 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
       ...badNames,
       ...behind("known", badMost),
       { words: ["known", "--state", "blocked"], field: "state" },
+      { words: ["known", "--oldest", "--state", "dead"], field: "--state" },
     ],
   },
   export: {

@@ -140,6 +140,7 @@ const answers: Readonly<Record<string, RegExp>> = {
   "taskgate executions greet --all -n 20": /^ +1 +greet +ended /m,
   "taskgate tasks greet": /^ +19 (.*\n)+ +21 /m,
   "taskgate tasks greet --state dead -n 10": /^ +18 .* it broke\n +17 .* it broke$/m,
+  "taskgate tasks greet --oldest -n 5": /^TASK +AGE .*\n +19 +\d.*\n +21 +\d.*$/m,
   "taskgate failures": /^ +2 +greet .* it broke$/m,
   "taskgate failures greet -n 5": /^ +2 +greet .* it broke$/m,
   "taskgate explain 17": /Task 17 \(`greet`\) is dead/,
