@@ -327,6 +327,8 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
       })),
       { words: ["1", "--resume", "--cancel"], field: "--cancel" },
       { words: ["1", "--cancel", "--reason", ""], field: "reason" },
+      { words: ["1", "--follow", "--resume"], field: "--resume" },
+      { words: ["1", "--cancel", "--every", "1s"], field: "--cancel" },
     ],
   },
   doctor: { args: [], bad: [] },

@@ -41,6 +41,9 @@ beforeAll(async () => {
     waves: 1,
     failurePolicy: "halt",
   });
+  const empty = { operationId: operationId(), name: "weekly", waves: 1 } as const;
+  const { batchId } = await store.createBatch({ ...empty, failurePolicy: "halt" });
+  await store.startBatch({ batchId, seal: true });
   await setSchedule();
   await store.setWatermark({
     name: "import-orders",
@@ -196,6 +199,7 @@ const answers: Readonly<Record<string, RegExp>> = {
   [`taskgate watermark import-orders by-id --set '{"last":"5000"}'`]: /version 2; it was .*8000/,
   "taskgate watermark import-orders by-id --clear": /is none now, version 3; it was .*5000/,
   "taskgate batch 1": /^Batch 1, nightly: draft/,
+  "taskgate batch 2 --follow": /^Batch 2, weekly: done, 0 of 0 tasks ended/,
   "taskgate batch 1 --cancel": /^Cancelled: 0 admitted tasks/,
   "taskgate replay ingest": /^1 message is in taskgate-ingest again\.$/m,
   "taskgate migrate": /^The schema is up to date; nothing was to do\.$/,
