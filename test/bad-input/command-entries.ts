@@ -251,6 +251,16 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
       { words: ["known", "unknown"], field: "schedule" },
       { words: ["known", "nightly", "--pause", "--resume"], field: "--resume" },
       { words: ["known", "nightly", "--pause", "--reason", "x".repeat(401)], field: "reason" },
+      { words: ["known"], field: "schedule" },
+      { words: ["known", " g", "--run"], field: "schedule" },
+      { words: ["known", "unknown", "--run"], field: "schedule" },
+      { words: ["known", "nightly", "--run", "--pause"], field: "--run" },
+      {
+        words: ["known", "nightly", "--run", "--for", "2030-02-30T08:30:00Z"],
+        field: "scheduledFor",
+      },
+      { words: ["known", "nightly", "--for", "2030-01-31T08:30:00Z"], field: "--for" },
+      { words: ["known", "nightly", "--run", "--reason", "why"], field: "--reason" },
     ],
   },
   watermarks: {

@@ -142,6 +142,19 @@ export const httpEntries: Readonly<Record<string, HttpEntry>> = {
       } as const,
     ]),
   ),
+  "api-schedule-run": {
+    params: [nameParam],
+    query: [],
+    body: {
+      fields: [
+        { name: "schedule", kind: "key" },
+        { name: "scheduledFor", kind: "instant" },
+        operationId,
+      ],
+      good: { schedule: "nightly" },
+      isOptional: true,
+    },
+  },
   "api-watermark": {
     params: [nameParam],
     query: [],

@@ -195,6 +195,8 @@ const answers: Readonly<Record<string, RegExp>> = {
   "taskgate group greet customer-7 --pause": /, paused: /,
   "taskgate schedule report nightly": /^report +nightly /m,
   "taskgate schedule report nightly --pause": /^Schedule nightly of report is paused already\.$/,
+  "taskgate schedule report nightly --run":
+    /^Task \d+ was added to report, as schedule nightly would\.$/,
   "taskgate watermark import-orders by-id": /by-id of import-orders: \{"last":"8000"\}, version 1,/,
   [`taskgate watermark import-orders by-id --set '{"last":"5000"}'`]: /version 2; it was .*8000/,
   "taskgate watermark import-orders by-id --clear": /is none now, version 3; it was .*5000/,

@@ -19,7 +19,11 @@ import {
   readOperatorRequest,
   readTaskId,
 } from "../../admin/requests";
-import { readListSchedulesQuery, readScheduleRequest } from "../../admin/schedule-requests";
+import {
+  readListSchedulesQuery,
+  readRunScheduleRequest,
+  readScheduleRequest,
+} from "../../admin/schedule-requests";
 import * as tasks from "../../admin/task-requests";
 import { readListWatermarksQuery, readWatermarkRequest } from "../../admin/watermark-requests";
 import { limits } from "../../core/limits";
@@ -168,6 +172,10 @@ const writes = {
   ),
   "api-schedule-pause": changes(scheduling, (admin, change) => admin.pauseSchedule(change)),
   "api-schedule-resume": changes(scheduling, (admin, change) => admin.resumeSchedule(change)),
+  "api-schedule-run": changes(
+    { place: ofDefinition, read: readRunScheduleRequest },
+    (admin, change) => admin.runSchedule(change),
+  ),
   "api-watermark": changes(
     { place: ofDefinition, read: readWatermarkRequest, body: watermarkBody },
     (admin, change) => admin.setWatermark(change),
