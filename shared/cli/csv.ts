@@ -104,7 +104,7 @@ export class CsvReader {
 
   #refuseOpen(): never {
     const value = "a field in quotes without its end";
-    const expected = `${quoteRule}, and a record of at most ${String(this.#bytesMax)} bytes`;
+    const expected = `a quote at its end, and at most ${String(this.#bytesMax)} bytes in one record`;
     throw invalidInput([{ field: `line ${String(this.#number)}`, value, expected }]);
   }
 }
