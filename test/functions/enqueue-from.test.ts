@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { runCli } from "../../shared/cli/main";
 import { registration, startWorker, uniqueName } from "../support/builders";
+import { startNetwork } from "../support/silent-network";
 import { setupApi } from "./api-setup";
 import type { ApiSetup } from "./api-setup";
 import { ensureBuilt, root } from "./built-app";
@@ -48,12 +49,16 @@ interface Ended {
 /** `taskgate enqueue` of this test's definition; `onLine` is told of each line on standard output. */
 async function enqueue(
   words: readonly string[],
-  { interrupted, onLine }: { interrupted?: AbortSignal; onLine?: () => void } = {},
+  {
+    interrupted,
+    onLine,
+    url = api.operatorUrl,
+  }: { interrupted?: AbortSignal; onLine?: () => void; url?: string } = {},
 ): Promise<Ended> {
   const [out, error, shown]: string[][] = [[], [], []] as never;
   const code = await runCli({
     words: ["enqueue", name, ...words],
-    environment: { TASKGATE_DATABASE_URL: api.operatorUrl },
+    environment: { TASKGATE_DATABASE_URL: url },
     folder,
     output: {
       line: (text) => {
@@ -232,6 +237,24 @@ describe("enqueue --from", () => {
   });
 });
 
+test("a database that falls silent ends a run with 4, and a repeat with its key adds each task once", async () => {
+  const network = await startNetwork(new URL(api.operatorUrl));
+  const words = ["--from", fileOf(lines(3_000)), "--key", "id"];
+  const { code, out, error } = await enqueue([...words, "--json", "--timeout", "1s"], {
+    url: network.url,
+    onLine: () => void network.fallSilent(),
+  });
+  network.close();
+  expect(code).toBe(4);
+  expect(out.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { lines: 1_000, enqueued: 1_000, state: "running" },
+  ]);
+  expect(error).toHaveLength(1);
+  const again = await enqueue(words);
+  expect(again.out[0]).toMatch(/^2000 tasks were added to .*, 1000 were there already\./);
+  expect(await ready()).toBe(3_000);
+});
+
 /** The built program in a shell; behind its output stands its exit code. */
 async function shell(line: string): Promise<string> {
   const { PATH = "" } = process.env;
@@ -252,7 +275,7 @@ describe("the program", () => {
     const begun = join(folder, "begun");
     const blank = `printf '{"id":3}\\n%200000s\\n' ''; touch '${begun}'; sleep 3`;
     const isReading = `until [ -e '${begun}' ]; do sleep 0.05; done`;
-    const waiting = `(${blank}) 2>/dev/null | ${program} enqueue ${name} --from - 2>&1 & ${isReading}; kill -INT $!; wait $!`;
+    const waiting = `${program} enqueue ${name} --from - 2>&1 < <(exec 2>/dev/null; ${blank}) & ${isReading}; kill -INT $!; wait $!`;
     expect(await shell(waiting)).toBe("Stopped. Nothing was enqueued.\ncode 130\n");
     expect(await ready()).toBe(2);
   }, 30_000);

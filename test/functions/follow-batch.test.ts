@@ -4,6 +4,7 @@ import type { BatchReport } from "../../shared/admin/batch-actions";
 import type { BatchId } from "../../shared/core/ids";
 import { filled } from "../contract/batch-builders";
 import { startWorker, uniqueName } from "../support/builders";
+import { startNetwork } from "../support/silent-network";
 import { setupApi } from "./api-setup";
 import type { ApiSetup } from "./api-setup";
 
@@ -127,6 +128,20 @@ describe("batch --follow", () => {
       [1, 2],
     ]);
     expect(error).toEqual([]);
+  });
+
+  test("goes on when the database is away between two looks, and shows that", async () => {
+    const id = await started([1], "halt");
+    const network = await startNetwork(new URL(api.operatorUrl));
+    const { code, shown } = await follow(
+      [id, "--follow", "--timeout", "1s"],
+      [network.fallSilent, network.speakAgain, () => work(id, 1)],
+      network.url,
+    );
+    network.close();
+    expect(code).toBe(0);
+    expect(shown[1]).toMatch(/^taskgate: The database doesn't answer/);
+    expect(shown[2]).toContain("0 of 1 ended");
   });
 
   test("an unknown batch is refused at once", async () => {
