@@ -10,9 +10,19 @@ import type { CsvField, CsvRecord } from "./csv";
 /** JSON's numbers and words. `007` and `1,5` stay texts. */
 const typedForm = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)$/;
 
-/** The names of the fields. Throws InvalidArgumentError for a name that is empty, can't be stored or stands there twice. */
+/**
+ * The names of the fields. Throws InvalidArgumentError for a name that is empty, can't be stored or stands there twice, and for a single
+ * one with a semicolon or a tab: spreadsheets of some countries separate by these, and each row would be one text.
+ */
 export function readHeader({ number, fields }: CsvRecord): readonly string[] {
   const names = fields.map(({ text }) => text);
+  const [only, second] = fields;
+  if (second === undefined && only?.isQuoted === false && /[;\t]/.test(only.text)) {
+    const expected = "columns with commas between them; a name that holds ; or a tab in quotes";
+    throw invalidInput([
+      { field: `line ${String(number)}`, value: showValue(only.text), expected },
+    ]);
+  }
   const bad = names.findIndex(
     (name, index) => name.trim() === "" || !isStorable(name) || names.indexOf(name) !== index,
   );

@@ -136,6 +136,10 @@ describe("a payload from a record", () => {
     expect(await read("a,b,c\nTrue,+7,\n", true)).toEqual({ a: "True", b: "+7", c: "" });
   });
 
+  test("a name in quotes may hold a semicolon", async () => {
+    expect(await read('"a;b"\n1')).toEqual({ "a;b": "1" });
+  });
+
   test("a column called __proto__ is a member like any other", async () => {
     expect(JSON.stringify(await read("__proto__,a\n1,2"))).toBe('{"__proto__":"1","a":"2"}');
   });
@@ -150,6 +154,8 @@ describe("a payload from a record", () => {
 
   test.each([
     ["a,,b\n1,2,3", /^line 1: got "", expected a name for each column, each once; column 2/],
+    ["id;name\n1;Ada", /^line 1: got "id;name", expected columns with commas between them/],
+    ["id\tname\n1\tAda", /^line 1: got "id\\tname", expected columns with commas/],
     ["a,b,a\n1,2,3", /^line 1: got "a", .*column 3 has none, or one that is taken/],
   ])("the first record of %j is refused", async (text, message) => {
     await expect(read(text)).rejects.toThrow(message);
