@@ -57,7 +57,13 @@ import type { RateReport, SharedLimitReport } from "./limit-actions";
 import type { ListSharedLimitsRequest, RateRequest } from "./limit-requests";
 import { getSchedule, listSchedules, setSchedulePaused } from "./schedule-actions";
 import type { SchedulePauseReport } from "./schedule-actions";
-import type { ListSchedulesRequest, ScheduleRequest } from "./schedule-requests";
+import type {
+  ListSchedulesRequest,
+  RunScheduleRequest,
+  ScheduleRequest,
+} from "./schedule-requests";
+import { runSchedule } from "./schedule-run";
+import type { ScheduleRunReport } from "./schedule-run";
 import { cancelTasks, redriveTasks, rescheduleTasks, setGroup } from "./task-actions";
 import type {
   CancelResult,
@@ -218,8 +224,8 @@ export interface Admin {
   cancelBatch(request: BatchRequest & Actor): Promise<CancelledBatch>;
   /** Schedules with their next instants, by definition and name. */
   schedules(request: ListSchedulesRequest): Promise<ScheduleStatus[]>;
-  /** One schedule. Throws InvalidArgumentError (unknown). */
-  schedule(request: { definition: string; schedule: string }): Promise<ScheduleStatus>;
+  /** One schedule; without a name the only one of the definition. Throws InvalidArgumentError (unknown). */
+  schedule(request: { definition: string; schedule?: string }): Promise<ScheduleStatus>;
   /** A schedule enqueues nothing until resumed; instants that pass meanwhile aren't fired later. */
   pauseSchedule(
     request: ScheduleRequest & Actor & { definition: string },
@@ -228,6 +234,10 @@ export interface Admin {
   resumeSchedule(
     request: ScheduleRequest & Actor & { definition: string },
   ): Promise<SchedulePauseReport>;
+  /** Enqueues a schedule's task now; its next instant stays. With an operation id a repeat adds nothing. Leaves a hint. */
+  runSchedule(
+    request: RunScheduleRequest & Actor & { definition: string },
+  ): Promise<ScheduleRunReport>;
   /** Groups with their slots, by definition and key. */
   groups(request: ListGroupsRequest): Promise<GroupStatus[]>;
   /** Who changed what, when and why, newest first. */
@@ -382,7 +392,7 @@ function incidentActions(
 /** The admin's part about schedules. */
 function scheduleActions(
   options: AdminOptions,
-): Pick<Admin, "schedules" | "schedule" | "pauseSchedule" | "resumeSchedule"> {
+): Pick<Admin, "schedules" | "schedule" | "pauseSchedule" | "resumeSchedule" | "runSchedule"> {
   const { store } = options;
   const ofKnown = async <Result>(
     { definition }: { definition: string },
@@ -400,6 +410,7 @@ function scheduleActions(
       ofKnown(request, () => setSchedulePaused(options, { ...request, paused: true })),
     resumeSchedule: (request) =>
       ofKnown(request, () => setSchedulePaused(options, { ...request, paused: false })),
+    runSchedule: (request) => ofKnown(request, () => runSchedule(options, request)),
   };
 }
 

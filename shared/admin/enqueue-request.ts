@@ -125,6 +125,14 @@ export function readTaskLines(lines: readonly TaskLine[]): ReadResult<NewTask[]>
   return resultOf(tasks, problems);
 }
 
+/** A task as it stands in a list: the checked one, or null and its problems in `problems`, whose fields begin with `path`. */
+export function readTaskAt(
+  input: unknown,
+  place: { readonly path: string; readonly problems: ProblemList },
+): NewTask | null {
+  return task.readAt(input, place);
+}
+
 function refuseTooManyBytes(tasks: readonly NewTask[], problems: ProblemList): void {
   const bytes = Buffer.byteLength(JSON.stringify(tasks));
   if (bytes <= limits.enqueueBytesMax) return;

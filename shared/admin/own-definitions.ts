@@ -58,6 +58,7 @@ export function withOwnDefinitions(
     schedule: naming(admin.schedule),
     pauseSchedule: naming(admin.pauseSchedule),
     resumeSchedule: naming(admin.resumeSchedule),
+    runSchedule: naming(admin.runSchedule),
     watermarks: listing(admin.watermarks),
     schedules: listing(admin.schedules),
     groups: listing(admin.groups),

@@ -31,13 +31,17 @@ export async function listSchedules(
   return (await store.listSchedules(request)).schedules;
 }
 
-/** One schedule of a definition. Throws InvalidArgumentError (unknown), naming near ones. */
+/**
+ * One schedule of a definition; without `schedule` its only one. Throws InvalidArgumentError naming the schedules that there are: (unknown)
+ * for a name that isn't among them, and where none is named and there is more than one.
+ */
 export async function getSchedule(
   { store }: AdminTools,
-  { definition, schedule }: { definition: string; schedule: string },
+  { definition, schedule }: { definition: string; schedule?: string | undefined },
 ): Promise<{ found: ScheduleStatus; now: Date }> {
   const { now, schedules } = await store.listSchedules({ name: definition, max: schedulesMax });
-  const found = schedules.find((other) => other.name === schedule);
+  const isOnly = schedule === undefined && schedules.length === 1;
+  const found = isOnly ? schedules[0] : schedules.find((other) => other.name === schedule);
   if (found === undefined) throw unknownSchedule(schedule, schedules);
   return { found, now };
 }
@@ -61,14 +65,14 @@ export async function setSchedulePaused(
   return { definition: name, schedule, status, nextDueMs };
 }
 
-function unknownSchedule(name: string, schedules: readonly ScheduleStatus[]) {
+function unknownSchedule(name: string | undefined, schedules: readonly ScheduleStatus[]) {
   const names = schedules.map((schedule) => schedule.name);
-  const near = nearNames(name, names, 3);
+  const near = name === undefined ? [] : nearNames(name, names, 3);
   const listed = (near.length > 0 ? near : names.slice(0, 10)).map((other) => `\`${other}\``);
   const hint = names.length === 0 ? "the definition has none" : `there are ${listed.join(", ")}`;
   const expected = `the name of one of the definition's schedules; ${hint}`;
   return invalidInput(
     [{ field: "schedule", value: showValue(name), expected }],
-    "TASKGATE_ARG_UNKNOWN",
+    name === undefined && names.length > 0 ? "TASKGATE_ARG_INVALID" : "TASKGATE_ARG_UNKNOWN",
   );
 }

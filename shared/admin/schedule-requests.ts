@@ -1,7 +1,7 @@
 /** What operators ask of schedules, as requests.ts has it. */
 import { objectOf, queryOf } from "./object-schema";
 import type { ValueOf } from "./object-schema";
-import { key, maxEntries, reason } from "./schemas";
+import { instant, key, maxEntries, operationId, reason } from "./schemas";
 
 /** Which schedules to list. */
 export const readListSchedulesQuery = queryOf(
@@ -15,3 +15,19 @@ export type ListSchedulesRequest = ValueOf<typeof readListSchedulesQuery>;
 export const readScheduleRequest = objectOf({ schedule: key, reason });
 /** One schedule of a definition, to be paused or resumed. */
 export type ScheduleRequest = ValueOf<typeof readScheduleRequest>;
+
+/** A run of a schedule out of turn; without `schedule` the definition has one only. */
+export const readRunScheduleRequest = objectOf(
+  {
+    schedule: key
+      .meta({ description: "Left out: the only one of the definition." })
+      .exactOptional(),
+    scheduledFor: instant
+      .meta({ description: "The instant that the run stands for; default: now." })
+      .exactOptional(),
+    operationId,
+  },
+  { isOptional: true },
+);
+/** A run of a schedule out of turn. */
+export type RunScheduleRequest = ValueOf<typeof readRunScheduleRequest>;

@@ -7,7 +7,8 @@ import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 import { renderTable, showDuration, showInstant, showNumber } from "../terminal/output";
 import type { Column, Screen } from "../terminal/output";
-import { oneFlagOf } from "./read-values";
+import { followBatch } from "./follow-batch";
+import { oneFlagOf, refusal } from "./read-values";
 
 /** `taskgate batch ID` */
 export const batchCommand: Command = {
@@ -18,12 +19,23 @@ export const batchCommand: Command = {
     resume: { type: "boolean", sentence: "Continues a batch that halted at a dead task." },
     yes: yesOption,
     cancel: { type: "boolean", sentence: "Opens no further wave and ends all unfinished tasks." },
+    follow: { type: "boolean", sentence: "Shows its progress until it has ended, or halts." },
+    every: {
+      type: "string",
+      valueName: "TIME",
+      sentence: "Follows with this time between two looks, up to 1h; default 2s.",
+    },
     reason: reasonOption,
   },
-  sentence: "Shows a batch with its waves, resumes or cancels it.",
-  details: "Waiting tasks of a cancelled batch end at once; running ones are asked to end.",
+  sentence: "Shows a batch with its waves, follows, resumes or cancels it.",
+  details: [
+    "Waiting tasks of a cancelled batch end at once; running ones are asked to end.",
+    "Exit code of --follow: 0 where all tasks ended well; 1 where one is dead, or the batch was halted or cancelled; 130 at Ctrl+C.",
+    "With --json each look of --follow is a line.",
+  ].join("\n"),
   examples: [
     { line: "taskgate batch 1", sentence: "The waves of a batch." },
+    { line: "taskgate batch 2 --follow", sentence: "Until it ends, with a bar." },
     { line: "taskgate batch 1 --cancel", sentence: "Ends a batch." },
   ],
   run: async (context) => {
@@ -31,6 +43,10 @@ export const batchCommand: Command = {
     const change = take(readOperatorRequest({ reason: context.options["reason"] }));
     const { changedBy } = context;
     const action = oneFlagOf(context.flags, "resume", "cancel");
+    if (context.flags.has("follow") || context.options["every"] !== undefined) {
+      if (action !== undefined) throw refusal(`--${action}`, "true", "it without --follow");
+      return followBatch(context, batchId, (batch) => describe(batch, context.output));
+    }
     const admin = await context.admin();
     if (action === "resume") {
       const answer = await admin.resumeBatch({ ...change, batchId, changedBy });

@@ -66,10 +66,12 @@ export function maxOption(max = 1_000, fallback = 100): CommandOption {
   return { type: "string", short: "n", valueName: "N", sentence };
 }
 
-/** What repeats a command. */
+/** What repeats a command, or ends one that takes long. */
 export interface Repeater {
   /** Waits for this time; false: the person has ended the program. */
   pause(ms: number): Promise<boolean>;
+  /** The person has ended the program; absent: that can't be told. */
+  readonly interrupted?: AbortSignal;
   /** Where each look is drawn over the one before; absent: standard output is no terminal. */
   readonly screen?: {
     columns(): number;
@@ -92,7 +94,7 @@ export interface CommandContext {
   readonly isJson: boolean;
   /** Another look follows: JSON takes one line each. */
   readonly isRepeated?: true;
-  /** Waits between two looks of `--watch`. */
+  /** Waits between two looks of `--watch`. From here on the first Ctrl+C only tells of itself. */
   readonly repeater: () => Repeater;
   /** Who acts, for the audit. */
   readonly changedBy: string;

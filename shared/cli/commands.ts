@@ -11,6 +11,7 @@ import { ejectCommand } from "./eject";
 import { enqueueCommand } from "./enqueue";
 import { executionsCommand } from "./executions";
 import { explainCommand } from "./explain";
+import { exportCommand } from "./export";
 import { failuresCommand } from "./failures";
 import { groupCommand } from "./group";
 import { groupsCommand } from "./groups";
@@ -55,6 +56,7 @@ export const commands: readonly Command[] = [
   watchable(watermarksCommand),
   watchable(batchesCommand),
   watchable(auditCommand),
+  exportCommand,
   enqueueCommand,
   limitCommand,
   rateCommand,

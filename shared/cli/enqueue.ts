@@ -2,14 +2,16 @@ import { readEnqueueRequest } from "../admin/enqueue-request";
 import { invalidInput, take } from "../admin/read-result";
 import { parseJson } from "../admin/parse-json";
 import { readDefinitionName } from "../admin/requests";
-import type { EnqueueReport } from "../admin/create-admin";
 import { InvalidArgumentError } from "../core/errors";
 import { nameParameter, report } from "./command";
 import type { Command, CommandContext } from "./command";
+import { enqueueFrom } from "./enqueue-from";
+import { describeEnqueue, whenItStarts } from "./enqueue-texts";
 import { exitCodes } from "./exit-codes";
-import { showDuration, showNumber } from "../terminal/output";
-import { numberOf, readTime, refusal, runInMax } from "./read-values";
-import { showIds } from "./task-results";
+import { refuseWithoutFrom } from "./from-options";
+import { refusal } from "./read-values";
+import { membersOf, taskOptions } from "./task-options";
+import { formats } from "./task-source";
 
 /** `taskgate enqueue NAME` */
 export const enqueueCommand: Command = {
@@ -22,41 +24,40 @@ export const enqueueCommand: Command = {
       type: "string",
       short: "f",
       valueName: "FILE",
-      sentence: "A file with the JSON; .jsonl has one task per line; - is standard input.",
+      sentence:
+        "A file with the JSON, up to 16 MiB; .jsonl has one task per line; - is standard input.",
     },
-    kind: {
+    from: {
       type: "string",
-      valueName: "NAME",
-      sentence: "Handler; default: the definition's own name.",
+      valueName: "FILE",
+      sentence: "A file of any length with a payload per line, or a CSV file; - is standard input.",
     },
-    "allow-unknown-kind": {
+    format: {
+      type: "string",
+      valueName: "FORMAT",
+      values: formats,
+      sentence: "With --from: ndjson or csv; default: as the file's name ends, else ndjson.",
+    },
+    typed: {
       type: "boolean",
-      sentence: "Allows a handler that the app beside this command doesn't have.",
+      sentence: "With --from, CSV: numbers, true, false and null outside of quotes aren't texts.",
     },
-    priority: {
+    key: {
       type: "string",
-      valueName: "N",
-      sentence: "Lower first, -32768..32767; default 100.",
+      valueName: "FIELD",
+      sentence: "With --from: the payload's field with the dedupe key, such as id or order.id.",
     },
-    group: {
-      type: "string",
-      valueName: "KEY",
-      sentence: "Tasks of one group run one after the other; default: the handler's own rule.",
-    },
-    "no-group": {
-      type: "boolean",
-      sentence: "No group, also where the handler's code would choose one.",
-    },
-    "run-in": {
+    "key-for": {
       type: "string",
       valueName: "TIME",
-      sentence: "The earliest start, from now: 90s, 10m, 2h, 1d.",
+      sentence: "With --key: how long a key counts as enqueued, up to 365d; default 1d.",
     },
-    "run-at": {
+    "after-line": {
       type: "string",
-      valueName: "INSTANT",
-      sentence: "The earliest start as an instant: 2030-01-31T08:30:00Z.",
+      valueName: "N",
+      sentence: "With --from: goes on behind this line.",
     },
+    ...taskOptions,
     "dedupe-key": {
       type: "string",
       valueName: "KEY",
@@ -70,7 +71,12 @@ export const enqueueCommand: Command = {
   sentence: "Adds tasks to a definition and wakes a worker.",
   details: [
     "`taskgate explain ID` follows a task by the id that is printed.",
-    "Without --payload and --file the task has no payload.",
+    "Without --payload, --file and --from the task has no payload.",
+    "--from reads and adds 1,000 tasks at a time. A bad line is named, and neither its 1,000 nor what follows is added.",
+    "The first line of a CSV file names the payload's fields. Ctrl+C ends behind the current 1,000, with exit code 130.",
+    "With --key a repeat adds no task twice. --after-line goes on where a run has ended, as its message says.",
+    "Lines of `taskgate export` give payload, kind, priority, dedupe key and group; options here win.",
+    "With --json each 1,000 tasks print a line with the sums so far; `state` of the last one is done or stopped.",
   ].join("\n"),
   examples: [
     { line: `taskgate enqueue greet --payload '{"name":"Ada"}'`, sentence: "One task." },
@@ -79,63 +85,32 @@ export const enqueueCommand: Command = {
       line: `echo '{"name":"Ada"}' | taskgate enqueue greet --file -`,
       sentence: "The payload of another program.",
     },
+    {
+      line: String.raw`printf 'id,name\n7,Ada\n8,Bo\n' | taskgate enqueue greet --from - --format csv --key id`,
+      sentence: "A task for each row; a repeat adds none.",
+    },
   ],
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));
+    if (context.options["from"] !== undefined) return enqueueFrom(context, definition);
+    refuseWithoutFrom(context);
     const request = take(readEnqueueRequest({ tasks: tasksOf(context) }));
     const allowsUnknownKind = context.flags.has("allow-unknown-kind");
     const result = await (
       await context.admin()
     ).enqueue({ ...request, definition, allowsUnknownKind, changedBy: context.changedBy });
-    report(context, result, () => describe(result) + whenItStarts(context, result));
+    report(context, result, () => describeEnqueue(result) + whenItStarts(context, result));
     return exitCodes.ok;
   },
 };
 
-function describe(result: EnqueueReport): string {
-  const { definition, tasks } = result;
-  const [first] = tasks;
-  if (tasks.length === 1 && first !== undefined) {
-    return {
-      replaced: `Task ${first.task} has that dedupe key already; it carries the new payload.`,
-      duplicate: `Task ${first.task} has that dedupe key already; nothing was added.`,
-      enqueued: `Task ${first.task} was added to ${definition}.`,
-    }[first.outcome];
-  }
-  const added = tasks.filter(({ outcome }) => outcome === "enqueued").map(({ task }) => task);
-  const replaced =
-    result.replaced === 0
-      ? ""
-      : `, ${showNumber(result.replaced, "carries", "carry")} the new payload`;
-  return `${showNumber(result.enqueued, "task was", "tasks were")} added to ${definition}${added.length === 0 ? "" : ` (${showIds(added)})`}, ${showNumber(result.duplicates, "was", "were")} there already${replaced}.`;
-}
-
-function whenItStarts(
-  context: CommandContext,
-  result: { enqueued: number; nextDueMs: number | null },
-): string {
-  if (result.enqueued === 0) return "";
-  if (result.nextDueMs !== null) return ` It is due in ${showDuration(result.nextDueMs)}.`;
-  const isQueueKnown = context.target().settings.storage !== null;
-  return isQueueKnown
-    ? " A worker is told."
-    : " No queue is known here (AzureWebJobsStorage): the next sweep finds it.";
-}
-
 function tasksOf(context: CommandContext): unknown[] {
-  const { kind, group } = context.options;
-  if (group !== undefined && context.flags.has("no-group")) {
-    throw refusal("--group", group, "either --group or --no-group, not both");
-  }
-  const options = {
-    kind,
-    group: context.flags.has("no-group") ? null : group,
-    priority: numberOf(context.options["priority"]),
-    ...readStart(context),
+  const members = {
+    ...membersOf(context),
     dedupeKey: context.options["dedupe-key"],
     onDuplicate: context.flags.has("replace") ? "replace" : undefined,
   };
-  return payloadsOf(context).map((payload) => ({ payload, ...options }));
+  return payloadsOf(context).map((payload) => ({ payload, ...members }));
 }
 
 function payloadsOf(context: CommandContext): unknown[] {
@@ -164,13 +139,4 @@ function readJson(text: string, field: string): unknown {
       { field, value, expected: `JSON, such as '{"orderId":"17"}' in single quotes` },
     ]);
   }
-}
-
-/** The earliest start; neither: now. */
-function readStart({ options }: CommandContext): { runInMs?: number; runAt?: string } {
-  const { "run-in": wait, "run-at": instant } = options;
-  if (wait !== undefined && instant !== undefined)
-    throw refusal("--run-at", instant, "either --run-in or --run-at, not both");
-  if (instant !== undefined) return { runAt: instant };
-  return wait === undefined ? {} : { runInMs: readTime("--run-in", wait, runInMax) };
 }

@@ -18,7 +18,7 @@ export const exitCodes = {
 /** One of the codes above. */
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** Of `dev`, also what shells expect of a program that a signal has ended. */
+/** Also what shells expect of a program that a signal has ended: of `dev`, and of long commands that Ctrl+C has ended half-way. */
 export type CommandExitCode = ExitCode | 129 | 130 | 143;
 
 const byError: Readonly<Record<ErrorCode, ExitCode>> = {

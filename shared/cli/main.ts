@@ -221,6 +221,7 @@ function processRepeater(): Repeater {
       await sleep(ms, interrupted.signal);
       return !interrupted.signal.aborted;
     },
+    interrupted: interrupted.signal,
     ...(process.stdout.isTTY ? { screen: new Redraw(process.stdout) } : {}),
   };
 }

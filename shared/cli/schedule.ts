@@ -1,35 +1,48 @@
 import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
-import { readScheduleRequest } from "../admin/schedule-requests";
+import { readRunScheduleRequest, readScheduleRequest } from "../admin/schedule-requests";
 import { nameParameter, reasonOption, report } from "./command";
-import type { Command } from "./command";
+import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
+import type { CommandExitCode } from "./exit-codes";
 import { renderTable, showDuration } from "../terminal/output";
-import { oneFlagOf } from "./read-values";
+import { oneFlagOf, refusal } from "./read-values";
 import { columns } from "./schedules";
 
-/** `taskgate schedule NAME SCHEDULE` */
+/** `taskgate schedule NAME [SCHEDULE]` */
 export const scheduleCommand: Command = {
   name: "schedule",
   group: "change",
-  parameters: [nameParameter, { name: "SCHEDULE" }],
+  parameters: [nameParameter, { name: "SCHEDULE", isOptional: true }],
   options: {
     pause: { type: "boolean", sentence: "Enqueues no tasks until resumed." },
     resume: { type: "boolean", sentence: "Goes on with the next run from now." },
+    run: { type: "boolean", sentence: "Adds its task now; the next run comes as before." },
+    for: {
+      type: "string",
+      valueName: "INSTANT",
+      sentence: "With --run: the instant in the payload's `scheduledFor`; default now.",
+    },
     reason: reasonOption,
   },
-  sentence: "Shows, pauses or resumes a schedule.",
-  details: "Runs that fall into a pause are skipped for good.",
+  sentence: "Shows, pauses, resumes or runs a schedule.",
+  details: [
+    "Without SCHEDULE it is the only one of the definition. Runs that fall into a pause are skipped for good.",
+    "--run adds a task as an instant would: its kind, payload and group. It works during a pause, too.",
+  ].join("\n"),
   examples: [
     { line: "taskgate schedule report nightly", sentence: "The next and the last run." },
     { line: "taskgate schedule report nightly --pause", sentence: "No runs until --resume." },
+    { line: "taskgate schedule report nightly --run", sentence: "One more run, now." },
   ],
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));
+    const action = readAction(context);
+    if (action === "run") return runNow(context, definition);
     const { reason } = context.options;
-    const change = take(readScheduleRequest({ schedule: context.args[1], reason }));
-    const action = oneFlagOf(context.flags, "pause", "resume");
     const admin = await context.admin();
+    const named = context.args[1] ?? (await admin.schedule({ definition })).name;
+    const change = take(readScheduleRequest({ schedule: named, reason }));
     const { changedBy } = context;
     if (action === undefined) {
       const found = await admin.schedule({ definition, schedule: change.schedule });
@@ -50,3 +63,34 @@ export const scheduleCommand: Command = {
     return exitCodes.ok;
   },
 };
+
+function readAction({ flags, options }: CommandContext): "pause" | "resume" | "run" | undefined {
+  const action = oneFlagOf(flags, "pause", "resume");
+  if (!flags.has("run")) {
+    if (options["for"] !== undefined)
+      throw refusal("--for", options["for"], "it only together with --run");
+    return action;
+  }
+  if (action !== undefined) throw refusal("--run", "true", `either --run or --${action}, not both`);
+  if (options["reason"] !== undefined)
+    throw refusal(
+      "--reason",
+      options["reason"],
+      "none: an enqueue is audited with its actor alone",
+    );
+  return "run";
+}
+
+async function runNow(context: CommandContext, definition: string): Promise<CommandExitCode> {
+  const request = take(
+    readRunScheduleRequest({ schedule: context.args[1], scheduledFor: context.options["for"] }),
+  );
+  const { changedBy } = context;
+  const answer = await (await context.admin()).runSchedule({ ...request, definition, changedBy });
+  report(context, answer, () => {
+    const { schedule, task, nextDueMs } = answer;
+    const due = nextDueMs === null ? "" : ` It is due in ${showDuration(nextDueMs)}.`;
+    return `Task ${task} was added to ${definition}, as schedule ${schedule} would.${due}`;
+  });
+  return exitCodes.ok;
+}

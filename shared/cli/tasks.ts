@@ -5,6 +5,8 @@ import type { ListableState, TaskListEntry } from "../ports/task-store";
 import { maxOption, nameParameter, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
+import { readOldest, renderOldest } from "./oldest-tasks";
+import { refusal } from "./read-values";
 import { describeCut, renderTable, showInstant } from "../terminal/output";
 import type { Column } from "../terminal/output";
 
@@ -21,23 +23,41 @@ export const tasksCommand: Command = {
       values: listableStates,
       sentence: `One of ${listableStates.join(", ")}; default ready.`,
     },
+    oldest: {
+      type: "boolean",
+      sentence: "The ready tasks that have waited longest, with their age.",
+    },
     max: maxOption(),
   },
   sentence: "Lists the tasks of a definition that are in one state.",
-  details:
+  details: [
     "Unfinished tasks stand in the order in which they will start, finished ones newest first.",
+    "--oldest compares the ages of up to 1,000 ready tasks: those that start next, and the oldest one at the head of a priority.",
+  ].join("\n"),
   examples: [
     { line: "taskgate tasks greet", sentence: "The tasks that start next." },
     {
       line: "taskgate tasks greet --state dead -n 10",
       sentence: "The last 10 failures, with their errors.",
     },
+    { line: "taskgate tasks greet --oldest -n 5", sentence: "The 5 that have waited longest." },
   ],
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));
     const { state, max } = context.options;
     const query = take(readListTasksQuery({ state, max }));
     const admin = await context.admin();
+    if (context.flags.has("oldest")) {
+      if (state !== undefined && state !== "ready")
+        throw refusal("--state", state, "ready, or nothing, together with --oldest");
+      const oldest = await readOldest(admin, definition, query.max);
+      report(context, oldest, () =>
+        oldest.tasks.length === 0
+          ? `No task of ${definition} is ready.`
+          : renderOldest(oldest, context.output),
+      );
+      return exitCodes.ok;
+    }
     const { rows: tasks, more } = await readListing({ ...query, definition }, admin.tasks);
     report(context, { tasks, more }, () =>
       tasks.length === 0

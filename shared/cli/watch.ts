@@ -15,7 +15,7 @@ const watchOptions: Readonly<Record<string, CommandOption>> = {
 };
 
 /** Looks at a healthy database cost it little; more of them show a person nothing. */
-const leastEveryMs = 200;
+export const leastEveryMs = 200;
 
 /** The command with `--watch`: on a terminal each look is drawn over the one before, else they follow each other. */
 export function watchable(command: Command): Command {

@@ -30,6 +30,11 @@ export const limits = {
   httpSliceBytesMax: 1024 * 1024,
   /** Lines of a stream of tasks, blank ones counted. */
   httpLinesMax: 1_000_000,
+  /** Tasks and bytes of one call of `taskgate enqueue --from`: an enqueue of some milliseconds, and the loss by one bad line. */
+  fileSliceTasksMax: 1_000,
+  fileSliceBytesMax: 2 * 1024 * 1024,
+  /** Bytes of one line or record there: a payload whose characters are all escaped has six times its bytes. */
+  fileLineBytesMax: 512 * 1024,
   /** Bytes of an operator's HTTP request: names, a number and a reason. */
   httpOperatorBytesMax: 16 * 1024,
   /** Bytes of an operator's HTTP request with ids: `idsMax` of 19 digits, with quotes, commas and a reason. */

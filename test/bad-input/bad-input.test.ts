@@ -14,7 +14,8 @@ import type { ApiRequest, ApiSetup } from "../functions/api-setup";
 import { withClient } from "../support/test-postgres";
 import { badValuesOf, missing } from "./bad-values";
 import type { Field } from "./bad-values";
-import { cliEntries, httpEntries, queueEntries, taskFields } from "./entry-points";
+import { cliEntries } from "./command-entries";
+import { httpEntries, queueEntries, taskFields } from "./entry-points";
 
 // Goal: for any input through any public entry point, the answer names field, value and what to write instead, and
 // nothing is stored. Method: bad values are generated for every field of every entry of the table.

@@ -338,6 +338,7 @@ test("every route wants a key, has one method, and no two share method and path"
     "GET schedules",
     "POST definitions/{name}/schedules/pause",
     "POST definitions/{name}/schedules/resume",
+    "POST definitions/{name}/schedules/run",
     "PUT definitions/{name}/watermark",
     "GET watermarks",
     "GET audit",

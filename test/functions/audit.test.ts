@@ -80,6 +80,11 @@ const routes: Readonly<
     body: { schedule: "nightly" },
     action: "set_schedule_paused",
   }),
+  "api-schedule-run": ({ name }) => ({
+    params: { name },
+    body: { schedule: "nightly" },
+    action: "enqueue_tasks",
+  }),
   "api-watermark": ({ name }) => ({
     params: { name },
     body: { watermark: "w", value: [1] },
@@ -118,6 +123,7 @@ const commands: readonly (readonly [
   ["set_definition_owner", ({ name }) => ["owner", name, "shipping"]],
   ["set_group", ({ name }) => ["group", name, "eu", "--slots", "2"]],
   ["set_schedule_paused", ({ name }) => ["schedule", name, "nightly", "--pause"]],
+  ["enqueue_tasks", ({ name }) => ["schedule", name, "nightly", "--run"]],
   ["set_watermark", ({ name }) => ["watermark", name, "w", "--set", "[1]"]],
   ["redrive_tasks", ({ name }) => ["redrive", name, "--all", "--like", "it broke"]],
   ["pause_definition", () => ["stop", "--all"]],

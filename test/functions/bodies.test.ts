@@ -39,6 +39,7 @@ const routes: readonly Bounded[] = [
   { route: "api-group", bytes: 16 * KiB, body: (pad) => ({ key: "g", pad }) },
   { route: "api-schedule-pause", bytes: 16 * KiB, body: (pad) => ({ schedule: "s", pad }) },
   { route: "api-schedule-resume", bytes: 16 * KiB, body: (pad) => ({ schedule: "s", pad }) },
+  { route: "api-schedule-run", bytes: 16 * KiB, body: (pad) => ({ schedule: "s", pad }) },
   { route: "api-watermark", bytes: 72 * KiB, body: (pad) => ({ watermark: "w", value: [pad] }) },
   { route: "api-cancel", bytes: 40 * KiB, body: (pad) => ({ tasks: ["1"], pad }) },
   { route: "api-redrive", bytes: 40 * KiB, body: (pad) => ({ tasks: ["1"], pad }) },

@@ -41,6 +41,9 @@ beforeAll(async () => {
     waves: 1,
     failurePolicy: "halt",
   });
+  const empty = { operationId: operationId(), name: "weekly", waves: 1 } as const;
+  const { batchId } = await store.createBatch({ ...empty, failurePolicy: "halt" });
+  await store.startBatch({ batchId, seal: true });
   await setSchedule();
   await store.setWatermark({
     name: "import-orders",
@@ -142,6 +145,7 @@ const answers: Readonly<Record<string, RegExp>> = {
   "taskgate executions greet --all -n 20": /^ +1 +greet +ended /m,
   "taskgate tasks greet": /^ +19 (.*\n)+ +21 /m,
   "taskgate tasks greet --state dead -n 10": /^ +18 .* it broke\n +17 .* it broke$/m,
+  "taskgate tasks greet --oldest -n 5": /^TASK +AGE .*\n +19 +\d.*\n +21 +\d.*$/m,
   "taskgate failures": /^ +2 +greet .* it broke$/m,
   "taskgate failures greet -n 5": /^ +2 +greet .* it broke$/m,
   "taskgate explain 17": /Task 17 \(`greet`\) is dead/,
@@ -156,9 +160,15 @@ const answers: Readonly<Record<string, RegExp>> = {
   "taskgate audit": /register_definition +import-orders/,
   "taskgate audit greet --since 7d": /register_definition +greet +limit none -> /,
   "taskgate audit --action cancel_tasks": /cancel_tasks +greet +1 task \(20\)/,
-  [`taskgate enqueue greet --payload '{"name":"Ada"}'`]: /^Task 22 was added to greet\./,
-  "taskgate enqueue greet --run-in 10m": /^Task 23 .* It is due in (10|9) min/,
-  [`echo '{"name":"Ada"}' | taskgate enqueue greet --file -`]: /^Task 24 was added/,
+  "taskgate export greet --state dead":
+    /^\{"task":"18","definition":"greet",.*"error":"it broke","payload":.*\}\n\{"task":"17"/,
+  "taskgate export greet --state dead | taskgate enqueue greet --from - --priority 200":
+    /^2 tasks were added to greet, 0 were there already\./,
+  [`taskgate enqueue greet --payload '{"name":"Ada"}'`]: /^Task 24 was added to greet\./,
+  "taskgate enqueue greet --run-in 10m": /^Task 25 .* It is due in (10|9) min/,
+  [`echo '{"name":"Ada"}' | taskgate enqueue greet --file -`]: /^Task 26 was added/,
+  [String.raw`printf 'id,name\n7,Ada\n8,Bo\n' | taskgate enqueue greet --from - --format csv --key id`]:
+    /^2 tasks were added to greet, 0 were there already\./,
   "taskgate limit greet": /^greet +definition +4 /m,
   [`taskgate limit greet 3 --reason "the partner is slow"`]: /is 3, it was 4\./,
   "taskgate limit greet code": /is 4, it was 3\./,
@@ -187,10 +197,13 @@ const answers: Readonly<Record<string, RegExp>> = {
   "taskgate group greet customer-7 --pause": /, paused: /,
   "taskgate schedule report nightly": /^report +nightly /m,
   "taskgate schedule report nightly --pause": /^Schedule nightly of report is paused already\.$/,
+  "taskgate schedule report nightly --run":
+    /^Task \d+ was added to report, as schedule nightly would\.$/,
   "taskgate watermark import-orders by-id": /by-id of import-orders: \{"last":"8000"\}, version 1,/,
   [`taskgate watermark import-orders by-id --set '{"last":"5000"}'`]: /version 2; it was .*8000/,
   "taskgate watermark import-orders by-id --clear": /is none now, version 3; it was .*5000/,
   "taskgate batch 1": /^Batch 1, nightly: draft/,
+  "taskgate batch 2 --follow": /^Batch 2, weekly: done, 0 of 0 tasks ended/,
   "taskgate batch 1 --cancel": /^Cancelled: 0 admitted tasks/,
   "taskgate replay ingest": /^1 message is in taskgate-ingest again\.$/m,
   "taskgate migrate": /^The schema is up to date; nothing was to do\.$/,

@@ -85,6 +85,7 @@ describe("the compiled app", () => {
       "api-schedules": "GET schedules (function)",
       "api-schedule-pause": "POST definitions/{name}/schedules/pause (function)",
       "api-schedule-resume": "POST definitions/{name}/schedules/resume (function)",
+      "api-schedule-run": "POST definitions/{name}/schedules/run (function)",
       "api-watermark": "PUT definitions/{name}/watermark (function)",
       "api-watermarks": "GET watermarks (function)",
       "api-task": "GET tasks/{id} (function)",

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type { TaskId } from "../../shared/core/ids";
+import type { NewSchedule } from "../../shared/store/operations/schedules";
 import { setupApi } from "./api-setup";
 import type { ApiSetup } from "./api-setup";
 
@@ -105,5 +107,78 @@ describe("on the command line", () => {
     expect((await taskgate("schedule", "orders", "nightly", "--pause", "--resume")).out).toContain(
       "either --pause or --resume",
     );
+  });
+});
+
+describe("a run out of turn", () => {
+  const scheduleNow = async () => (await api.admin.schedule({ definition: "reports" })) as object;
+  const taskOf = async (body: unknown) => {
+    const { task } = body as { task: TaskId };
+    return (await api.admin.explain(task)).facts;
+  };
+  const hourly = {
+    name: "hourly",
+    kind: "mail",
+    cron: "0 * * * *",
+    timeZone: "UTC",
+    missed: "once",
+    payload: '{"region":"north"}',
+    group: "eu",
+    nextRunAt: new Date("2090-01-01T00:00:00Z"),
+  } as const;
+  const setAll = (schedules: readonly NewSchedule[]) =>
+    api.store.setSchedules({ name: "reports", build: 7, changedBy: "code", schedules });
+  beforeAll(async () => {
+    await api.register("reports");
+    await setAll([hourly]);
+  });
+
+  test("adds the task that an instant would, leaves a hint, and moves nothing", async () => {
+    const before = await scheduleNow();
+    const run = await post("api-schedule-run", { schedule: "hourly" }, "reports");
+    expect(run).toMatchObject({ status: 200, body: { definition: "reports", schedule: "hourly" } });
+    const facts = await taskOf(run.body);
+    expect(facts).toMatchObject({ kind: "mail", priority: 100, group: { key: "eu" } });
+    const { scheduledFor, ...payload } = JSON.parse(facts?.payload ?? "{}") as Record<
+      string,
+      string
+    >;
+    expect(payload).toEqual({ region: "north" });
+    expect(Math.abs(Date.now() - Date.parse(scheduledFor ?? ""))).toBeLessThan(60_000);
+    expect(api.hints).toEqual([{ definition: "reports", inMs: expect.any(Number) }]);
+    expect(await scheduleNow()).toEqual({ ...before, inMs: expect.any(Number) });
+  });
+
+  test("adds nothing for a repeat with its operation id, and has the instant that is asked for", async () => {
+    const body = {
+      scheduledFor: "2030-01-31T08:30:00+01:00",
+      operationId: "3f1c5b7e-7b0e-4c0a-9a52-5a1f0f7f2d11",
+    };
+    const first = await post("api-schedule-run", body, "reports");
+    expect((await post("api-schedule-run", body, "reports")).body).toMatchObject({
+      task: (first.body as { task: string }).task,
+    });
+    expect((await taskOf(first.body))?.payload).toBe(
+      '{"region":"north","scheduledFor":"2030-01-31T07:30:00.000Z"}',
+    );
+  });
+
+  test("works by command during a pause, for the only schedule without its name", async () => {
+    await taskgate("schedule", "reports", "--pause");
+    const { code, out } = await taskgate("schedule", "reports", "--run");
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Task \d+ was added to reports, as schedule hourly would\./);
+    const json = await taskgate("schedule", "orders", "nightly", "--run", "--json");
+    expect((await taskOf(JSON.parse(json.out)))?.payload).toMatch(/^\{"scheduledFor":"[^"]+"\}$/);
+    expect((await taskgate("schedule", "reports")).out).toContain("paused");
+    await taskgate("schedule", "reports", "hourly", "--resume");
+  });
+
+  test("of several schedules one must be named", async () => {
+    await setAll([hourly, { ...hourly, name: "daily" }]);
+    const { code, out } = await taskgate("schedule", "reports", "--run");
+    expect(code).toBe(2);
+    expect(out).toContain("schedule: got nothing, expected the name of one of the definition's");
+    expect((await post("api-schedule-run", {}, "reports")).status).toBe(400);
   });
 });

@@ -98,6 +98,7 @@ const cases: readonly (readonly [words: string, offered: readonly string[]])[] =
   ["taskgate tasks im", ["import orders"]],
   ["taskgate reschedule n", ["now"]],
   ["taskgate limit greet c", ["code"]],
+  ["taskgate enqueue greet --format n", ["ndjson"]],
   ["taskgate help wa", ["watermark", "watermarks"]],
 ];
 

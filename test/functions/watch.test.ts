@@ -1,12 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createConnection, createServer } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "../../shared/cli/main";
 import { Redraw } from "../../shared/terminal/redraw";
 import { enqueue } from "../support/builders";
+import { startNetwork } from "../support/silent-network";
 import { setupApi } from "./api-setup";
 import type { ApiSetup } from "./api-setup";
 import { ensureBuilt, root } from "./built-app";
@@ -23,42 +22,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await api.close();
 });
-
-/** A way to the database that can fall silent: connections stay open, and nothing comes through any more. */
-async function startNetwork(address: URL) {
-  const sockets = new Set<Socket>();
-  let isSilent = false;
-  const server = createServer((near) => {
-    const far = createConnection(Number(address.port), address.hostname);
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from);
-      from.on("error", () => undefined);
-      from.on("close", () => to.destroy());
-      // A connection opened in the silence stays half-open.
-      let isLost = isSilent;
-      from.on("data", (data) => {
-        isLost ||= isSilent;
-        if (!isLost) to.write(data);
-      });
-    }
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const url = new URL(address);
-  url.port = String((server.address() as AddressInfo).port);
-  return {
-    url: url.href,
-    fallSilent: () => Promise.resolve((isSilent = true)),
-    speakAgain: () => Promise.resolve((isSilent = false)),
-    close: () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  };
-}
 
 /** Runs a command line that is ended in the pause behind its last action; gives what it wrote. */
 async function watch(words: string[], between: (() => Promise<unknown>)[], url = api.operatorUrl) {

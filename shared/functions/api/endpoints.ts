@@ -19,7 +19,11 @@ import {
   readOperatorRequest,
   readTaskId,
 } from "../../admin/requests";
-import { readListSchedulesQuery, readScheduleRequest } from "../../admin/schedule-requests";
+import {
+  readListSchedulesQuery,
+  readRunScheduleRequest,
+  readScheduleRequest,
+} from "../../admin/schedule-requests";
 import * as tasks from "../../admin/task-requests";
 import { readStatisticsQuery } from "../../admin/statistics-requests";
 import { readListWatermarksQuery, readWatermarkRequest } from "../../admin/watermark-requests";
@@ -178,6 +182,10 @@ const writes = {
   ),
   "api-schedule-pause": changes(scheduling, (admin, change) => admin.pauseSchedule(change)),
   "api-schedule-resume": changes(scheduling, (admin, change) => admin.resumeSchedule(change)),
+  "api-schedule-run": changes(
+    { place: ofDefinition, read: readRunScheduleRequest },
+    (admin, change) => admin.runSchedule(change),
+  ),
   "api-watermark": changes(
     { place: ofDefinition, read: readWatermarkRequest, body: watermarkBody },
     (admin, change) => admin.setWatermark(change),

@@ -50,6 +50,7 @@ const entries: readonly Entry[] = [
   ["api-schedules", "GET", "schedules"],
   ["api-schedule-pause", "POST", "definitions/{name}/schedules/pause", "operator"],
   ["api-schedule-resume", "POST", "definitions/{name}/schedules/resume", "operator"],
+  ["api-schedule-run", "POST", "definitions/{name}/schedules/run"],
   ["api-watermark", "PUT", "definitions/{name}/watermark", "operator"],
   ["api-watermarks", "GET", "watermarks"],
   ["api-audit", "GET", "audit"],

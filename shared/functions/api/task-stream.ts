@@ -1,9 +1,9 @@
-import { setImmediate } from "node:timers/promises";
 import type { HttpRequest } from "@azure/functions";
 import type { EnqueueReport } from "../../admin/create-admin";
 import { readTaskLines } from "../../admin/enqueue-request";
 import type { TaskLine } from "../../admin/enqueue-request";
 import { invalidInput, take } from "../../admin/read-result";
+import { linesOf } from "../../admin/text-lines";
 import { limits } from "../../core/limits";
 import type { NewTask } from "../../ports/task-store";
 import { PartlyDone } from "./partly-done";
@@ -54,22 +54,22 @@ function add(done: StreamReport, report: EnqueueReport, lines: number): StreamRe
   };
 }
 
+const bounds = { linesMax: limits.httpLinesMax, lineBytesMax: limits.httpTaskBytesMax };
+
 /** Lines that aren't blank, in slices. */
 async function* slicesOf({ body }: HttpRequest): AsyncGenerator<TaskLine[]> {
-  const cutter = new LineCutter();
   let slice: TaskLine[] = [];
   let byteCount = 0;
-  for await (const piece of withEnd((body ?? []) as AsyncIterable<Uint8Array>)) {
-    for (const line of cutter.cut(piece)) {
-      const text = decode(line, cutter.number);
+  for await (const lines of linesOf((body ?? []) as AsyncIterable<Uint8Array>, bounds)) {
+    for (const { number, text, bytes } of lines) {
       if (text.trim() === "") continue;
-      if (byteCount + line.length > limits.httpSliceBytesMax) {
+      if (byteCount + bytes > limits.httpSliceBytesMax) {
         yield slice;
         slice = [];
         byteCount = 0;
       }
-      slice.push({ number: cutter.number, text });
-      byteCount += line.length;
+      slice.push({ number, text });
+      byteCount += bytes;
       if (slice.length < limits.httpSliceTasksMax) continue;
       yield slice;
       slice = [];
@@ -77,84 +77,4 @@ async function* slicesOf({ body }: HttpRequest): AsyncGenerator<TaskLine[]> {
     }
   }
   if (slice.length > 0) yield slice;
-}
-
-/** Bytes that are read before others have their turn: a host may hand over the whole body at once. */
-const pieceBytes = 64 * 1024;
-
-/** The body in short pieces, and an end for its last line. */
-async function* withEnd(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const piece of pieces) {
-    for (let from = 0; from < piece.length; from += pieceBytes) {
-      yield piece.subarray(from, from + pieceBytes);
-      await setImmediate();
-    }
-  }
-  yield Uint8Array.of(lineFeed);
-}
-
-const utf8 = new TextDecoder("utf-8", { fatal: true });
-
-function decode(line: Uint8Array, number: number): string {
-  try {
-    return utf8.decode(line);
-  } catch {
-    const field = `line ${String(number)}`;
-    throw invalidInput([{ field, value: "bytes that are not UTF-8", expected: "JSON in UTF-8" }]);
-  }
-}
-
-const lineFeed = 0x0a;
-
-/** Cuts pieces of a body into lines. */
-class LineCutter {
-  #begun: Uint8Array[] = [];
-  #begunBytes = 0;
-  /** Of the line that was cut last, from 1. */
-  number = 0;
-
-  /** The lines that end in this piece, without their ends, and without those that hold nothing. */
-  *cut(bytes: Uint8Array): Generator<Uint8Array> {
-    let from = 0;
-    for (let end = bytes.indexOf(lineFeed); end >= 0; end = bytes.indexOf(lineFeed, from)) {
-      if (end > from) this.#keep(bytes.subarray(from, end));
-      from = end + 1;
-      this.number += 1;
-      if (this.number > limits.httpLinesMax) refuseMany();
-      if (this.#begunBytes > 0) yield this.#take();
-    }
-    if (from < bytes.length) this.#keep(bytes.subarray(from));
-  }
-
-  #keep(part: Uint8Array): void {
-    this.#begunBytes += part.length;
-    if (this.#begunBytes > limits.httpTaskBytesMax) refuseLong(this.number + 1);
-    this.#begun.push(part);
-  }
-
-  #take(): Uint8Array {
-    const [first] = this.#begun;
-    const line =
-      this.#begun.length === 1 && first !== undefined ? first : Buffer.concat(this.#begun);
-    this.#begun = [];
-    this.#begunBytes = 0;
-    return line;
-  }
-}
-
-function refuseMany(): never {
-  const max = String(limits.httpLinesMax);
-  const problem = {
-    field: "body",
-    value: `more than ${max} lines`,
-    expected: `at most ${max} lines; send the rest as another request`,
-  };
-  throw invalidInput([problem], "TASKGATE_ARG_TOO_LARGE");
-}
-
-function refuseLong(number: number): never {
-  const max = String(limits.httpTaskBytesMax);
-  const field = `line ${String(number)}`;
-  const problem = { field, value: `more than ${max} bytes`, expected: `at most ${max} bytes` };
-  throw invalidInput([problem], "TASKGATE_ARG_TOO_LARGE");
 }

@@ -218,7 +218,10 @@ describe("The document", () => {
     const changing = Object.entries(told.paths).filter(
       ([, methods]) => !("get" in methods) || Object.keys(methods).length > 1,
     );
-    expect(changing.map(([path]) => path)).toEqual(["/definitions/{name}/tasks"]);
+    expect(changing.map(([path]) => path)).toEqual([
+      "/definitions/{name}/tasks",
+      "/definitions/{name}/schedules/run",
+    ]);
   });
 });
 

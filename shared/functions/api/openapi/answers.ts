@@ -277,6 +277,14 @@ export const schedulePauseAnswer = answer({
   nextDueMs: msOrNull,
 });
 
+/** The task of a run out of turn. */
+export const scheduleRunAnswer = answer({
+  definition: text,
+  schedule: text,
+  task: text,
+  nextDueMs: msOrNull,
+});
+
 /** A watermark, before and now. */
 export const watermarkAnswer = answer({
   definition: text,

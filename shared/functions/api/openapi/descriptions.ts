@@ -11,7 +11,11 @@ import {
   readListTasksQuery,
   readOperatorRequest,
 } from "../../../admin/requests";
-import { readListSchedulesQuery, readScheduleRequest } from "../../../admin/schedule-requests";
+import {
+  readListSchedulesQuery,
+  readRunScheduleRequest,
+  readScheduleRequest,
+} from "../../../admin/schedule-requests";
 import { readStatisticsQuery } from "../../../admin/statistics-requests";
 import * as tasks from "../../../admin/task-requests";
 import { readListWatermarksQuery, readWatermarkRequest } from "../../../admin/watermark-requests";
@@ -158,6 +162,11 @@ const changes = {
     summary: "A schedule goes on with its next instant from now",
     body: [readScheduleRequest],
     answer: answers.schedulePauseAnswer,
+  },
+  "api-schedule-run": {
+    summary: "Adds a schedule's task now; its next instant stays",
+    body: [readRunScheduleRequest],
+    answer: answers.scheduleRunAnswer,
   },
   "api-watermark": {
     summary: "Sets how far blocks have been made",

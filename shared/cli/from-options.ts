@@ -1,0 +1,100 @@
+import { readEnqueueRequest } from "../admin/enqueue-request";
+import { take } from "../admin/read-result";
+import { limits } from "../core/limits";
+import type { NewTask } from "../ports/task-store";
+import type { CommandContext } from "./command";
+import { readTime, refusal } from "./read-values";
+import { membersOf } from "./task-options";
+import { formats } from "./task-source";
+import type { SourceOptions } from "./task-source";
+
+/** The options of `taskgate enqueue NAME --from FILE`. */
+
+/** The tasks to enqueue, and their options. */
+export interface FromPlan extends SourceOptions {
+  readonly definition: string;
+  readonly path: string;
+  /** The file, for people. */
+  readonly source: string;
+  /** What the options say of each task, checked; its payload stands for nothing. */
+  readonly template: NewTask;
+  readonly allowsUnknownKind: boolean;
+  /** Time for which a key counts as enqueued. */
+  readonly keyMs: number;
+}
+
+const fromOnly = ["format", "key", "key-for", "after-line"];
+const keyMsMax = "365d";
+
+/** Throws InvalidArgumentError that names an option which says something with --from only. */
+export function refuseWithoutFrom({ options, flags }: CommandContext): void {
+  for (const name of fromOnly) {
+    const given = options[name];
+    if (given !== undefined) throw refusal(`--${name}`, given, "it only together with --from");
+  }
+  if (flags.has("typed")) throw refusal("--typed", "true", "it only together with --from");
+}
+
+/** Throws InvalidArgumentError that names the option, its value and what to write instead. */
+export function readPlan(context: CommandContext, definition: string): FromPlan {
+  const { options, flags } = context;
+  const { from: path = "", key, "key-for": keyFor, payload, file, "dedupe-key": same } = options;
+  const alternatives = { payload, file, "dedupe-key": same };
+  for (const [name, given] of Object.entries(alternatives)) {
+    const fix = name === "dedupe-key" ? "--key FIELD instead: one key for all adds one task" : "";
+    const expected = fix === "" ? `either --${name} or --from, not both` : fix;
+    if (given !== undefined) throw refusal(`--${name}`, given, expected);
+  }
+  const format = readFormat(options["format"], path);
+  if (flags.has("typed") && format !== "csv")
+    throw refusal("--typed", "true", "it only for a CSV file: the values of JSON have their types");
+  if (keyFor !== undefined && key === undefined)
+    throw refusal("--key-for", keyFor, "it only together with --key");
+  if (flags.has("replace") && key === undefined)
+    throw refusal("--replace", "true", "it only together with --key");
+  if (key !== undefined) checkKey(key, format);
+  return {
+    definition,
+    path,
+    source: path === "-" ? "standard input" : path,
+    format,
+    isTyped: flags.has("typed"),
+    key,
+    keyMs: readTime("--key-for", keyFor ?? "1d", keyMsMax),
+    afterLine: readLineNumber(options["after-line"]),
+    template: {
+      ...readTemplate(context),
+      ...(flags.has("replace") ? { onDuplicate: "replace" } : {}),
+    },
+    allowsUnknownKind: flags.has("allow-unknown-kind"),
+  };
+}
+
+function readFormat(given: string | undefined, path: string): FromPlan["format"] {
+  if (given === undefined) return /\.csv$/i.test(path) ? "csv" : "ndjson";
+  const format = formats.find((name) => name === given);
+  if (format !== undefined) return format;
+  throw refusal("--format", given, `one of ${formats.join(", ")}`);
+}
+
+/** A column may be named anyhow; in JSON a dot leads into an object. */
+function checkKey(key: string, format: FromPlan["format"]): void {
+  const form = format === "csv" ? /^[^.]+$/ : /^[^.]+(\.[^.]+)*$/;
+  if (key.length <= limits.nameLengthMax && form.test(key)) return;
+  const expected =
+    format === "csv"
+      ? "the name of a column, without a dot"
+      : "the name of a field of the payload, or several joined by dots, such as order.id";
+  throw refusal("--key", key, expected);
+}
+
+function readLineNumber(text: string | undefined): number {
+  if (text === undefined) return 0;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw refusal("--after-line", text, "a whole number, the last line that isn't read again");
+}
+
+function readTemplate(context: CommandContext): NewTask {
+  const { tasks } = take(readEnqueueRequest({ tasks: [{ payload: null, ...membersOf(context) }] }));
+  return tasks[0] ?? { payload: null };
+}

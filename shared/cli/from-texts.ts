@@ -1,0 +1,73 @@
+import { progressBar } from "../terminal/bars";
+import { showDuration } from "../terminal/output";
+import type { FromPlan } from "./from-options";
+import type { SourceTask } from "./task-source";
+
+/** How far `taskgate enqueue --from` is, for people. */
+
+/** What became of the tasks so far. */
+export interface FromDone {
+  readonly calls: number;
+  /** All tasks up to this line are enqueued. */
+  readonly lines: number;
+  readonly enqueued: number;
+  readonly replaced: number;
+  readonly duplicates: number;
+  /** Until the earliest scheduled one is due. */
+  readonly nextDueMs: number | null;
+}
+
+/** Before the first call. */
+export function noneDone(afterLine: number): FromDone {
+  const counts = { enqueued: 0, replaced: 0, duplicates: 0 };
+  return { calls: 0, lines: afterLine, ...counts, nextDueMs: null };
+}
+
+const barWidth = 26;
+
+/** `[####------] 42 %  line 4200: 4190 added, 10 there already, about 12 s left`. `share` of the file, or null. */
+export function describeProgress(
+  { lines, enqueued, duplicates }: FromDone,
+  share: number | null,
+  leftMs: number | null,
+): string {
+  const percent = share === null ? "" : `${String(Math.floor(share * 100))} %`;
+  const bar = share === null ? "" : `${progressBar(share, barWidth)} ${percent.padStart(5)}  `;
+  const left = leftMs === null ? "" : `, about ${showDuration(leftMs)} left`;
+  return `${bar}line ${String(lines)}: ${String(enqueued)} added, ${String(duplicates)} there already${left}`;
+}
+
+/** The sums, in a sentence. */
+export function describeDone(done: FromDone, { definition, source, afterLine }: FromPlan): string {
+  if (done.calls === 0) {
+    const place = afterLine === 0 ? "" : ` behind line ${String(afterLine)}`;
+    return `No task was added: ${source} has none${place}.`;
+  }
+  const { enqueued, duplicates, replaced } = done;
+  const added = `${String(enqueued)} ${enqueued === 1 ? "task was" : "tasks were"} added to ${definition}`;
+  const there = `${String(duplicates)} ${duplicates === 1 ? "was" : "were"} there already`;
+  const changed =
+    replaced === 0
+      ? ""
+      : `, ${String(replaced)} ${replaced === 1 ? "carries" : "carry"} the new payload`;
+  return `${added}, ${there}${changed}.`;
+}
+
+/** Up to where all tasks are in, and how the rest is enqueued. `lost`: the tasks of a call whose answer was lost. */
+export function howToGoOn(
+  done: FromDone,
+  { key, afterLine }: FromPlan,
+  lost: readonly SourceTask[],
+): string {
+  const behind = String(done.lines);
+  const isNone = done.lines === 0 || done.lines === afterLine;
+  const first = lost[0]?.number;
+  const last = lost.at(-1)?.last;
+  const unsure =
+    first === undefined || last === undefined
+      ? ""
+      : ` Tasks of the lines ${String(first)} to ${String(last)} may be enqueued, too.`;
+  if (isNone) return `Nothing was enqueued.${unsure}`;
+  const again = key === undefined ? "" : "; the same command again counts them as there already";
+  return `All tasks up to line ${behind} are enqueued: --after-line ${behind} goes on behind it${again}.${unsure}`;
+}

@@ -1,0 +1,79 @@
+import type { Admin } from "../admin/create-admin";
+import { listMax } from "../admin/listing";
+import type { TaskId } from "../core/ids";
+import type { TaskListEntry } from "../ports/task-store";
+import { renderTable, showDuration, showInstant } from "../terminal/output";
+import type { Column, Screen } from "../terminal/output";
+
+/** The ready tasks of a definition that have waited longest. */
+
+/** A ready task and its age. */
+export interface AgedTask extends TaskListEntry {
+  /** Since it was enqueued; null: not known. */
+  readonly ageMs: number | null;
+}
+
+/** The oldest first. */
+export interface OldestTasks {
+  readonly tasks: readonly AgedTask[];
+  /** There are more ready tasks than these. */
+  readonly more: boolean;
+  /** All ready tasks were compared; else the first 1,000 in the order in which they start, and the oldest that a definition's pace tells. */
+  readonly isWhole: boolean;
+}
+
+/**
+ * Two reads, and a third where the oldest task isn't among the first 1,000. No list is ordered by age: these are compared. Tasks that are
+ * enqueued while it reads may be missing.
+ */
+export async function readOldest(
+  admin: Admin,
+  definition: string,
+  max: number,
+): Promise<OldestTasks> {
+  const [{ oldestReady }, listed] = await Promise.all([
+    admin.pace(definition),
+    admin.tasks({ definition, state: "ready", max: listMax }),
+  ]);
+  const isWhole = listed.length < listMax;
+  const isMissing = oldestReady !== null && !listed.some(({ task }) => task === oldestReady.task);
+  const beyond = isMissing && !isWhole ? await readReady(admin, oldestReady.task) : [];
+  // By the database's clock, which no list tells.
+  const nowMs = oldestReady === null ? null : Date.parse(oldestReady.createdAt) + oldestReady.ageMs;
+  const aged = [...beyond, ...listed]
+    .map((task) => ({ ...task, ageMs: nowMs === null ? null : ageOf(task, nowMs) }))
+    .sort((one, other) => Date.parse(one.createdAt) - Date.parse(other.createdAt));
+  return { tasks: aged.slice(0, max), more: aged.length > max || !isWhole, isWhole };
+}
+
+function ageOf({ createdAt }: TaskListEntry, nowMs: number): number {
+  return Math.max(nowMs - Date.parse(createdAt), 0);
+}
+
+/** The task as a list has it; none where it isn't ready any more. */
+async function readReady(admin: Admin, taskId: TaskId): Promise<TaskListEntry[]> {
+  const { facts } = await admin.explain(taskId);
+  if (facts?.state !== "ready") return [];
+  const { task, kind, priority, state, createdAt, failedCount, lostCount, lastError } = facts;
+  const counts = { failedCount, lostCount };
+  return [{ task, kind, priority, state, createdAt, ...counts, error: lastError, worker: null }];
+}
+
+/** For people; below the table stands which tasks were compared. */
+export function renderOldest({ tasks, more, isWhole }: OldestTasks, screen: Screen): string {
+  const table = renderTable(tasks, columns, screen);
+  if (!isWhole)
+    return `${table}\n\nOf the 1000 that start next and the oldest one at the head of a priority; there are more, which may be older than others here.`;
+  return more ? `${table}\n\nThe ${String(tasks.length)} oldest; --max N shows more.` : table;
+}
+
+const columns: readonly Column<AgedTask>[] = [
+  { title: "task", value: (row) => row.task, isNumber: true },
+  { title: "age", value: (row) => showDuration(row.ageMs), isNumber: true, tone: () => "strong" },
+  { title: "kind", value: (row) => row.kind },
+  { title: "priority", value: (row) => String(row.priority), isNumber: true },
+  { title: "created", value: (row) => showInstant(row.createdAt), isSpare: true },
+  { title: "failed", value: (row) => String(row.failedCount), isNumber: true },
+  { title: "lost", value: (row) => String(row.lostCount), isNumber: true, isSpare: true },
+  { title: "error", value: (row) => row.error ?? "", wraps: true, tone: () => "bad" },
+];
