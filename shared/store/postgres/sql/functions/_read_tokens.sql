@@ -11,14 +11,14 @@ returns table (ord int, token_id uuid, is_held boolean, grantee bigint)
 language plpgsql stable as $$
 begin
   if p_tokens = '' then return; end if;
-  if _tokens_are_plain(p_tokens) then                -- a UUID has 36 characters
+  if taskgate._tokens_are_plain(p_tokens) then                -- a UUID has 36 characters
     return query
       select (u.n - 1)::int, left(u.entry, 36)::uuid, substr(u.entry, 40, 1) = '0', substr(u.entry, 44)::bigint
         from unnest(string_to_array(substr(p_tokens, 3), ',I:')) with ordinality u(entry, n)
        order by u.n;
     return;
   end if;
-  if not _tokens_are_sound(p_tokens) then
+  if not taskgate._tokens_are_sound(p_tokens) then
     raise exception 'execution_tokens: not a list of I:,S:,G: triples (%)', left(p_tokens, 200) using errcode = 'TG499';
   end if;
   return query
