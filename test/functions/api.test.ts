@@ -171,6 +171,7 @@ describe("tasks", () => {
     expect((await api.call({ route: "api-executions" })).body).toEqual({
       executions: [],
       more: false,
+      cursor: null,
     });
   });
 });

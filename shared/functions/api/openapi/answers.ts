@@ -14,37 +14,43 @@ const msOrNull = orNull(ms);
 
 const sharedLimit = { name: text, limit, limitSource: source, held: count };
 
-const definition = answer({
-  name: text,
-  app: { ...textOrNull, description: "The app that it belongs to; null: none." },
-  limit,
-  limitSource: source,
-  codeLimit: limit,
-  rate,
-  rateSource: source,
-  codeRate: rate,
-  rateInMs: msOrNull,
-  sharedLimits: listOf(answer(sharedLimit)),
-  paused: flag,
-  leaseMs: ms,
-  retryAttempts: count,
-  lostMax: count,
-  prefetchMax: count,
-  build: count,
-  tokenFence: text,
-  held: count,
-  executions: count,
-  ready: count,
-  scheduled: count,
-  waiting: count,
-  claimed: count,
-  running: count,
-  prefetched: count,
-  done: count,
-  dead: count,
-  cancelled: count,
-  nextDueMs: msOrNull,
-});
+/** Of settings; `If-Match` takes it. */
+const etag: Schema = { ...text, description: "Tag of the settings, for If-Match." };
+
+const definition = answer(
+  {
+    name: text,
+    app: { ...textOrNull, description: "The app that it belongs to; null: none." },
+    limit,
+    limitSource: source,
+    codeLimit: limit,
+    rate,
+    rateSource: source,
+    codeRate: rate,
+    rateInMs: msOrNull,
+    sharedLimits: listOf(answer(sharedLimit)),
+    paused: flag,
+    leaseMs: ms,
+    retryAttempts: count,
+    lostMax: count,
+    prefetchMax: count,
+    build: count,
+    tokenFence: text,
+    held: count,
+    executions: count,
+    ready: count,
+    scheduled: count,
+    waiting: count,
+    claimed: count,
+    running: count,
+    prefetched: count,
+    done: count,
+    dead: count,
+    cancelled: count,
+    nextDueMs: msOrNull,
+  },
+  { etag },
+);
 
 const totals = answer(
   Object.fromEntries(
@@ -99,6 +105,7 @@ const schedule = answer({
   lastRunAt: textOrNull,
   group: textOrNull,
   payload: { ...textOrNull, description: "JSON text." },
+  etag,
 });
 
 const wave = answer({
@@ -154,7 +161,15 @@ const problem = answer(
     instance: text,
     problems: listOf(answer({ field: text, value: text, expected: text })),
   },
-  { code: text, moreProblems: count, done: { type: "object" } },
+  {
+    code: text,
+    moreProblems: count,
+    done: { type: "object" },
+    current: {
+      type: ["object", "null"],
+      description: "Of 412: the settings as they stand; null: there are none.",
+    },
+  },
 );
 
 /** Parts of the document that its routes name. */
@@ -167,6 +182,7 @@ export const components: Readonly<Record<string, Schema>> = {
     ...sharedLimit,
     codeLimit: limit,
     definitions: listOf(answer({ name: text, held: count })),
+    etag,
   }),
   Group: answer({
     definition: textOrNull,
@@ -174,6 +190,7 @@ export const components: Readonly<Record<string, Schema>> = {
     ...groupSettings,
     used: count,
     waiting: count,
+    etag,
   }),
   Schedule: schedule,
   Watermark: answer({
@@ -182,14 +199,20 @@ export const components: Readonly<Record<string, Schema>> = {
     value: {},
     version: text,
     changedAt: text,
+    etag,
   }),
   Batch: batch,
   AuditEntry: auditEntry,
 };
 
-/** A list of so many of a component, and whether it was cut. */
+const cursor: Schema = {
+  ...textOrNull,
+  description: "Leads to the next rows; null: there are none, or the list is read no further.",
+};
+
+/** Rows of a component, whether there are more, and the cursor that leads to them. */
 export const listAnswer = (member: string, component: string): Schema =>
-  answer({ [member]: listOf(named(component)), more: flag });
+  answer({ [member]: listOf(named(component)), more: flag, cursor });
 
 /** All definitions. */
 export const definitionsAnswer = answer({ definitions: listOf(named("Definition")) });
@@ -332,6 +355,7 @@ export const failuresAnswer = answer({
     }),
   ),
   more: flag,
+  cursor,
   read: count,
   isWhole: flag,
 });

@@ -33,13 +33,28 @@ export interface RouteDescription {
   /** Statuses when it went well; default 200. */
   readonly statuses?: readonly number[];
   readonly answer: Schema;
+  /** A list that cursors page. */
+  readonly hasPages?: true;
+  /** The answer has the ETag of settings; `one`: only where it holds one row. */
+  readonly hasTag?: "always" | "one";
+  /** The change may depend on the tag of the settings. */
+  readonly takesTag?: true;
 }
 
 const list = (
   summary: string,
   query: ObjectSchema<unknown>,
   [member, component]: readonly [member: string, component: string],
-): RouteDescription => ({ summary, query, answer: answers.listAnswer(member, component) });
+): RouteDescription => ({
+  summary,
+  query,
+  answer: answers.listAnswer(member, component),
+  hasPages: true,
+});
+const tagged = (described: RouteDescription): RouteDescription => ({
+  ...described,
+  hasTag: "one",
+});
 
 /** Reads. */
 const reads = {
@@ -51,21 +66,28 @@ const reads = {
     summary: "What is limited to what, what runs and what waits",
     answer: answers.definitionsAnswer,
   },
-  "api-definition": { summary: "One definition", answer: named("Definition") },
-  "api-shared-limits": list("Limits that definitions share", readListSharedLimitsQuery, [
-    "sharedLimits",
-    "SharedLimit",
-  ]),
+  "api-definition": {
+    summary: "One definition",
+    answer: named("Definition"),
+    hasTag: "always",
+  },
+  "api-shared-limits": tagged(
+    list("Limits that definitions share", readListSharedLimitsQuery, [
+      "sharedLimits",
+      "SharedLimit",
+    ]),
+  ),
   "api-tasks": list("Tasks of one state", readListTasksQuery, ["tasks", "Task"]),
-  "api-groups": list("Slots of groups", tasks.readListGroupsQuery, ["groups", "Group"]),
-  "api-schedules": list("Schedules with their next and last instants", readListSchedulesQuery, [
-    "schedules",
-    "Schedule",
-  ]),
-  "api-watermarks": list("How far blocks have been made", readListWatermarksQuery, [
-    "watermarks",
-    "Watermark",
-  ]),
+  "api-groups": tagged(list("Slots of groups", tasks.readListGroupsQuery, ["groups", "Group"])),
+  "api-schedules": tagged(
+    list("Schedules with their next and last instants", readListSchedulesQuery, [
+      "schedules",
+      "Schedule",
+    ]),
+  ),
+  "api-watermarks": tagged(
+    list("How far blocks have been made", readListWatermarksQuery, ["watermarks", "Watermark"]),
+  ),
   "api-audit": list("Changes with their actors and reasons, newest first", readListAuditQuery, [
     "entries",
     "AuditEntry",
@@ -84,6 +106,7 @@ const reads = {
     summary: "Dead tasks by error, most first",
     query: readFailuresQuery,
     answer: answers.failuresAnswer,
+    hasPages: true,
   },
   "api-pace": {
     summary: "How a definition gets on: oldest task, pace, time left, running tasks",
@@ -101,31 +124,37 @@ const changes = {
     summary: "Sets an operator's limit, live",
     body: [readLimitRequest],
     answer: answers.limitAnswer,
+    takesTag: true,
   },
   "api-owner": {
     summary: "Hands a definition over to another app, or releases it",
     body: [readOwnerRequest],
     answer: answers.ownerAnswer,
+    takesTag: true,
   },
   "api-rate": {
     summary: "Sets an operator's rate, live",
     body: [rateRequest],
     answer: answers.rateAnswer,
+    takesTag: true,
   },
   "api-shared-limit": {
     summary: "Sets a limit that several definitions draw from, live",
     body: [readLimitRequest],
     answer: answers.sharedLimitAnswer,
+    takesTag: true,
   },
   "api-pause": {
     summary: "Starts nothing new; what runs goes on",
     body: [readOperatorRequest],
     answer: answers.pauseAnswer,
+    takesTag: true,
   },
   "api-resume": {
     summary: "Takes a pause away",
     body: [readOperatorRequest],
     answer: answers.pauseAnswer,
+    takesTag: true,
   },
   "api-enqueue": {
     summary: "Adds tasks; 200: all of them were there already",
@@ -138,21 +167,25 @@ const changes = {
     summary: "Sets a group's slots, pauses or resumes it",
     body: [tasks.readGroupRequest],
     answer: answers.groupAnswer,
+    takesTag: true,
   },
   "api-schedule-pause": {
     summary: "A schedule enqueues nothing until resumed",
     body: [readScheduleRequest],
     answer: answers.schedulePauseAnswer,
+    takesTag: true,
   },
   "api-schedule-resume": {
     summary: "A schedule goes on with its next instant from now",
     body: [readScheduleRequest],
     answer: answers.schedulePauseAnswer,
+    takesTag: true,
   },
   "api-watermark": {
     summary: "Sets how far blocks have been made",
     body: [readWatermarkRequest],
     answer: answers.watermarkAnswer,
+    takesTag: true,
   },
   "api-cancel": {
     summary: "Ends tasks that wait, asks those that run to end",
