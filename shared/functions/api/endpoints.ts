@@ -34,6 +34,7 @@ import { listAudit, listBatches, listFailures } from "./long-lists";
 import type { RouteName } from "./openapi/descriptions";
 import { makeDocument } from "./openapi/document";
 import type { DescribedRoute } from "./openapi/document";
+import { showExplained, showSchedule } from "./payloads";
 import { bodyOf, bodyWithIds } from "./read-body";
 import { definitionOf } from "./read-request";
 import type { Endpoint } from "./respond";
@@ -75,7 +76,9 @@ const reads = {
     })),
   })),
   "api-definition": shows(theDefinition, tagDefinition),
-  "api-task": shows((admin, { params }) => admin.explain(take(readTaskId(params["id"])))),
+  "api-task": shows(async (admin, request) =>
+    showExplained(await admin.explain(take(readTaskId(request.params["id"]))), request),
+  ),
   "api-batch": shows((admin, request) => admin.batch(ofBatch(request).batchId)),
   "api-tasks": lists(
     {
@@ -110,6 +113,7 @@ const reads = {
       query: readListSchedulesQuery,
       keyOf: ({ id }: ScheduleStatus) => id,
       tag: tagSchedule,
+      show: showSchedule,
     },
     (admin, query) => admin.schedules(query),
   ),

@@ -104,7 +104,11 @@ const schedule = answer({
   inMs: msOrNull,
   lastRunAt: textOrNull,
   group: textOrNull,
-  payload: { ...textOrNull, description: "JSON text." },
+  payload: {
+    ...textOrNull,
+    description: "JSON text; null also for callers who may not see payloads.",
+  },
+  payloadBytes: orNull(count),
   etag,
 });
 
