@@ -14,7 +14,8 @@ import { withKnownNames } from "../known-definitions";
 import type { ListTasksRequest } from "../requests";
 import { cancelTasks, redriveTasks, rescheduleTasks } from "../task-actions";
 import type { CancelResult, RedriveResult, RescheduleResult, TaskResults } from "../task-actions";
-import type { CancelRequest } from "../task-requests";
+import { previewCancel, previewRedrive, previewReschedule } from "../task-preview";
+import type { CancelRequest, OrPreview } from "../task-requests";
 
 /** Calls about tasks. */
 export interface TaskCalls {
@@ -24,12 +25,14 @@ export interface TaskCalls {
   explain(taskId: TaskId): Promise<ExplainReport>;
   /** Adds tasks and leaves a hint. With an operation id a repeat adds nothing and answers the same. */
   enqueue(request: EnqueueRequest & Actor & OfDefinition): Promise<EnqueueReport>;
-  /** Ends waiting tasks, requests the end of running ones; leaves hints for definitions that got ready tasks by it. */
+  /** With `dryRun` this and the next two only tell what would become of the tasks. Ends waiting tasks, requests the end of running ones; leaves hints for definitions that got ready tasks by it. */
   cancel(request: CancelRequest & Actor): Promise<TaskResults<CancelResult>>;
   /** Dead letters and cancelled tasks become tasks again. */
-  redrive(request: RedriveTasksInput & Actor): Promise<TaskResults<RedriveResult>>;
+  redrive(request: OrPreview<RedriveTasksInput> & Actor): Promise<TaskResults<RedriveResult>>;
   /** Gives tasks that wait another instant; leaves a hint for it. */
-  reschedule(request: RescheduleTasksInput & Actor): Promise<TaskResults<RescheduleResult>>;
+  reschedule(
+    request: OrPreview<RescheduleTasksInput> & Actor,
+  ): Promise<TaskResults<RescheduleResult>>;
 }
 
 /** The calls about tasks. */
@@ -45,11 +48,18 @@ export function taskCalls(options: AdminOptions): TaskCalls {
     explain: (taskId) => explain(store, taskId),
     enqueue: (request) =>
       withKnownNames(store, request.definition, () => enqueue(options, request)),
-    cancel: (request) => cancelTasks(options, request),
-    redrive: (request) =>
-      "taskIds" in request
-        ? redriveTasks(options, request)
-        : withKnownNames(store, request.name, () => redriveTasks(options, request)),
-    reschedule: (request) => rescheduleTasks(options, request),
+    cancel: ({ dryRun, ...request }) =>
+      dryRun === true ? previewCancel(store, request.taskIds) : cancelTasks(options, request),
+    redrive: ({ dryRun, ...request }) => {
+      if (!("taskIds" in request))
+        return withKnownNames(store, request.name, () => redriveTasks(options, request));
+      return dryRun === true
+        ? previewRedrive(store, request.taskIds)
+        : redriveTasks(options, request);
+    },
+    reschedule: ({ dryRun, ...request }) =>
+      dryRun === true
+        ? previewReschedule(store, request.taskIds)
+        : rescheduleTasks(options, request),
   };
 }
