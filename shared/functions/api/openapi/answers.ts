@@ -209,7 +209,8 @@ export const components: Readonly<Record<string, Schema>> = {
   AuditEntry: auditEntry,
 };
 
-const cursor: Schema = {
+/** Of every list. */
+export const cursor: Schema = {
   ...textOrNull,
   description: "Leads to the next rows; null: there are none, or the list is read no further.",
 };
@@ -340,62 +341,4 @@ export const cancelledAnswer = answer({
   batch: text,
   status: oneOf("cancelled", "again", "done"),
   tasks: count,
-});
-
-const scheduleName = answer({ definition: text, name: text });
-
-/** Dead tasks by error. */
-export const failuresAnswer = answer({
-  groups: listOf(
-    answer({
-      definition: text,
-      kind: text,
-      error: text,
-      like: { ...text, description: "The error with # in place of numbers and ids." },
-      count,
-      firstAt: text,
-      lastAt: text,
-      example: text,
-    }),
-  ),
-  more: flag,
-  cursor,
-  read: count,
-  isWhole: flag,
-});
-
-/** The counts of a redrive of one error's tasks. */
-export const redriveFailuresAnswer = answer({ found: count, redriven: count, left: count });
-
-/** How a definition gets on. */
-export const paceAnswer = answer({
-  definition: text,
-  oldestReady: orNull(answer({ task: text, createdAt: text, ageMs: ms })),
-  finished: orNull(answer({ count, overMs: ms, perMinute: { type: "number" } })),
-  untilDoneMs: msOrNull,
-  heldUpBy: textOrNull,
-  kinds: listOf(answer({ kind: text, finished: count, p50Ms: msOrNull, p99Ms: msOrNull })),
-  running: listOf(
-    answer({ task: text, kind: text, state: text, sinceMs: ms, worker: textOrNull, isSlow: flag }),
-  ),
-});
-
-/** The stop that is in force. */
-export const stopStateAnswer = answer({
-  stop: orNull(
-    answer({
-      at: text,
-      by: text,
-      reason: textOrNull,
-      definitions: listOf(text),
-      schedules: listOf(scheduleName),
-    }),
-  ),
-});
-
-/** The changes of a stop or of its end. */
-export const stopAnswer = answer({
-  definitions: listOf(text),
-  schedules: listOf(scheduleName),
-  left: listOf(text),
 });

@@ -15,6 +15,7 @@ import { readListSchedulesQuery, readScheduleRequest } from "../../../admin/sche
 import * as tasks from "../../../admin/task-requests";
 import { readListWatermarksQuery, readWatermarkRequest } from "../../../admin/watermark-requests";
 import * as answers from "./answers";
+import * as incidents from "./incident-answers";
 import { named } from "./schema";
 import type { Schema } from "./schema";
 
@@ -105,16 +106,16 @@ const reads = {
   "api-failures": {
     summary: "Dead tasks by error, most first",
     query: readFailuresQuery,
-    answer: answers.failuresAnswer,
+    answer: incidents.failuresAnswer,
     hasPages: true,
   },
   "api-pace": {
     summary: "How a definition gets on: oldest task, pace, time left, running tasks",
-    answer: answers.paceAnswer,
+    answer: incidents.paceAnswer,
   },
   "api-stop-state": {
     summary: "The stop that is in force, with the paused definitions and schedules",
-    answer: answers.stopStateAnswer,
+    answer: incidents.stopStateAnswer,
   },
 } as const satisfies Record<string, RouteDescription>;
 
@@ -207,17 +208,17 @@ const changes = {
   "api-redrive-failures": {
     summary: "Dead tasks of one error become tasks again",
     body: [readRedriveFailuresRequest],
-    answer: answers.redriveFailuresAnswer,
+    answer: incidents.redriveFailuresAnswer,
   },
   "api-stop": {
     summary: "Pauses all definitions and schedules that aren't paused",
     body: [readOperatorRequest],
-    answer: answers.stopAnswer,
+    answer: incidents.stopAnswer,
   },
   "api-resume-all": {
     summary: "Resumes the definitions and schedules that a stop has paused, and no others",
     body: [readOperatorRequest],
-    answer: answers.stopAnswer,
+    answer: incidents.stopAnswer,
   },
   "api-batch-resume": {
     summary: "A halted batch goes on",
