@@ -95,7 +95,7 @@ param alwaysReady array = []
 @description('Optional. Schedule of function sweep: six NCRONTAB fields, UTC.')
 param sweepSchedule string = '*/30 * * * * *'
 
-// Keys: a holder of a function key may call all routes. Entra: app roles Taskgate.Reader and Taskgate.Operator.
+// Keys: a holder of a function key may call all routes. Entra: app roles Taskgate.Reader, Taskgate.Payloads and Taskgate.Operator.
 @description('Optional. How callers of the API are known.')
 @allowed([
   'entra'

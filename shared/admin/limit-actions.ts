@@ -1,11 +1,22 @@
 /**
- * What operators do to rates and shared limits: one call of the store, then hints for who may start by it.
+ * What operators do to limits and rates: one call of the store, then hints for definitions whose tasks may start by it.
  */
 import type { OperationId } from "../core/ids";
 import type { Rate } from "../core/rate";
-import type { Limit, SetRateInput } from "../ports/task-store";
+import type { Limit, SetLimitInput, SetRateInput } from "../ports/task-store";
 import { hintAll } from "./admin-tools";
 import type { AdminTools } from "./admin-tools";
+
+/** What a change of a limit did. */
+export interface LimitReport {
+  readonly definition: string;
+  readonly oldLimit: Limit;
+  readonly newLimit: Limit;
+  /** Tokens held now. */
+  readonly held: number;
+  /** Of them above the new limit: they come back as their tasks end. */
+  readonly overLimit: number;
+}
 
 /** What a change of a rate did; exists: it was so already. */
 export interface RateReport {
@@ -26,6 +37,18 @@ export interface SharedLimitReport {
   /** Tokens held now by all definitions together; of them above the new limit. */
   readonly held: number;
   readonly overLimit: number;
+}
+
+/** Sets or clears the operator's limit; leaves a hint when tasks wait and tokens are free. */
+export async function setLimit(
+  { store, wakeUp }: AdminTools,
+  input: SetLimitInput,
+): Promise<LimitReport> {
+  const answer = await store.setLimit(input);
+  const isFree = answer.newLimit === null || answer.held < answer.newLimit;
+  if (answer.ready && isFree) await wakeUp.hint(input.name);
+  const { oldLimit, newLimit, held, overLimit } = answer;
+  return { definition: input.name, oldLimit, newLimit, held, overLimit };
 }
 
 /** Sets or clears the operator's rate; leaves a hint when tasks wait. */

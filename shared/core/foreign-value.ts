@@ -43,22 +43,9 @@ function cut(text: string): string {
   return cleanText(text, shownMax);
 }
 
-/** Name, message, causes and stack of any thrown value, as the attempt's log keeps it. Never throws. */
-export function describeThrown(thrown: unknown): string {
-  if (typeof thrown === "string") return cleanText(thrown, limits.errorLengthMax);
-  if (!isError(thrown)) return `thrown: ${describeValue(thrown)}`;
-  const message = textOf(thrown, "message");
-  const head = `${textOf(thrown, "name")}: ${message}`;
-  const cause = read(thrown, "cause");
-  const causeLine = isError(cause) ? `\ncaused by ${textOf(cause, "message")}` : "";
-  const stack = textOf(thrown, "stack");
-  const frames = stack.startsWith(head) ? stack.slice(head.length + 1) : stack;
-  return cleanText(`${head}${causeLine}\n${frames}`, limits.errorLengthMax);
-}
-
 /** The message alone. Never throws. */
 export function messageOf(thrown: unknown): string {
-  return isError(thrown) ? textOf(thrown, "message") : describeValue(thrown);
+  return isError(thrown) ? messageText(thrown) : describeValue(thrown);
 }
 
 /** A member of a foreign object; undefined when its getter throws. */
@@ -83,8 +70,8 @@ export function isOf<Kind extends object>(
   }
 }
 
-/** Also one of another realm, such as that of a test runner's or a sandbox's outside. */
-function isError(value: unknown): value is Error {
+/** Is it an error? Also one of another realm, such as that of a test runner's or a sandbox's outside. */
+export function isError(value: unknown): value is Error {
   if (isOf(value, Error)) return true;
   try {
     return Object.prototype.toString.call(value) === "[object Error]";
@@ -93,8 +80,9 @@ function isError(value: unknown): value is Error {
   }
 }
 
-function textOf(error: Error, member: "name" | "message" | "stack"): string {
-  const text = read(error, member);
-  if (typeof text === "string") return text.slice(0, limits.errorLengthMax);
-  return member === "stack" ? "" : `(its ${member} can't be read)`;
+function messageText(error: Error): string {
+  const text = read(error, "message");
+  return typeof text === "string"
+    ? text.slice(0, limits.errorLengthMax)
+    : "(its message can't be read)";
 }

@@ -241,7 +241,7 @@ export const settingsTable = [
     max: 5,
     choices: ["keys", "entra"],
     sentence:
-      "How callers of the HTTP API are known: by a function key, or by App Service's sign-in with Entra and the app roles Taskgate.Reader and Taskgate.Operator; where that sign-in is off keys are wanted all the same.",
+      "How callers of the HTTP API are known: by a function key, or by App Service's sign-in with Entra and the app roles Taskgate.Reader, Taskgate.Payloads and Taskgate.Operator; where that sign-in is off keys are wanted all the same.",
   },
   {
     ...text,

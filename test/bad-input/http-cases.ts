@@ -177,6 +177,15 @@ const changes: readonly HttpCase[] = [
     ["50 KiB", `{"tasks":["1"],"reason":"${"x".repeat(50_000)}"}`, 413, "body"],
   ]),
   ...posts("definitions/known/pause", [["a number", "5", 400, "body"]]),
+  ...["", "tag", '"open', '"a" "b"', '"a\u00e9 b"', `"${"x".repeat(8_000)}`].map((tag) => ({
+    title: `PUT definitions/known/limit: If-Match ${tag}`.slice(0, 120),
+    method: "PUT",
+    path: "definitions/known/limit",
+    headers: { "if-match": tag },
+    body: `{"limit":2}`,
+    status: 400,
+    field: "If-Match",
+  })),
 ];
 
 const queries = gets([
@@ -189,6 +198,9 @@ const queries = gets([
   ["executions?constructor=1", 400, "constructor"],
   ["executions?opne=true", 400, "opne"],
   ["executions?open=maybe", 400, "open"],
+  ...["", "%00", "AAAA", "A".repeat(6_000), "A".repeat(9_000), "../../etc/passwd"].map(
+    (cursor) => [`executions?cursor=${cursor}`, 400, "cursor"] as const,
+  ),
   ["status?x=1", 400, "x"],
   [`executions?${Array.from({ length: 900 }, (_, i) => `p${String(i)}=1`).join("&")}`, 400, "p0"],
   [`executions?definition=${"x".repeat(201)}`, 400, "definition"],

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { createApiRoutes } from "../../shared/functions/api/routes";
+import { describeThrown } from "../../shared/core/describe-thrown";
 import { SettingsError, StoreUnavailableError } from "../../shared/core/errors";
 import { enqueue, startWorker } from "../support/builders";
 import { callRoute, newOperationId, setupApi } from "./api-setup";
@@ -171,8 +172,24 @@ describe("tasks", () => {
     expect((await api.call({ route: "api-executions" })).body).toEqual({
       executions: [],
       more: false,
+      cursor: null,
     });
   });
+});
+
+test("an attempt tells its worker, and the error with its causes", async () => {
+  await api.register("failing");
+  const [task = ""] = await enqueue(api.store, "failing", 1);
+  const worker = await startWorker(api.store, "failing", { worker: "web-1:4711" });
+  const thrown = new Error("the order failed", { cause: new TypeError("no customer") });
+  const error = describeThrown(thrown);
+  await worker.fail([await worker.claimOne()], { as: "dead", error });
+  await worker.finish();
+  const { body } = await api.call({ route: "api-task", params: { id: task } });
+  expect(body).toMatchObject({ facts: { attempts: [{ worker: "web-1:4711", error }] } });
+  expect(error).toMatch(/^Error: the order failed\ncaused by TypeError: no customer\n {4}at /);
+  const { out } = await api.taskgate("explain", task);
+  expect(out).toContain("web-1:4711");
 });
 
 describe("definitions", () => {
@@ -276,7 +293,7 @@ describe("errors", () => {
     const response = await api.call({ route: "api-executions", query: { definition: "zzz" } });
     expect(response.status).toBe(404);
     expect(JSON.stringify(response.body)).toContain(
-      "there are `ahead`, `resize-image`, `send-invoice`, `traced`",
+      "there are `ahead`, `failing`, `resize-image`, `send-invoice`, `traced`",
     );
   });
 

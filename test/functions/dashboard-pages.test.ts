@@ -4,6 +4,7 @@ import { chromiumNote, hasChromium } from "../support/browser";
 import type { Page } from "../support/browser";
 import { sleep } from "../../shared/platform/real-clock";
 import { enqueue } from "../support/builders";
+import { findBarriers } from "./axe-findings";
 import { useStage } from "./dashboard-stage";
 import { makeIncident } from "./dashboard-incident";
 import type { Incident } from "./dashboard-incident";
@@ -14,7 +15,6 @@ import type { Incident } from "./dashboard-incident";
 const testHere = hasChromium ? test : test.skip;
 const pictures = process.env["TASKGATE_TEST_PICTURES"];
 const guide = readFileSync("docs/operate/dashboard.md", "utf8");
-const axe = hasChromium ? readFileSync(require.resolve("axe-core/axe.min.js"), "utf8") : "";
 
 const results = {
   tables: [
@@ -71,25 +71,6 @@ const places: Record<string, () => readonly [place: string, text: string]> = {
   results: () => ["results", "ORD"],
   search: () => ["search?q=partner", "sync-partner"],
 };
-
-interface Finding {
-  readonly id: string;
-  readonly impact: string;
-  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
-}
-
-/** What axe-core calls serious or critical. */
-async function findBarriers(page: Page): Promise<readonly Finding[]> {
-  await page.evaluate(`${axe}; "loaded"`);
-  await page.evaluate(
-    `(() => { window.axeFound = undefined; axe.run(document, { resultTypes: ["violations"] }).then((found) => {
-      window.axeFound = JSON.stringify(found.violations.filter(({ impact }) => impact === "serious" || impact === "critical")
-        .map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html, failureSummary }) => ({ html, failureSummary })) })));
-    }); return true; })()`,
-  );
-  await page.until("window.axeFound !== undefined");
-  return JSON.parse(String(await page.evaluate("window.axeFound"))) as Finding[];
-}
 
 interface Look {
   readonly width: number;

@@ -95,6 +95,7 @@ describe("shared limits", () => {
     const list = await api.call({ route: "api-shared-limits", query: { name: "partner" } });
     expect(list.body).toEqual({
       more: false,
+      cursor: null,
       sharedLimits: [
         {
           name: "partner",
@@ -103,11 +104,12 @@ describe("shared limits", () => {
           codeLimit: 3,
           held: 0,
           definitions: [{ name: "pick", held: 0 }],
+          etag: list.headers["etag"],
         },
       ],
     });
     const none = await api.call({ route: "api-shared-limits", query: { name: "nobody" } });
-    expect(none.body).toEqual({ sharedLimits: [], more: false });
+    expect(none.body).toEqual({ sharedLimits: [], more: false, cursor: null });
   });
 });
 

@@ -194,9 +194,9 @@ export class Page {
       await this.#send("Input.dispatchMouseEvent", { type, ...how });
   }
 
-  /** Presses a key: Tab, Enter or one letter. */
+  /** Presses a key: Tab, Enter, a blank or one letter. */
   async press(key: string): Promise<void> {
-    const code = { Tab: 9, Enter: 13 }[key];
+    const code = { Tab: 9, Enter: 13, " ": 32 }[key];
     const text = key === "Enter" ? "\r" : key.length === 1 ? key : undefined;
     const event = { key, windowsVirtualKeyCode: code, text };
     await this.#send("Input.dispatchKeyEvent", { type: "keyDown", ...event });

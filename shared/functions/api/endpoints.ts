@@ -1,17 +1,15 @@
 import type { HttpRequest } from "@azure/functions";
+import type { DefinitionReport } from "../../admin/app-actions";
 import { readOwnerRequest } from "../../admin/app-requests";
-import { readListAuditQuery } from "../../admin/audit-requests";
-import { readBatchId, readListBatchesQuery } from "../../admin/batch-requests";
+import { readBatchId } from "../../admin/batch-requests";
 import type { Admin } from "../../admin/create-admin";
-import { readFailuresQuery, readRedriveFailuresRequest } from "../../admin/failure-requests";
+import { readRedriveFailuresRequest } from "../../admin/failure-requests";
 import {
   readListSharedLimitsQuery,
   readRateRequest,
   readSharedLimitName,
 } from "../../admin/limit-requests";
-import { auditListMax, batchListMax, readListing } from "../../admin/listing";
 import { take } from "../../admin/read-result";
-import type { ReadResult } from "../../admin/read-result";
 import {
   readLimitRequest,
   readListExecutionsQuery,
@@ -26,83 +24,49 @@ import {
 } from "../../admin/schedule-requests";
 import * as tasks from "../../admin/task-requests";
 import { readStatisticsQuery } from "../../admin/statistics-requests";
+import type { WatermarkReport } from "../../admin/watermark-actions";
 import { readListWatermarksQuery, readWatermarkRequest } from "../../admin/watermark-requests";
 import { limits } from "../../core/limits";
+import type {
+  ExecutionStatus,
+  GroupStatus,
+  ScheduleStatus,
+  SharedLimitReading,
+  TaskListEntry,
+} from "../../ports/task-store";
+import { changes, lists, shows } from "./endpoint-kinds";
+import { listAudit, listBatches, listFailures } from "./long-lists";
 import type { RouteName } from "./openapi/descriptions";
 import { makeDocument } from "./openapi/document";
 import type { DescribedRoute } from "./openapi/document";
+import { showExplained, showSchedule } from "./payloads";
 import { bodyOf, bodyWithIds } from "./read-body";
-import { callerOf, definitionOf, queryOf, refuseQuery } from "./read-request";
+import { definitionOf, queryOf } from "./read-request";
 import type { Endpoint } from "./respond";
+import {
+  definitionPlace,
+  groupPlace,
+  schedulePlace,
+  sharedLimitPlace,
+  watermarkPlace,
+} from "./settings";
+import { tagDefinition, tagGroup, tagSchedule, tagSharedLimit, tagWatermark } from "./settings-tag";
 import { createGetStatus } from "./status";
 import { enqueueTasks } from "./tasks";
 
 /** What each route does. Loaded with the first request: its schemas cost more than all else that a start loads. */
 
-type Reader<Value> = (input: unknown) => ReadResult<Value>;
-
-const everywhere = (): object => ({});
 const ofDefinition = (request: HttpRequest) => ({ definition: definitionOf(request) });
 const ofSharedLimit = ({ params }: HttpRequest) => ({
   name: take(readSharedLimitName(params["name"])),
 });
 const ofBatch = ({ params }: HttpRequest) => ({ batchId: take(readBatchId(params["id"])) });
 
-/** Answers what `read` makes of a request without a query. */
-function shows(read: (admin: Admin, request: HttpRequest) => Promise<unknown>): Endpoint {
-  return async (request, admin) => {
-    refuseQuery(request);
-    return { body: await read(admin, request) };
-  };
+/** Throws where it is unknown. */
+async function theDefinition(admin: Admin, request: HttpRequest): Promise<DefinitionReport> {
+  const [definition] = await admin.definitions(definitionOf(request));
+  return definition as DefinitionReport;
 }
-
-interface List<Place, Query> {
-  /** The member of the answer. */
-  readonly member: string;
-  readonly place?: (request: HttpRequest) => Place;
-  readonly query: Reader<Query>;
-  /** The most that may be asked for. */
-  readonly top?: number;
-}
-
-/** Answers the rows that a query asks for, and whether there are more. */
-function lists<Place extends object, Query extends { readonly max: number }>(
-  { member, place = everywhere as () => Place, query, top }: List<Place, Query>,
-  rowsOf: (admin: Admin, query: Place & Query) => Promise<readonly unknown[]>,
-): Endpoint {
-  return async (request, admin) => {
-    const asked = { ...place(request), ...take(query(queryOf(request))) };
-    const { rows, more } = await readListing(asked, (each) => rowsOf(admin, each), top);
-    return { body: { [member]: rows, more } };
-  };
-}
-
-interface Change<Place, Value> {
-  readonly place?: (request: HttpRequest) => Place;
-  readonly read: Reader<Value>;
-  readonly body?: (request: HttpRequest) => Promise<unknown>;
-}
-
-/** Changes what the body says, in the name of the caller. */
-function changes<Place extends object, Value extends object>(
-  {
-    place = everywhere as () => Place,
-    read,
-    body = (request) => bodyOf(request),
-  }: Change<Place, Value>,
-  call: (admin: Admin, change: Place & Value & { readonly changedBy: string }) => Promise<unknown>,
-): Endpoint {
-  return async (request, admin) => {
-    refuseQuery(request);
-    const where = place(request);
-    const change = take(read(await body(request)));
-    return { body: await call(admin, { ...change, ...where, changedBy: callerOf(request) }) };
-  };
-}
-
-const getFailures: Endpoint = async (request, admin) => ({
-  body: await admin.failures(take(readFailuresQuery(queryOf(request)))),
-});
 
 const getStatistics: Endpoint = async (request, admin) => ({
   body: await admin.statistics({
@@ -111,74 +75,109 @@ const getStatistics: Endpoint = async (request, admin) => ({
   }),
 });
 
-const pausing = { place: ofDefinition, read: readOperatorRequest };
-const scheduling = { place: ofDefinition, read: readScheduleRequest };
+const pausing = { place: ofDefinition, read: readOperatorRequest, settings: definitionPlace };
+const scheduling = { place: ofDefinition, read: readScheduleRequest, settings: schedulePlace };
 const batching = { place: ofBatch, read: readOperatorRequest };
 const watermarkBody = (request: HttpRequest) => bodyOf(request, limits.httpTaskBytesMax);
 
 const reads = {
-  "api-definitions": shows(async (admin) => ({ definitions: await admin.definitions() })),
-  "api-definition": shows(async (admin, request) => {
-    const [definition] = await admin.definitions(definitionOf(request));
-    return definition;
-  }),
-  "api-task": shows((admin, { params }) => admin.explain(take(readTaskId(params["id"])))),
+  "api-definitions": shows(async (admin) => ({
+    definitions: (await admin.definitions()).map((each) => ({
+      ...each,
+      etag: tagDefinition(each).tag,
+    })),
+  })),
+  "api-definition": shows(theDefinition, tagDefinition),
+  "api-task": shows(async (admin, request) =>
+    showExplained(await admin.explain(take(readTaskId(request.params["id"]))), request),
+  ),
   "api-batch": shows((admin, request) => admin.batch(ofBatch(request).batchId)),
   "api-tasks": lists(
-    { member: "tasks", place: ofDefinition, query: readListTasksQuery },
+    {
+      member: "tasks",
+      place: ofDefinition,
+      query: readListTasksQuery,
+      keyOf: ({ task }: TaskListEntry) => task,
+    },
     (admin, query) => admin.tasks(query),
   ),
   "api-shared-limits": lists(
-    { member: "sharedLimits", query: readListSharedLimitsQuery },
+    {
+      member: "sharedLimits",
+      query: readListSharedLimitsQuery,
+      keyOf: ({ name }: SharedLimitReading) => name,
+      tag: tagSharedLimit,
+    },
     (admin, query) => admin.sharedLimits(query),
   ),
-  "api-groups": lists({ member: "groups", query: tasks.readListGroupsQuery }, (admin, query) =>
-    admin.groups(query),
+  "api-groups": lists(
+    {
+      member: "groups",
+      query: tasks.readListGroupsQuery,
+      keyOf: ({ definition, key }: GroupStatus) => [definition, key],
+      tag: tagGroup,
+    },
+    (admin, query) => admin.groups(query),
   ),
-  "api-schedules": lists({ member: "schedules", query: readListSchedulesQuery }, (admin, query) =>
-    admin.schedules(query),
+  "api-schedules": lists(
+    {
+      member: "schedules",
+      query: readListSchedulesQuery,
+      keyOf: ({ id }: ScheduleStatus) => id,
+      tag: tagSchedule,
+      show: showSchedule,
+    },
+    (admin, query) => admin.schedules(query),
   ),
   "api-watermarks": lists(
-    { member: "watermarks", query: readListWatermarksQuery },
+    {
+      member: "watermarks",
+      query: readListWatermarksQuery,
+      keyOf: ({ definition, name }: WatermarkReport) => [definition, name],
+      tag: tagWatermark,
+    },
     (admin, query) => admin.watermarks(query),
   ),
   "api-executions": lists(
-    { member: "executions", query: readListExecutionsQuery },
+    {
+      member: "executions",
+      query: readListExecutionsQuery,
+      keyOf: ({ execution }: ExecutionStatus) => execution,
+    },
     (admin, query) => admin.executions(query),
   ),
-  "api-audit": lists(
-    { member: "entries", query: readListAuditQuery, top: auditListMax },
-    (admin, query) => admin.audit(query),
-  ),
-  "api-failures": getFailures,
+  "api-audit": listAudit,
+  "api-failures": listFailures,
   "api-pace": shows((admin, request) => admin.pace(definitionOf(request))),
   "api-statistics": getStatistics,
   "api-summaries": shows(async (admin) => ({ definitions: await admin.summaries() })),
   "api-stop-state": shows(async (admin) => ({ stop: await admin.stopState() })),
-  "api-batches": lists(
-    { member: "batches", query: readListBatchesQuery, top: batchListMax },
-    (admin, query) => admin.batches(query),
-  ),
+  "api-batches": listBatches,
 } as const;
 
 const writes = {
   "api-enqueue": enqueueTasks,
-  "api-limit": changes({ place: ofDefinition, read: readLimitRequest }, (admin, change) =>
-    admin.setLimit(change),
+  "api-limit": changes(
+    { place: ofDefinition, read: readLimitRequest, settings: definitionPlace },
+    (admin, change) => admin.setLimit(change),
   ),
-  "api-rate": changes({ place: ofDefinition, read: readRateRequest }, (admin, change) =>
-    admin.setRate(change),
+  "api-rate": changes(
+    { place: ofDefinition, read: readRateRequest, settings: definitionPlace },
+    (admin, change) => admin.setRate(change),
   ),
-  "api-owner": changes({ place: ofDefinition, read: readOwnerRequest }, (admin, change) =>
-    admin.setOwner(change),
+  "api-owner": changes(
+    { place: ofDefinition, read: readOwnerRequest, settings: definitionPlace },
+    (admin, change) => admin.setOwner(change),
   ),
-  "api-shared-limit": changes({ place: ofSharedLimit, read: readLimitRequest }, (admin, change) =>
-    admin.setSharedLimit(change),
+  "api-shared-limit": changes(
+    { place: ofSharedLimit, read: readLimitRequest, settings: sharedLimitPlace },
+    (admin, change) => admin.setSharedLimit(change),
   ),
   "api-pause": changes(pausing, (admin, change) => admin.pause(change)),
   "api-resume": changes(pausing, (admin, change) => admin.resume(change)),
-  "api-group": changes({ place: ofDefinition, read: tasks.readGroupRequest }, (admin, change) =>
-    admin.setGroup(change),
+  "api-group": changes(
+    { place: ofDefinition, read: tasks.readGroupRequest, settings: groupPlace },
+    (admin, change) => admin.setGroup(change),
   ),
   "api-schedule-pause": changes(scheduling, (admin, change) => admin.pauseSchedule(change)),
   "api-schedule-resume": changes(scheduling, (admin, change) => admin.resumeSchedule(change)),
@@ -187,7 +186,12 @@ const writes = {
     (admin, change) => admin.runSchedule(change),
   ),
   "api-watermark": changes(
-    { place: ofDefinition, read: readWatermarkRequest, body: watermarkBody },
+    {
+      place: ofDefinition,
+      read: readWatermarkRequest,
+      body: watermarkBody,
+      settings: watermarkPlace,
+    },
     (admin, change) => admin.setWatermark(change),
   ),
   "api-cancel": changes({ read: tasks.readCancelRequest, body: bodyWithIds }, (admin, change) =>

@@ -8,6 +8,7 @@ import { SignInError } from "./sign-in";
 import { inTime, isLate } from "../in-time";
 import { PartlyDone } from "./partly-done";
 import { isStream } from "./read-body";
+import { SettingsChanged } from "./settings-changed";
 
 /**
  * One way from a request to a response, for every route: JSON when it went well, problem+json (RFC 9457) when it didn't.
@@ -19,6 +20,8 @@ export interface Answer {
   /** Default 200. */
   readonly status?: number;
   readonly body: unknown;
+  /** Beside those that every answer has. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** What a route does. Its input is the request, its tool the admin. */
@@ -53,7 +56,7 @@ export function createHandler(
       return {
         status: answer.status ?? 200,
         jsonBody: answer.body,
-        headers: { ...closedHeaders },
+        headers: { ...closedHeaders, ...answer.headers },
       };
     } catch (error) {
       return respondToError(error, context);
@@ -90,6 +93,7 @@ const notLetIn: Readonly<Record<SignInError["status"], ProblemKind>> = {
   401: { status: 401, title: "Nobody is signed in" },
   403: { status: 403, title: "The sign-in may not do that" },
 };
+const changed: ProblemKind = { status: 412, title: "The settings aren't those that were read" };
 const late: ProblemKind = { status: 503, title: "The database doesn't answer" };
 const internal: ProblemKind = { status: 500, title: "Something went wrong inside" };
 
@@ -126,11 +130,26 @@ const problemKinds: Readonly<Record<ErrorCode, ProblemKind>> = {
 /** After so many seconds a client may try again. */
 const retryAfterSeconds = 5;
 
+/** What an answer tells beside the error itself. */
+interface Told {
+  readonly error: unknown;
+  readonly members?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function toldOf(thrown: unknown): Told {
+  if (thrown instanceof PartlyDone) return { error: thrown.cause, members: { done: thrown.done } };
+  if (!(thrown instanceof SettingsChanged)) return { error: thrown };
+  const { cause: error, current } = thrown;
+  if (current === null) return { error, members: { current } };
+  return { error, members: { current: current.settings }, headers: { etag: current.tag } };
+}
+
 function respondToError(thrown: unknown, context: InvocationContext): HttpResponseInit {
-  const { error, done } =
-    thrown instanceof PartlyDone ? { error: thrown.cause, done: thrown.done } : { error: thrown };
+  const { error, members, headers } = toldOf(thrown);
   const code = error instanceof TaskgateError ? error.code : null;
-  const kind = isLate(error) ? late : kindOf(error, code);
+  const known = isLate(error) ? late : kindOf(error, code);
+  const kind = thrown instanceof SettingsChanged ? changed : known;
   // Who calls gets the number of the log entry, not what may be an inside matter.
   // A missing right concerns the administrator, too.
   if (kind.status >= 500 || kind === forbidden) context.error(error);
@@ -145,7 +164,7 @@ function respondToError(thrown: unknown, context: InvocationContext): HttpRespon
     ...(code === null ? {} : { code }),
     problems: problemsOf(error),
     ...(more === 0 ? {} : { moreProblems: more }),
-    ...(done === undefined ? {} : { done }),
+    ...members,
   };
   const isTemporary = kind.status === 503;
   return {
@@ -154,6 +173,7 @@ function respondToError(thrown: unknown, context: InvocationContext): HttpRespon
     headers: {
       "content-type": "application/problem+json",
       ...closedHeaders,
+      ...headers,
       ...(isTemporary ? { "retry-after": String(retryAfterSeconds) } : {}),
     },
   };

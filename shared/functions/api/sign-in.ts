@@ -11,8 +11,12 @@ import type { SignInSettings } from "../../settings/settings";
 /** What a route wants: to read, or to change something. */
 export type Right = "read" | "operate";
 
-/** App roles of the app registration; an operator may read, too. */
-export const appRoles = { reader: "Taskgate.Reader", operator: "Taskgate.Operator" } as const;
+/** App roles of the app registration. A reader sees no payloads and results; an operator may do all that the others may. */
+export const appRoles = {
+  reader: "Taskgate.Reader",
+  payloads: "Taskgate.Payloads",
+  operator: "Taskgate.Operator",
+} as const;
 
 /** A caller that is not let in. 401: the caller is unknown; 403: a known caller lacks the role, or it is a page of another site. */
 export class SignInError extends Error {
@@ -28,9 +32,10 @@ interface Caller {
   /** For the audit; null: the caller is unknown. */
   readonly name: string | null;
   readonly mayOperate: boolean;
+  readonly maySeePayloads: boolean;
 }
 
-const unknownCaller: Caller = { name: null, mayOperate: true };
+const unknownCaller: Caller = { name: null, mayOperate: true, maySeePayloads: true };
 /** The platform's header is about 4 KiB for a person with a few roles. */
 const principalLengthMax = 64 * 1_024;
 /** Longest name of a caller that the audit keeps. */
@@ -43,7 +48,7 @@ export function admit(request: HttpRequest, right: Right, settings: SignInSettin
   if (!settings.hasPlatformSignIn) return;
   if (settings.apiSignIn === "keys") {
     // The key is what let the request in; the platform's word tells the audit whose browser or program it was.
-    callers.set(request, { name: nameOf(request), mayOperate: true });
+    callers.set(request, { ...unknownCaller, name: nameOf(request) });
     return;
   }
   const roles = rolesOf(request);
@@ -57,12 +62,18 @@ export function admit(request: HttpRequest, right: Right, settings: SignInSettin
     );
   }
   if (right === "operate") refuseOtherSites(request);
-  callers.set(request, { name: nameOf(request), mayOperate });
+  const maySeePayloads = mayOperate || roles.includes(appRoles.payloads);
+  callers.set(request, { name: nameOf(request), mayOperate, maySeePayloads });
 }
 
 /** May the caller change something? True for every caller with a function key. */
 export function mayOperate(request: HttpRequest): boolean {
   return (callers.get(request) ?? unknownCaller).mayOperate;
+}
+
+/** May the caller see payloads and results? True for every caller with a function key. */
+export function maySeePayloads(request: HttpRequest): boolean {
+  return (callers.get(request) ?? unknownCaller).maySeePayloads;
 }
 
 /** Who calls, for the audit: `http`, or `http:` and the name that the platform's sign-in knows. */

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../../core/errors";
-import { describeThrown } from "../../core/foreign-value";
+import { describeThrown } from "../../core/describe-thrown";
 import { isId } from "../../core/ids";
 import type { WaveId } from "../../core/ids";
 import { jsonTextOf } from "../../core/json-text";

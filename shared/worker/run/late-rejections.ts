@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { describeThrown } from "../../core/foreign-value";
+import { describeThrown } from "../../core/describe-thrown";
 import type { Logger } from "../../ports/logger";
 import type { RejectionSource } from "../../ports/rejections";
 import type { ClaimedTask } from "../../ports/task-store";

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from "../../core/errors";
-import { describeThrown, describeValue, isOf, read } from "../../core/foreign-value";
+import { describeThrown } from "../../core/describe-thrown";
+import { describeValue, isOf, read } from "../../core/foreign-value";
 import { jsonTextOf } from "../../core/json-text";
 import { limits } from "../../core/limits";
 import { isTaskFailure } from "../../core/task-failure";

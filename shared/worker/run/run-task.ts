@@ -1,5 +1,6 @@
 import { LeaseLostError } from "../../core/errors";
-import { describeThrown, isOf } from "../../core/foreign-value";
+import { describeThrown } from "../../core/describe-thrown";
+import { isOf } from "../../core/foreign-value";
 import { limits } from "../../core/limits";
 import type { PreparedTask } from "../../enqueue/enqueue-prepared";
 import type { ClaimedTask, StoreTransaction } from "../../ports/task-store";

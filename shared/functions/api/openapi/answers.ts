@@ -14,37 +14,43 @@ const msOrNull = orNull(ms);
 
 const sharedLimit = { name: text, limit, limitSource: source, held: count };
 
-const definition = answer({
-  name: text,
-  app: { ...textOrNull, description: "The app that it belongs to; null: none." },
-  limit,
-  limitSource: source,
-  codeLimit: limit,
-  rate,
-  rateSource: source,
-  codeRate: rate,
-  rateInMs: msOrNull,
-  sharedLimits: listOf(answer(sharedLimit)),
-  paused: flag,
-  leaseMs: ms,
-  retryAttempts: count,
-  lostMax: count,
-  prefetchMax: count,
-  build: count,
-  tokenFence: text,
-  held: count,
-  executions: count,
-  ready: count,
-  scheduled: count,
-  waiting: count,
-  claimed: count,
-  running: count,
-  prefetched: count,
-  done: count,
-  dead: count,
-  cancelled: count,
-  nextDueMs: msOrNull,
-});
+/** Of settings; `If-Match` takes it. */
+const etag: Schema = { ...text, description: "Tag of the settings, for If-Match." };
+
+const definition = answer(
+  {
+    name: text,
+    app: { ...textOrNull, description: "The app that it belongs to; null: none." },
+    limit,
+    limitSource: source,
+    codeLimit: limit,
+    rate,
+    rateSource: source,
+    codeRate: rate,
+    rateInMs: msOrNull,
+    sharedLimits: listOf(answer(sharedLimit)),
+    paused: flag,
+    leaseMs: ms,
+    retryAttempts: count,
+    lostMax: count,
+    prefetchMax: count,
+    build: count,
+    tokenFence: text,
+    held: count,
+    executions: count,
+    ready: count,
+    scheduled: count,
+    waiting: count,
+    claimed: count,
+    running: count,
+    prefetched: count,
+    done: count,
+    dead: count,
+    cancelled: count,
+    nextDueMs: msOrNull,
+  },
+  { etag },
+);
 
 const totals = answer(
   Object.fromEntries(
@@ -98,7 +104,12 @@ const schedule = answer({
   inMs: msOrNull,
   lastRunAt: textOrNull,
   group: textOrNull,
-  payload: { ...textOrNull, description: "JSON text." },
+  payload: {
+    ...textOrNull,
+    description: "JSON text; null also for callers who may not see payloads.",
+  },
+  payloadBytes: orNull(count),
+  etag,
 });
 
 const wave = answer({
@@ -154,7 +165,15 @@ const problem = answer(
     instance: text,
     problems: listOf(answer({ field: text, value: text, expected: text })),
   },
-  { code: text, moreProblems: count, done: { type: "object" } },
+  {
+    code: text,
+    moreProblems: count,
+    done: { type: "object" },
+    current: {
+      type: ["object", "null"],
+      description: "Of 412: the settings as they stand; null: there are none.",
+    },
+  },
 );
 
 /** Parts of the document that its routes name. */
@@ -167,6 +186,7 @@ export const components: Readonly<Record<string, Schema>> = {
     ...sharedLimit,
     codeLimit: limit,
     definitions: listOf(answer({ name: text, held: count })),
+    etag,
   }),
   Group: answer({
     definition: textOrNull,
@@ -174,6 +194,7 @@ export const components: Readonly<Record<string, Schema>> = {
     ...groupSettings,
     used: count,
     waiting: count,
+    etag,
   }),
   Schedule: schedule,
   Watermark: answer({
@@ -182,14 +203,21 @@ export const components: Readonly<Record<string, Schema>> = {
     value: {},
     version: text,
     changedAt: text,
+    etag,
   }),
   Batch: batch,
   AuditEntry: auditEntry,
 };
 
-/** A list of so many of a component, and whether it was cut. */
+/** Of every list. */
+export const cursor: Schema = {
+  ...textOrNull,
+  description: "Leads to the next rows; null: there are none, or the list is read no further.",
+};
+
+/** Rows of a component, whether there are more, and the cursor that leads to them. */
 export const listAnswer = (member: string, component: string): Schema =>
-  answer({ [member]: listOf(named(component)), more: flag });
+  answer({ [member]: listOf(named(component)), more: flag, cursor });
 
 /** All definitions. */
 export const definitionsAnswer = answer({ definitions: listOf(named("Definition")) });
@@ -321,98 +349,4 @@ export const cancelledAnswer = answer({
   batch: text,
   status: oneOf("cancelled", "again", "done"),
   tasks: count,
-});
-
-const scheduleName = answer({ definition: text, name: text });
-
-/** Dead tasks by error. */
-export const failuresAnswer = answer({
-  groups: listOf(
-    answer({
-      definition: text,
-      kind: text,
-      error: text,
-      like: { ...text, description: "The error with # in place of numbers and ids." },
-      count,
-      firstAt: text,
-      lastAt: text,
-      example: text,
-    }),
-  ),
-  more: flag,
-  read: count,
-  isWhole: flag,
-});
-
-/** The counts of a redrive of one error's tasks. */
-export const redriveFailuresAnswer = answer({ found: count, redriven: count, left: count });
-
-/** How a definition gets on. */
-export const paceAnswer = answer({
-  definition: text,
-  oldestReady: orNull(answer({ task: text, createdAt: text, ageMs: ms })),
-  finished: orNull(answer({ count, overMs: ms, perMinute: { type: "number" } })),
-  untilDoneMs: msOrNull,
-  heldUpBy: textOrNull,
-  kinds: listOf(answer({ kind: text, finished: count, p50Ms: msOrNull, p99Ms: msOrNull })),
-  running: listOf(
-    answer({ task: text, kind: text, state: text, sinceMs: ms, worker: textOrNull, isSlow: flag }),
-  ),
-});
-
-const durations = answer({ p50Ms: msOrNull, p95Ms: msOrNull, p99Ms: msOrNull });
-const counted = { claimed: count, done: count, failed: count, dead: count, lost: count };
-
-/** Statistics of a definition. */
-export const statisticsAnswer = answer({
-  definition: text,
-  window: text,
-  periodMs: ms,
-  periodCount: count,
-  countedAt: textOrNull,
-  total: answer({
-    ...counted,
-    perMinute: { type: "number" },
-    ran: durations,
-    waited: durations,
-    tokenUse: orNull({ type: "number" }),
-    nextAgeMs: ms,
-  }),
-  periods: listOf(
-    answer({
-      at: text,
-      ...counted,
-      held: { type: "number" },
-      limit: orNull(count),
-      ready: count,
-      nextAgeMs: ms,
-      ran: durations,
-      waited: durations,
-    }),
-  ),
-});
-
-/** The last two hours of every definition. */
-export const summariesAnswer = answer({
-  definitions: listOf(answer({ definition: text, done: listOf(count), failed: listOf(count) })),
-});
-
-/** The stop that is in force. */
-export const stopStateAnswer = answer({
-  stop: orNull(
-    answer({
-      at: text,
-      by: text,
-      reason: textOrNull,
-      definitions: listOf(text),
-      schedules: listOf(scheduleName),
-    }),
-  ),
-});
-
-/** The changes of a stop or of its end. */
-export const stopAnswer = answer({
-  definitions: listOf(text),
-  schedules: listOf(scheduleName),
-  left: listOf(text),
 });

@@ -20,6 +20,8 @@ import { readStatisticsQuery } from "../../../admin/statistics-requests";
 import * as tasks from "../../../admin/task-requests";
 import { readListWatermarksQuery, readWatermarkRequest } from "../../../admin/watermark-requests";
 import * as answers from "./answers";
+import * as statistics from "./statistics-answers";
+import * as incidents from "./incident-answers";
 import { named } from "./schema";
 import type { Schema } from "./schema";
 
@@ -38,13 +40,28 @@ export interface RouteDescription {
   /** Statuses when it went well; default 200. */
   readonly statuses?: readonly number[];
   readonly answer: Schema;
+  /** A list that cursors page. */
+  readonly hasPages?: true;
+  /** The answer has the ETag of settings; `one`: only where it holds one row. */
+  readonly hasTag?: "always" | "one";
+  /** The change may depend on the tag of the settings. */
+  readonly takesTag?: true;
 }
 
 const list = (
   summary: string,
   query: ObjectSchema<unknown>,
   [member, component]: readonly [member: string, component: string],
-): RouteDescription => ({ summary, query, answer: answers.listAnswer(member, component) });
+): RouteDescription => ({
+  summary,
+  query,
+  answer: answers.listAnswer(member, component),
+  hasPages: true,
+});
+const tagged = (described: RouteDescription): RouteDescription => ({
+  ...described,
+  hasTag: "one",
+});
 
 /** Reads. */
 const reads = {
@@ -56,21 +73,28 @@ const reads = {
     summary: "What is limited to what, what runs and what waits",
     answer: answers.definitionsAnswer,
   },
-  "api-definition": { summary: "One definition", answer: named("Definition") },
-  "api-shared-limits": list("Limits that definitions share", readListSharedLimitsQuery, [
-    "sharedLimits",
-    "SharedLimit",
-  ]),
+  "api-definition": {
+    summary: "One definition",
+    answer: named("Definition"),
+    hasTag: "always",
+  },
+  "api-shared-limits": tagged(
+    list("Limits that definitions share", readListSharedLimitsQuery, [
+      "sharedLimits",
+      "SharedLimit",
+    ]),
+  ),
   "api-tasks": list("Tasks of one state", readListTasksQuery, ["tasks", "Task"]),
-  "api-groups": list("Slots of groups", tasks.readListGroupsQuery, ["groups", "Group"]),
-  "api-schedules": list("Schedules with their next and last instants", readListSchedulesQuery, [
-    "schedules",
-    "Schedule",
-  ]),
-  "api-watermarks": list("How far blocks have been made", readListWatermarksQuery, [
-    "watermarks",
-    "Watermark",
-  ]),
+  "api-groups": tagged(list("Slots of groups", tasks.readListGroupsQuery, ["groups", "Group"])),
+  "api-schedules": tagged(
+    list("Schedules with their next and last instants", readListSchedulesQuery, [
+      "schedules",
+      "Schedule",
+    ]),
+  ),
+  "api-watermarks": tagged(
+    list("How far blocks have been made", readListWatermarksQuery, ["watermarks", "Watermark"]),
+  ),
   "api-audit": list("Changes with their actors and reasons, newest first", readListAuditQuery, [
     "entries",
     "AuditEntry",
@@ -88,24 +112,25 @@ const reads = {
   "api-failures": {
     summary: "Dead tasks by error, most first",
     query: readFailuresQuery,
-    answer: answers.failuresAnswer,
+    answer: incidents.failuresAnswer,
+    hasPages: true,
   },
   "api-pace": {
     summary: "How a definition gets on: oldest task, pace, time left, running tasks",
-    answer: answers.paceAnswer,
+    answer: incidents.paceAnswer,
   },
   "api-statistics": {
     summary: "Counts, durations and the use of tokens over time",
     query: readStatisticsQuery,
-    answer: answers.statisticsAnswer,
+    answer: statistics.statisticsAnswer,
   },
   "api-summaries": {
     summary: "Tasks that ended within the last two hours, by definition and ten minutes",
-    answer: answers.summariesAnswer,
+    answer: statistics.summariesAnswer,
   },
   "api-stop-state": {
     summary: "The stop that is in force, with the paused definitions and schedules",
-    answer: answers.stopStateAnswer,
+    answer: incidents.stopStateAnswer,
   },
 } as const satisfies Record<string, RouteDescription>;
 
@@ -115,31 +140,37 @@ const changes = {
     summary: "Sets an operator's limit, live",
     body: [readLimitRequest],
     answer: answers.limitAnswer,
+    takesTag: true,
   },
   "api-owner": {
     summary: "Hands a definition over to another app, or releases it",
     body: [readOwnerRequest],
     answer: answers.ownerAnswer,
+    takesTag: true,
   },
   "api-rate": {
     summary: "Sets an operator's rate, live",
     body: [rateRequest],
     answer: answers.rateAnswer,
+    takesTag: true,
   },
   "api-shared-limit": {
     summary: "Sets a limit that several definitions draw from, live",
     body: [readLimitRequest],
     answer: answers.sharedLimitAnswer,
+    takesTag: true,
   },
   "api-pause": {
     summary: "Starts nothing new; what runs goes on",
     body: [readOperatorRequest],
     answer: answers.pauseAnswer,
+    takesTag: true,
   },
   "api-resume": {
     summary: "Takes a pause away",
     body: [readOperatorRequest],
     answer: answers.pauseAnswer,
+    takesTag: true,
   },
   "api-enqueue": {
     summary: "Adds tasks; 200: all of them were there already",
@@ -152,16 +183,19 @@ const changes = {
     summary: "Sets a group's slots, pauses or resumes it",
     body: [tasks.readGroupRequest],
     answer: answers.groupAnswer,
+    takesTag: true,
   },
   "api-schedule-pause": {
     summary: "A schedule enqueues nothing until resumed",
     body: [readScheduleRequest],
     answer: answers.schedulePauseAnswer,
+    takesTag: true,
   },
   "api-schedule-resume": {
     summary: "A schedule goes on with its next instant from now",
     body: [readScheduleRequest],
     answer: answers.schedulePauseAnswer,
+    takesTag: true,
   },
   "api-schedule-run": {
     summary: "Adds a schedule's task now; its next instant stays",
@@ -172,6 +206,7 @@ const changes = {
     summary: "Sets how far blocks have been made",
     body: [readWatermarkRequest],
     answer: answers.watermarkAnswer,
+    takesTag: true,
   },
   "api-cancel": {
     summary: "Ends tasks that wait, asks those that run to end",
@@ -193,17 +228,17 @@ const changes = {
   "api-redrive-failures": {
     summary: "Dead tasks of one error become tasks again",
     body: [readRedriveFailuresRequest],
-    answer: answers.redriveFailuresAnswer,
+    answer: incidents.redriveFailuresAnswer,
   },
   "api-stop": {
     summary: "Pauses all definitions and schedules that aren't paused",
     body: [readOperatorRequest],
-    answer: answers.stopAnswer,
+    answer: incidents.stopAnswer,
   },
   "api-resume-all": {
     summary: "Resumes the definitions and schedules that a stop has paused, and no others",
     body: [readOperatorRequest],
-    answer: answers.stopAnswer,
+    answer: incidents.stopAnswer,
   },
   "api-batch-resume": {
     summary: "A halted batch goes on",

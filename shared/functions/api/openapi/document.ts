@@ -1,9 +1,10 @@
 import { jsonOf, jsonOfObject } from "../../../admin/object-schema";
 import { batchId, key } from "../../../admin/schemas";
+import { cursorText } from "../cursor";
 import { components } from "./answers";
 import { descriptions } from "./descriptions";
 import type { RouteDescription, RouteName } from "./descriptions";
-import { named } from "./schema";
+import { named, text } from "./schema";
 import type { Schema } from "./schema";
 
 /** A route as the document describes it. */
@@ -56,7 +57,7 @@ const keyScheme: Schema = {
 
 function operationOf({ name, route }: DescribedRoute): Schema {
   const description: RouteDescription = descriptions[name];
-  const { summary, query, body = [], statuses = [200] } = description;
+  const { summary, query, body = [] } = description;
   const inPath = [...route.matchAll(/\{(\w+)\}/g)].map(([, parameter = ""]) => ({
     name: parameter,
     in: "path",
@@ -68,20 +69,48 @@ function operationOf({ name, route }: DescribedRoute): Schema {
     in: "query",
     schema: jsonOf(schema),
   }));
-  const answered = { content: { "application/json": { schema: description.answer } } };
+  const pages = { name: "cursor", in: "query", schema: jsonOf(cursorText) };
   return {
     operationId: name,
     summary,
-    parameters: [...inPath, ...inQuery],
+    parameters: [
+      ...inPath,
+      ...inQuery,
+      ...(description.hasPages === true ? [pages] : []),
+      ...(description.takesTag === true ? [ifMatch] : []),
+    ],
     ...(body.length === 0 ? {} : { requestBody: bodyOf(description) }),
-    responses: {
-      ...Object.fromEntries(
-        statuses.map((status) => [String(status), { description: "Done.", ...answered }]),
-      ),
-      default: {
-        description: "Not done: what is wrong, and what to write instead.",
-        content: { "application/problem+json": { schema: named("Problem") } },
-      },
+    responses: responsesOf(description),
+  };
+}
+
+const ifMatch: Schema = {
+  name: "If-Match",
+  in: "header",
+  schema: text,
+  description:
+    "The change is made only if this is the ETag of the settings; *: only if there are some. Else the answer is 412.",
+};
+
+function responsesOf({ answer, statuses = [200], hasTag, takesTag }: RouteDescription): Schema {
+  const description =
+    hasTag === "one" ? "Of the settings, where the answer holds one row." : "Of the settings.";
+  const headers = hasTag === undefined ? {} : { headers: { ETag: { schema: text, description } } };
+  const content = { "application/json": { schema: answer } };
+  const problem = { "application/problem+json": { schema: named("Problem") } };
+  const changed = {
+    description: "Not done: the settings aren't those that If-Match names.",
+    headers: { ETag: { schema: text, description: "Of the settings as they stand." } },
+    content: problem,
+  };
+  return {
+    ...Object.fromEntries(
+      statuses.map((status) => [String(status), { description: "Done.", ...headers, content }]),
+    ),
+    ...(takesTag === true ? { 412: changed } : {}),
+    default: {
+      description: "Not done: what is wrong, and what to write instead.",
+      content: problem,
     },
   };
 }

@@ -5,6 +5,7 @@ import { change, say } from "./change.js";
 import { button, describeCut, element, keepLines, makeEmpty, setText } from "./dom.js";
 import { firstLine, formatCount, formatDistance, formatInstant } from "./format.js";
 import { placeOf } from "./place.js";
+import { makeSelection } from "./selection.js";
 
 const groupsMax = 20;
 /** Dead tasks of a definition that are shown one by one where the app doesn't group them. */
@@ -43,13 +44,27 @@ function toGroup(definition, { task, kind, error, finishedAt }) {
 /** A list that `fill(found)` draws; `definition`: all are of this one, whose name isn't repeated. */
 export function makeFailures(definition) {
   const list = element("ul", { class: "failures" });
+  const bar = makeSelection({
+    noun: (count) => `${count} ${count === 1 ? "group" : "groups"}`,
+    actions: [
+      {
+        text: "Redrive ..",
+        label: "redrive the selected groups",
+        act: (items) =>
+          void redriveGroups(
+            items.map(({ group }) => group),
+            () => bar.clear(),
+          ),
+        className: "primary",
+      },
+    ],
+  });
   const cut = element("p", { class: "cut" });
   const fill = ({ groups, more, isWhole, read }) => {
     keepLines(list, {
       items: groups,
-      keyOf: (group) =>
-        JSON.stringify([group.definition, group.kind, group.like, group.like ?? group.example]),
-      make: (group) => makeGroup(group, definition !== null),
+      keyOf,
+      make: (group) => makeGroup(group, { isOfOne: definition !== null, bar }),
       none: () =>
         element(
           "li",
@@ -64,13 +79,24 @@ export function makeFailures(definition) {
           ),
         ),
     });
+    // An app that doesn't group failures redrives them one by one.
+    bar.fill(groups.filter(({ like }) => like !== null).map(toItem));
     const part = isWhole ? "" : ` Counted in the newest ${formatCount(read)} dead tasks.`;
     setText(cut, `${describeCut(groups.length, more)}${part}`.trim());
   };
-  return { node: element("div", {}, list, cut), fill };
+  return { node: element("div", {}, bar.node, list, cut), fill };
 }
 
-function makeGroup(group, isOfOne) {
+const keyOf = ({ definition, kind, like, example }) =>
+  JSON.stringify([definition, kind, like, like ?? example]);
+
+const toItem = (group) => ({
+  key: keyOf(group),
+  name: `${group.count} of ${group.definition}, ${group.kind}: ${firstLine(group.error)}`,
+  group,
+});
+
+function makeGroup(group, { isOfOne, bar }) {
   const { definition, kind, like } = group;
   const count = element("b", { class: "count" });
   const error = element("pre", { tabindex: "0" });
@@ -85,7 +111,14 @@ function makeGroup(group, isOfOne) {
   const redrive = button("", "", () => void redriveGroup(current), "primary");
   const buttons = element("span", { class: "buttons changes" }, redrive);
   const about = element("p", { class: "about" }, ...where, " ", when, " ", example);
-  const line = element("li", {}, count, element("div", {}, about, error), buttons);
+  const tick = like === null ? null : bar.box(toItem(group));
+  const line = element(
+    "li",
+    {},
+    element("span", { class: "tick" }, tick, count),
+    element("div", {}, about, error),
+    buttons,
+  );
   let current = group;
   const fill = (next) => {
     current = next;
@@ -147,6 +180,50 @@ async function redriveGroup({ definition, kind, like, example, count, error }) {
     verb: "Redrive them",
     canAct,
     doIt: (reason) => send("POST", "failures/redrive", { ...group, ...reason }),
+    sentence: ({ redriven, left }) =>
+      `${redriven} redriven${left > 0 ? `; ${left} are left: press again` : ""}.`,
+  });
+}
+
+/** Counts, then redrives, one group after the other: each is a call of its own. */
+function redriveGroups(groups, then) {
+  const bodies = groups.map(({ definition, kind, like }) => ({ definition, kind, like }));
+  const preview = element("p", { class: "preview", role: "status" }, "Counting ..");
+  const canAct = async () => {
+    try {
+      let found = 0;
+      for (const body of bodies)
+        found += (await send("POST", "failures/redrive", { ...body, dryRun: true })).found;
+      setText(
+        preview,
+        found === 0
+          ? "None is left: others were faster, or their retention is over."
+          : `${formatCount(found)} dead tasks of ${groups.length} groups become tasks again, with the same numbers; counters begin at 0.`,
+      );
+      return found > 0;
+    } catch (problem) {
+      setText(preview, `They can't be counted: ${problem.message}.`);
+      return false;
+    }
+  };
+  return change({
+    title: `Redrive ${groups.length} ${groups.length === 1 ? "group" : "groups"}?`,
+    body: [
+      element("ul", {}, ...groups.map((group) => element("li", {}, toItem(group).name))),
+      preview,
+    ],
+    verb: "Redrive them",
+    canAct,
+    doIt: async (reason) => {
+      const sums = { redriven: 0, left: 0 };
+      for (const body of bodies) {
+        const { redriven, left } = await send("POST", "failures/redrive", { ...body, ...reason });
+        sums.redriven += redriven;
+        sums.left += left;
+      }
+      then();
+      return sums;
+    },
     sentence: ({ redriven, left }) =>
       `${redriven} redriven${left > 0 ? `; ${left} are left: press again` : ""}.`,
   });

@@ -3,6 +3,7 @@
 import { send } from "./api.js";
 import { change, say } from "./change.js";
 import { button, element } from "./dom.js";
+import { makeRunIn } from "./run-in.js";
 
 const ended = ["done", "dead", "cancelled"];
 
@@ -68,36 +69,14 @@ function redriveTask(id) {
   });
 }
 
-const units = { minutes: 60_000, hours: 3_600_000, days: 86_400_000 };
-
 function rescheduleTask(id) {
-  const amount = element("input", {
-    id: "run-in",
-    type: "number",
-    min: "0",
-    max: "10000",
-    value: "10",
-    required: "",
-  });
-  const unit = element(
-    "select",
-    { "aria-label": "unit" },
-    ...Object.keys(units).map((name) => element("option", {}, name)),
-  );
-  const label = element("label", { for: "run-in" }, "Run it in");
+  const runIn = makeRunIn();
   return change({
     title: `When shall task ${id} run?`,
-    body: [
-      element("p", { class: "field" }, label, amount, unit),
-      say("0 is as soon as a token is free."),
-    ],
+    body: [runIn.node, say("0 is as soon as a token is free.")],
     verb: "Reschedule the task",
     doIt: (reason) =>
-      send("POST", "tasks/reschedule", {
-        tasks: [id],
-        runInMs: Math.round(Number(amount.value) * units[unit.value]),
-        ...reason,
-      }),
+      send("POST", "tasks/reschedule", { tasks: [id], runInMs: runIn.ms(), ...reason }),
     sentence: (answer) => describe(id, answer),
   });
 }

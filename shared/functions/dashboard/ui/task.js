@@ -41,13 +41,16 @@ export const task = {
       fillState(state, read);
       fillMeter(progress, read);
       timeline.fill(read);
-      const isKept = read.state !== "done";
-      payload.fill(
-        read.payload,
-        isKept ? "It was enqueued without a payload." : "There is none, or none is kept.",
-      );
+      const absent =
+        read.state === "done"
+          ? "There is none, or none is kept."
+          : "It was enqueued without a payload.";
+      payload.fill(read.payload, describeHidden(read.payload, read.payloadBytes) ?? absent);
       results.hidden = read.state !== "done";
-      result.fill(read.result, "Its handler returned nothing.");
+      result.fill(
+        read.result,
+        describeHidden(read.result, read.resultBytes) ?? "Its handler returned nothing.",
+      );
       fillFacts(facts, read);
       return undefined;
     };
@@ -114,6 +117,12 @@ function makeJson() {
     if (json != null) setText(text, indent(json));
   };
   return { node: element("div", {}, text, none), fill };
+}
+
+/** Of a text that this caller may not see; null: there is none. */
+function describeHidden(text, bytes) {
+  if (text != null || bytes == null) return null;
+  return `${bytes.toLocaleString("en")} bytes, for callers with the role Taskgate.Payloads.`;
 }
 
 /** Numbers that a double would change are only shown as they are, never parsed. */

@@ -1,9 +1,11 @@
 // Tasks of a definition in one state.
 
 import { call, inPath } from "./api.js";
+import { cancelAll, redriveAll, rescheduleAll } from "./bulk-actions.js";
 import { element, makeEmpty, makeTable, section, setText } from "./dom.js";
 import { firstLine, formatDistance, formatInstant } from "./format.js";
 import { makePlace, placeOf } from "./place.js";
+import { makeSelection } from "./selection.js";
 
 const tasksMax = 50;
 /** So many tasks that wait are asked for their group, for one press of a link. */
@@ -71,9 +73,10 @@ export const tasks = {
       choose(names, name);
       choose(state, asked);
       if (query.has("group") && (await goToGroup(name, query.get("group")))) return;
-      if (tableOf !== asked) {
+      const wanted = `${name} ${asked}`;
+      if (tableOf !== wanted) {
         table = makeTasks(asked);
-        tableOf = asked;
+        tableOf = wanted;
         list.replaceChildren(table.node);
       }
       await fillTasks(table, name, asked);
@@ -114,8 +117,45 @@ async function goToGroup(name, group) {
   return false;
 }
 
+/** What can be done with tasks of a state. */
+const doable = {
+  ready: ["reschedule", "cancel"],
+  claimed: ["cancel"],
+  scheduled: ["reschedule", "cancel"],
+  waiting: ["reschedule", "cancel"],
+  dead: ["redrive"],
+  cancelled: ["redrive"],
+};
+
+/** The bar over a list; null: nothing can be done with such tasks. */
+function makeBar(state) {
+  const acts = {
+    cancel: { text: "Cancel ..", act: cancelAll, className: "danger" },
+    redrive: { text: "Redrive ..", act: redriveAll, className: "primary" },
+    reschedule: { text: "Reschedule ..", act: rescheduleAll },
+  };
+  const names = doable[state] ?? [];
+  if (names.length === 0) return null;
+  const bar = makeSelection({
+    noun: (count) => `${count} ${count === 1 ? "task" : "tasks"}`,
+    actions: names.map((name) => ({
+      ...acts[name],
+      label: `${name} the selected tasks`,
+      act: (items) =>
+        void acts[name].act(
+          items.map(({ key }) => key),
+          () => bar.clear(),
+        ),
+    })),
+  });
+  return bar;
+}
+
+const toItem = ({ task }) => ({ key: task, name: `task ${task}` });
+
 function makeTasks(state) {
-  return makeTable({
+  const bar = makeBar(state);
+  const table = makeTable({
     label: `Tasks, ${state}`,
     columns: [
       ["task", "id"],
@@ -128,6 +168,7 @@ function makeTasks(state) {
     ],
     keyOf: ({ task }) => task,
     row: ({ task }, [id, kind, when, priority, failed, lost, says]) => {
+      if (bar !== null) id.append(bar.box(toItem({ task })), " ");
       id.append(element("a", { href: placeOf.task(task) }, task));
       return (entry) => {
         setText(kind, entry.kind);
@@ -142,6 +183,11 @@ function makeTasks(state) {
     },
     none: () => makeEmpty("No task of this definition is in this state.", makeHint(state)),
   });
+  const fill = (items, more) => {
+    table.fill(items, more);
+    bar?.fill(items.map(toItem));
+  };
+  return { node: element("div", {}, bar?.node ?? null, table.node), fill };
 }
 
 /** What would put a task here. */

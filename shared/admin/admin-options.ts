@@ -1,0 +1,33 @@
+import type { Random } from "../ports/random";
+import type { NewTask } from "../ports/task-store";
+import type { AdminTools } from "./admin-tools";
+import type { DoctorProbe } from "./doctor";
+
+/** What an admin works with. */
+export interface AdminOptions extends AdminTools {
+  readonly random: Random;
+  /** Build of the running code; enqueued tasks carry it. */
+  readonly build: number;
+  /** The W3C traceparent of the current span; tasks that name none of their own carry it. Default: none. */
+  readonly currentTraceParent?: () => string | null;
+  /**
+   * Adds what the code says of the tasks' kinds, and throws InvalidArgumentError for payloads that their schemas refuse.
+   * Default: the code isn't known here; the database adds what it knows of it, and refuses what only the code can tell.
+   */
+  readonly completeTasks?: (
+    call: { readonly definition: string; readonly allowsUnknownKind?: boolean | undefined },
+    tasks: readonly NewTask[],
+  ) => Promise<readonly NewTask[]>;
+  /** Further checks of `doctor`, such as whether the queue answers. */
+  readonly probes?: readonly DoctorProbe[];
+}
+
+/** The author of a change, for the audit: at most 200 characters. */
+export interface Actor {
+  readonly changedBy: string;
+}
+
+/** The definition that a call is about. */
+export interface OfDefinition {
+  readonly definition: string;
+}

@@ -1,0 +1,64 @@
+import { asOperationId } from "../core/ids";
+import type { TaskId } from "../core/ids";
+import { enqueuePrepared } from "../enqueue/enqueue-prepared";
+import type { Actor, AdminOptions, OfDefinition } from "./admin-options";
+import type { EnqueueRequest } from "./enqueue-request";
+
+/** What an enqueue did, in input order. */
+export interface EnqueueReport {
+  readonly definition: string;
+  readonly tasks: readonly {
+    readonly task: TaskId;
+    readonly outcome: "enqueued" | "duplicate" | "replaced";
+  }[];
+  readonly enqueued: number;
+  /** First tasks that carry a new payload. */
+  readonly replaced: number;
+  readonly duplicates: number;
+  /** Until the earliest scheduled one is due. */
+  readonly nextDueMs: number | null;
+}
+
+/** Adds tasks and leaves hints. With an operation id a repeat adds nothing and answers the same. */
+export async function enqueue(
+  options: AdminOptions,
+  request: EnqueueRequest & Actor & OfDefinition,
+): Promise<EnqueueReport> {
+  const { wakeUp, random, currentTraceParent, completeTasks } = options;
+  const { definition, changedBy, operationId = asOperationId(random.uuid()) } = request;
+  const current = currentTraceParent?.() ?? null;
+  const traced = request.tasks.map((task) =>
+    current === null ? task : { traceParent: current, ...task },
+  );
+  const { allowsUnknownKind } = request;
+  const rows = await (completeTasks?.({ definition, allowsUnknownKind }, traced) ?? traced);
+  const traceParent = rows[0]?.traceParent;
+  const trace = traceParent === undefined ? {} : { traceParent };
+  const hints: Promise<void>[] = [];
+  let nextDueMs: number | null = null;
+  const tasks = await enqueuePrepared(
+    options,
+    rows.map((task) => ({ definition, task })),
+    {
+      operationId,
+      changedBy,
+      onAdded: (_, answer) => {
+        nextDueMs = answer.nextDueMs;
+        if (answer.ready) hints.push(wakeUp.hint(definition, trace));
+        if (answer.nextDueMs !== null)
+          hints.push(wakeUp.hint(definition, { inMs: answer.nextDueMs, ...trace }));
+      },
+    },
+  );
+  await Promise.all(hints);
+  const count = (wanted: string): number =>
+    tasks.filter(({ outcome }) => outcome === wanted).length;
+  return {
+    definition,
+    tasks: tasks.map(({ taskId: task, outcome }) => ({ task, outcome })),
+    enqueued: count("enqueued"),
+    replaced: count("replaced"),
+    duplicates: count("duplicate"),
+    nextDueMs,
+  };
+}

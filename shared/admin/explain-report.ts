@@ -1,0 +1,68 @@
+import type { TaskgateError } from "../core/errors";
+import { explainTask } from "../core/explain";
+import type { Reason } from "../core/explain";
+import type { TaskId } from "../core/ids";
+import type { TaskFacts, TaskStore } from "../ports/task-store";
+import { invalidInput, showValue } from "./read-result";
+
+/** Why a task runs or not. */
+export interface ExplainReport {
+  /** moving: between two states at this instant; ask again. */
+  readonly status: "found" | "moving";
+  readonly reasons: readonly Reason[];
+  readonly facts: TaskFacts | null;
+}
+
+/** A task that moves all the time is answered as moving after so many reads. */
+const explainReadsMax = 5;
+
+/** Where a task stands and why. Throws InvalidArgumentError (unknown). */
+export async function explain(store: TaskStore, taskId: TaskId): Promise<ExplainReport> {
+  for (let read = 1; read <= explainReadsMax; read += 1) {
+    const { status, facts } = await store.explainTask({ taskId });
+    if (status === "unknown") throw unknownTask(taskId);
+    if (status === "moving" || facts === null) continue;
+    return { status: "found", reasons: explainTask(await completeFacts(store, facts)), facts };
+  }
+  const sentence = `Task ${taskId} is moving from one state to another at this instant: ask again.`;
+  return { status: "moving", reasons: [{ code: "state", decides: true, sentence }], facts: null };
+}
+
+/** Adds what only other read models know: since when tokens are held, and how many attempts a dead task was allowed. */
+async function completeFacts(
+  store: TaskStore,
+  facts: TaskFacts,
+): Promise<Parameters<typeof explainTask>[0]> {
+  if (facts.state === "dead") {
+    const { definitions } = await store.listDefinitions({ name: facts.definition });
+    const definition = definitions[0];
+    if (definition === undefined) return facts;
+    return { ...facts, retryAttempts: definition.retryAttempts, lostMax: definition.lostMax };
+  }
+  const holders = facts.holders ?? [];
+  if (facts.state !== "ready" || holders.length === 0) return facts;
+  const { executions } = await store.listExecutions({
+    name: facts.definition,
+    isOpen: true,
+    max: 100,
+  });
+  const startedAt = new Map<string, string>(
+    executions.map((execution) => [execution.execution, execution.startedAt]),
+  );
+  return {
+    ...facts,
+    holders: holders.map((holder) => {
+      const since = startedAt.get(holder.execution);
+      return since === undefined ? holder : { ...holder, startedAt: since };
+    }),
+  };
+}
+
+function unknownTask(taskId: TaskId): TaskgateError {
+  const expected =
+    "the id of a task that exists; finished tasks are removed when their definition's retention ends";
+  return invalidInput(
+    [{ field: "task", value: showValue(taskId), expected }],
+    "TASKGATE_ARG_UNKNOWN",
+  );
+}

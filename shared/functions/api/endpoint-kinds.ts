@@ -1,0 +1,100 @@
+import type { HttpRequest } from "@azure/functions";
+import type { Admin } from "../../admin/create-admin";
+import { take } from "../../admin/read-result";
+import type { ReadResult } from "../../admin/read-result";
+import { readPage } from "./paging";
+import type { Paging } from "./paging";
+import { bodyOf } from "./read-body";
+import { callerOf, queryOf, refuseQuery } from "./read-request";
+import type { Endpoint } from "./respond";
+import { changeIfMatch } from "./settings";
+import type { SettingsPlace } from "./settings";
+import type { Tagged } from "./settings-tag";
+
+/** The three kinds of endpoints: one shows a thing, one lists rows, one changes something. */
+
+type Reader<Value> = (input: unknown) => ReadResult<Value>;
+
+/** For routes whose path names nothing. */
+export const everywhere = (): object => ({});
+
+/** Answers what `read` makes of a request without a query; with `tag` also the ETag of its settings. */
+export function shows<Shown>(
+  read: (admin: Admin, request: HttpRequest) => Promise<Shown>,
+  tag?: (shown: Shown) => Tagged,
+): Endpoint {
+  return async (request, admin) => {
+    refuseQuery(request);
+    const body = await read(admin, request);
+    return tag === undefined ? { body } : { body, headers: { etag: tag(body).tag } };
+  };
+}
+
+interface List<Place, Query, Row> extends Omit<Paging<Place & Query, Row>, "list"> {
+  /** The member of the answer. */
+  readonly member: string;
+  readonly place?: (request: HttpRequest) => Place;
+  readonly query: Reader<Query>;
+  /** The tag of a row's settings: the row has it as `etag`, and a list of one row as its header, too. */
+  readonly tag?: (row: Row) => Tagged;
+  /** Of what a caller may see of a row. */
+  readonly show?: (row: Row, request: HttpRequest) => unknown;
+}
+
+/** Answers the rows that a query asks for, whether there are more, and the cursor that leads to them. */
+export function lists<Place extends object, Query extends { readonly max: number }, Row>(
+  list: List<Place, Query, Row>,
+  rowsOf: (admin: Admin, query: Place & Query) => Promise<readonly Row[]>,
+): Endpoint {
+  const { member, place = everywhere as () => Place, query, tag, show = (row: Row) => row } = list;
+  return async (request, admin) => {
+    const { cursor, ...filter } = queryOf(request);
+    const asked = { ...place(request), ...take(query(filter)) };
+    const page = await readPage({ ...list, list: member }, { query: asked, cursor }, (each) =>
+      rowsOf(admin, each),
+    );
+    const { rows, ...rest } = page;
+    const tags = tag === undefined ? [] : rows.map((row) => tag(row).tag);
+    const shown = rows.map((row, at) => {
+      const etag = tags[at];
+      const seen = show(row, request) as object;
+      return etag === undefined ? seen : { ...seen, etag };
+    });
+    const [etag, ...others] = tags;
+    const isOne = etag !== undefined && others.length === 0 && cursor === undefined && !rest.more;
+    return { body: { [member]: shown, ...rest }, ...(isOne ? { headers: { etag } } : {}) };
+  };
+}
+
+interface Change<Place, Value> {
+  readonly place?: (request: HttpRequest) => Place;
+  readonly read: Reader<Value>;
+  readonly body?: (request: HttpRequest) => Promise<unknown>;
+  /** The settings that If-Match is about. Left out: the header isn't looked at. */
+  readonly settings?: SettingsPlace<Place & Value & ByCaller>;
+}
+
+interface ByCaller {
+  readonly changedBy: string;
+}
+
+/** Changes what the body says, in the name of the caller; of settings only where If-Match, if it is there, is met. */
+export function changes<Place extends object, Value extends object>(
+  {
+    place = everywhere as () => Place,
+    read,
+    body = (request) => bodyOf(request),
+    settings,
+  }: Change<Place, Value>,
+  call: (admin: Admin, change: Place & Value & ByCaller) => Promise<unknown>,
+): Endpoint {
+  return async (request, admin) => {
+    refuseQuery(request);
+    const where = place(request);
+    const value = take(read(await body(request)));
+    const change = { ...value, ...where, changedBy: callerOf(request) };
+    const make = (each: typeof change) => call(admin, each);
+    if (settings === undefined) return { body: await make(change) };
+    return { body: await changeIfMatch({ request, admin, place: settings }, change, make) };
+  };
+}
