@@ -173,7 +173,7 @@ export function nested<Place extends z.ZodType>(
   return place;
 }
 
-/** What was read, unless there are problems. */
+/** The checked value, unless there are problems. */
 export function resultOf<Value>(value: Value | null, problems: ProblemList): ReadResult<Value> {
   return value !== null && problems.isEmpty
     ? { ok: true, value }
@@ -192,7 +192,7 @@ export function readValue<Schema extends z.ZodType>(
   return { ok: false, problems: [{ field, value: showValue(input), expected }] };
 }
 
-/** What is expected, and the near word where one of some words is. */
+/** The expected value, and the near word where it is one of some words. */
 function sentenceOf(issue: z.core.$ZodRawIssue, given: unknown, problems: ProblemList): string {
   const { message } = z.core.util.finalizeIssue(issue, { async: false }, z.core.config());
   if (issue.code !== "invalid_value" || typeof given !== "string") return message;

@@ -5,7 +5,7 @@ import { describeTextRule, isTextOf } from "./text-rule";
 import type { TextRule } from "./text-rule";
 import { payloadText } from "./payload";
 
-/** Schemas of the members that several requests have. Each says in its error what is expected. */
+/** Schemas of the members that several requests have. Each names the expected value in its error. */
 
 /** Names, kinds, group and dedupe keys: characters are UTF-16 units, as both databases count at least. */
 export const keyRule = { min: 1, max: limits.nameLengthMax, isKey: true } as const;

@@ -116,7 +116,7 @@ export function readRescheduleRequest(input: unknown): ReadResult<OrPreview<Resc
   return { ok: true, value: { taskIds: ids, to, ...rest } };
 }
 
-/** An operator's settings of a group: what isn't said stays. */
+/** An operator's settings of a group: absent ones stay. */
 export const readGroupRequest = objectOf(
   {
     key,

@@ -30,7 +30,7 @@ export interface ListPlace {
   readonly filter: unknown;
 }
 
-/** What was shown before. */
+/** Rows that were shown before. */
 export interface Shown {
   /** Where the database goes on, where its call takes that; null: at the list's beginning. */
   readonly before: string | null;

@@ -57,7 +57,7 @@ export async function readPage<Query extends { readonly max: number }, Row>(
   return { rows, more, cursor: next === null ? null : writeCursor(place, next) };
 }
 
-/** What has been shown with these rows; null: no cursor leads on. */
+/** The cursor behind these rows; null: no cursor leads on. */
 function nextOf<Query, Row>(
   { keyOf, seek }: Paging<Query, Row>,
   { shown, rows, isUnread }: { shown: Shown; rows: readonly Row[]; isUnread: boolean },

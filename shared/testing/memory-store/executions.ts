@@ -26,7 +26,7 @@ import { permitsOf, usePermits } from "./rates";
 import { dueOf, nextDueMs } from "./schedule";
 import type { DefinitionRow, ExecutionRow, Memory } from "./state";
 import { hasOpenDemand } from "./spread";
-import { noTotals } from "./statistics";
+import { noTotals } from "./execution-totals";
 import { deniedGrant, settleTokens, startDenial, overLimitOf } from "./tokens";
 
 /** start_execution: opens a worker's stay with its first tokens. No token: no execution. */

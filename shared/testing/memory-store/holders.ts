@@ -1,6 +1,6 @@
 import type { ExecutionId } from "../../core/ids";
 import type { Token } from "../../core/token";
-import { setTokenCount } from "./statistics";
+import { setTokenCount } from "./execution-totals";
 import type { Memory } from "./state";
 
 /**

@@ -3,7 +3,7 @@ import { expectRange } from "./arguments";
 import { endTasks } from "./endings";
 import type { Ending } from "./endings";
 import { addReady, compareNumbers, definitionNames, definitionOf, taskOf } from "./rows";
-import { setTokenCount } from "./statistics";
+import { setTokenCount } from "./execution-totals";
 import type { ClaimRow, ExecutionRow, Memory } from "./state";
 
 /** Recorded of every task that was started under a lease that ended. */

@@ -11,6 +11,7 @@ import type {
 import { expectRange } from "./arguments";
 import { iso } from "./read-models";
 import { compareNumbers, definitionNamed, limitOf, readyOf, taskOf } from "./rows";
+import { heldMs, noTotals } from "./execution-totals";
 import type { DefinitionRow, ExecutionRow, ExecutionTotals, Memory, StatisticRow } from "./state";
 
 const minuteMs = 60_000;
@@ -23,28 +24,6 @@ const kept: readonly (readonly [Grain, number])[] = [
   [60, 129_600],
 ];
 const grains = kept.map(([grain]) => grain);
-
-/** Nothing counted yet. */
-export const noTotals: ExecutionTotals = {
-  claimed: 0,
-  done: 0,
-  failed: 0,
-  dead: 0,
-  lost: 0,
-  ranMs: 0,
-  heldMs: 0,
-};
-
-/** The one way to another count of tokens: how long the ones before were held is added up. */
-export function setTokenCount(memory: Memory, execution: ExecutionRow, count: number): void {
-  execution.totals.heldMs = heldMs(memory, execution);
-  execution.tokensAtMs = memory.nowMs;
-  execution.tokenCount = count;
-}
-
-function heldMs(memory: Memory, { totals, tokenCount, tokensAtMs }: ExecutionRow): number {
-  return totals.heldMs + tokenCount * (memory.nowMs - tokensAtMs);
-}
 
 /** roll_up_statistics: adds the counts of executions to their definitions' statistics. */
 export function rollUpStatistics(memory: Memory, input: { max: number }): RollUpStatisticsAnswer {

@@ -20,7 +20,7 @@ import {
   sharedGift,
   sharedRoom,
 } from "./spread";
-import { setTokenCount } from "./statistics";
+import { setTokenCount } from "./execution-totals";
 import type { DefinitionRow, ExecutionRow, Memory, MemoryState } from "./state";
 import { countHeld, TokenPool, tokensOf } from "./token-pool";
 
