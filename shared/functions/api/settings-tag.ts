@@ -6,7 +6,7 @@ import type { GroupStatus, ScheduleStatus, SharedLimitReading } from "../../port
 
 /**
  * Entity tags of settings. A tag is a hash of what can be set, and of the thing's name: it is the same as long as no setting
- * changes, counts or no counts, and the same again after a change back. A watermark's tag is its version's.
+ * changes, however counts move, and the same again after a change back. A watermark's tag is its version's.
  */
 
 /** Settings as they stand, and their tag. */
