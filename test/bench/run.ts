@@ -7,6 +7,7 @@ import { bigReads } from "./big-reads";
 import { flatCosts } from "./flat-cost";
 import type { Measurement } from "./measurement";
 import { scenarios } from "./scenarios";
+import { watchedDrain } from "./watched-drain";
 import { worstInput } from "./worst-input";
 
 /*
@@ -79,7 +80,7 @@ async function main(): Promise<void> {
       ? await startEmbeddedPostgres({ keep: false, isSuperuser: true })
       : null;
   const results: Result[] = [];
-  const asked = [...scenarios, ...flatCosts, worstInput, bigReads].filter(({ name }) =>
+  const asked = [...scenarios, ...flatCosts, worstInput, watchedDrain, bigReads].filter(({ name }) =>
     name.includes(values.only),
   );
   for (const scenario of asked) {

@@ -1,0 +1,108 @@
+import { expect, test } from "@jest/globals";
+import type { Client } from "pg";
+import { asTaskId } from "../../shared/core/ids";
+import type { TaskStore } from "../../shared/ports/task-store";
+import { PostgresCaller } from "../../shared/store/postgres/postgres-caller";
+import { PostgresTransaction } from "../../shared/store/postgres/postgres-transaction";
+import { SqlTaskStore } from "../../shared/store/sql-task-store";
+import { define } from "../support/builders";
+import { definitionId, useContention } from "../support/contention";
+
+/*
+ * What people look at must not read more than a bounded number of rows, however much there is: the server counts the rows
+ * that each read fetches from tables, by any plan.
+ */
+const scene = useContention(() => true); // rows are written past the operations
+const many = 30_000;
+/** What a read may fetch. */
+const rowsMax = 5_000;
+/** Counts of a definition stop at 10,000 each: ready, waiting, dead, done. */
+const countsMax = 45_000;
+
+const fillings = (id: number): string[] => [
+  `insert into taskgate.task (task_id, task_definition_id, kind, priority, created_at, payload)
+   select n, ${String(id)}, 'one', 100, now(), '{}' from generate_series(1, ${String(2 * many)}) n`,
+  `insert into taskgate.ready (task_definition_id, priority, rank, task_id) select ${String(id)}, 100, 0, n from generate_series(1, ${String(many)}) n`,
+  `insert into taskgate.task_group (task_definition_id, group_key, slots) select ${String(id)}, 'g' || n, 1 from generate_series(1, 5000) n`,
+  `insert into taskgate.group_waiting (group_id, priority, rank, task_id, task_definition_id)
+   select 1 + n % 5000, 100, 0, ${String(many)} + n, ${String(id)} from generate_series(1, ${String(many)}) n`,
+  `insert into taskgate.archive (task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, build, outcome, failed_count, lost_count, error, duration_ms, fence)
+   select 1000000 + n, ${String(id)}, 'one', 100, 0, now(), now() - n * interval '1 ms', now() + interval '7 days', 1, case when n % 2 = 0 then 10 else 11 end, 1, 0,
+          'order ' || n % 100 || ' is refused', 5, n from generate_series(1, ${String(2 * many)}) n`,
+  `insert into taskgate.task_execution (operation_id, task_definition_id, state, started_at, ended_at, lease_until, worker)
+   select gen_random_uuid(), ${String(id)}, 2, now(), now(), now(), 'w' from generate_series(1, ${String(many)}) n`,
+  `insert into taskgate.call_audit (is_enqueue, action, task_definition_id, task_ids, task_count, changed_by, changed_at)
+   select false, 'cancel_tasks', ${String(id)}, null, 1, 'ada', now() from generate_series(1, ${String(many)}) n`,
+  `insert into taskgate.statistic (task_definition_id, grain, at, claimed, done, failed, dead, lost, ran_ms, held_ms, task_limit, ready, next_age_ms)
+   select ${String(id)}, 60, date_bin('1 hour', now(), '2000-01-01Z') - n * interval '1 hour', 1, 1, 0, 0, 0, 5, 5, 4, 1, 1 from generate_series(0, ${String(many)}) n`,
+];
+
+/** All calls over one connection, whose transaction counts what it reads. */
+function storeOn(session: Client): TaskStore {
+  const options = { url: scene.url, connectionsMax: 1 };
+  const caller = new PostgresCaller({
+    ...options,
+    callTimeoutMs: 60_000,
+    connectTimeoutMs: 15_000,
+  });
+  const joined = new PostgresTransaction({ run: (statement) => session.query(statement) });
+  return new SqlTaskStore(
+    {
+      dialect: "postgres",
+      call: (operation, values) => caller.call(operation, values, joined),
+      completeAndCommit: (values, within) => caller.completeAndCommit(values, within),
+      transaction: (body) => caller.transaction(body),
+      close: () => caller.close(),
+    },
+    (call) => call(),
+  );
+}
+
+async function rowsFetched(session: Client, look: () => Promise<unknown>): Promise<number> {
+  await session.query("begin");
+  await look();
+  const { rows } = await session.query<{ count: string }>(
+    "select sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) as count from pg_stat_xact_user_tables where schemaname = 'taskgate'",
+  );
+  await session.query("rollback");
+  return Number(rows[0]?.count);
+}
+
+const states = ["ready", "scheduled", "waiting", "claimed", "done", "dead", "cancelled"] as const;
+
+test("no read fetches more than 5,000 rows, and counts of a definition stop at 10,000 each", async () => {
+  const owner = scene.openStore(1);
+  const name = await define(owner, { limit: 4 });
+  const id = await definitionId(scene.client, name);
+  for (const statement of fillings(id)) await scene.client.query(statement);
+  await scene.client.query("analyze");
+  const session = await scene.connect("operator");
+  const store = storeOn(session);
+  const max = 1_000;
+  const looks: Record<string, () => Promise<unknown>> = {
+    ...Object.fromEntries(
+      states.map((state) => [`list_tasks ${state}`, () => store.listTasks({ name, state, max })]),
+    ),
+    list_groups: () => store.listGroups({ name, max }),
+    list_executions: () => store.listExecutions({ isOpen: false, max }),
+    list_failures: () => store.listFailures({ name, max: 5_000 }),
+    list_audit: () => store.listAudit({ max: 100 }),
+    list_batches: () => store.listBatches({ max: 100 }),
+    list_schedules: () => store.listSchedules({ max }),
+    list_stopped: () => store.listStopped({ max }),
+    explain_task: () => store.explainTask({ taskId: asTaskId("17") }),
+    read_pace: () => store.readPace({ name, max }),
+    read_statistics: () => store.readStatistics({ name, grain: 60, max: 168 }),
+    sweep: () => store.sweep({ max }),
+  };
+  const fetched: Record<string, number> = {};
+  for (const [read, look] of Object.entries(looks)) {
+    await look();
+    fetched[read] = await rowsFetched(session, look);
+  }
+  const tooMany = Object.entries(fetched).filter(([, count]) => count > rowsMax);
+  expect(tooMany).toEqual([]);
+  const counts = await rowsFetched(session, () => store.listDefinitions({ name }));
+  expect(counts).toBeLessThanOrEqual(countsMax);
+  await store.close();
+});
