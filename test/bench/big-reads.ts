@@ -31,7 +31,7 @@ async function fill(bench: Bench, size: Size): Promise<{ name: string; task: Tas
   const { store } = bench.environment;
   const names: string[] = [];
   for (let number = 0; number < size.definitions; number += 1)
-    names.push(await define(store, { limit: callMax, prefetchMax: 0 }, `definition-${number}`));
+    names.push(await define(store, { limit: 16, prefetchMax: 62 }, `definition-${number}`));
   const busiest = at(names, 0);
   // Half of all belongs to one definition: its lists are the longest.
   const share = (count: number, index: number): number =>
@@ -71,7 +71,7 @@ async function finish(
 ): Promise<void> {
   const { store } = bench.environment;
   await enqueueInPieces(bench, { name, count: counts.done + counts.dead }, () => ({}));
-  const worker = await startWorker(store, name, { want: callMax });
+  const worker = await startWorker(store, name, { want: 16 });
   for (let left = counts.done; left > 0; left -= callMax) {
     const claimed = await worker.claim(Math.min(left, callMax));
     await worker.work({ done: claimed.map((task) => done(task, { durationMs: 20 })) });

@@ -80,8 +80,8 @@ async function main(): Promise<void> {
       ? await startEmbeddedPostgres({ keep: false, isSuperuser: true })
       : null;
   const results: Result[] = [];
-  const asked = [...scenarios, ...flatCosts, worstInput, watchedDrain, bigReads].filter(({ name }) =>
-    name.includes(values.only),
+  const asked = [...scenarios, ...flatCosts, worstInput, watchedDrain, bigReads].filter(
+    ({ name }) => name.includes(values.only),
   );
   for (const scenario of asked) {
     const measurements = await withDatabases(values.db ?? server?.url ?? "", async (open) =>

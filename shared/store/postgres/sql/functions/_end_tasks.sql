@@ -34,6 +34,7 @@ declare
   v_durations_ms int[];
   v_results text[];
   v_is_packed boolean;
+  v_one record;
   c record;
 begin
   o_woken := '{}'; o_opening := '{}';
@@ -41,6 +42,20 @@ begin
   if p_task_execution_id is not null then            -- whose tasks are done: one execution's, so one definition's
     select d.retain_done_ms, d.keep_payload into v_retain_done_ms, v_keep_payload
       from task_execution x join task_definition d on d.task_definition_id = x.task_definition_id where x.task_execution_id = p_task_execution_id;
+  end if;
+  -- One task that nothing else hangs on, the most frequent end beside packs: two short statements. The long one below takes five times as long
+  -- to start as to run for it.
+  if cardinality(p_task_ids) = 1 and p_outcomes[1] = 10 and v_retain_done_ms > 0 and p_released_group_ids is null and not p_are_blocked then
+    delete from task t
+     where t.task_id = p_task_ids[1] and t.dedupe_key is null and t.group_id is null and t.wave_id is null and t.pending_group_key is null
+    returning * into v_one;
+    if found then
+      insert into archive (task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, task_execution_id, fence,
+                           duration_ms, build, outcome, failed_count, lost_count, error, result, payload)
+      values (v_one.task_id, v_one.task_definition_id, v_one.kind, v_one.priority, v_one.rank, v_one.created_at, p_now, p_now + interval '1 ms' * v_retain_done_ms, p_task_execution_id,
+              p_fences[1], p_durations_ms[1], v_one.build, 10, v_one.failed_count, v_one.lost_count, v_one.last_error, p_results[1], case when v_keep_payload then v_one.payload end);
+      return;
+    end if;
   end if;
   v_is_packed := coalesce(v_retain_done_ms, 0) > 0 and cardinality(p_task_ids) > 1 and 10 = all (p_outcomes);
   v_purge_done_after := p_now + interval '1 ms' * v_retain_done_ms;
