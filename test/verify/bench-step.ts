@@ -3,8 +3,14 @@ import type { StepRow } from "./result";
 import { describeError, isOver } from "./step";
 import type { VerifyStep } from "./step";
 
-/** Those that count in PostgreSQL's own tables. */
-const postgresOnly: ReadonlySet<string> = new Set(["limitOverProcesses", "spreadOverHosts"]);
+/** Those that count in PostgreSQL's own tables, or wait for its notifications. */
+const postgresOnly: ReadonlySet<string> = new Set([
+  "limitOverProcesses",
+  "spreadOverHosts",
+  "residentLatency",
+  "sameInvocationLatency",
+  "notifyingEnqueue",
+]);
 const scale = { tasks: 4_000, seconds: 3, backlog: 0 };
 /** Only PostgreSQL's scenarios compare two databases. */
 const noOther = (): Promise<string> =>
