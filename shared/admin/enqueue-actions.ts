@@ -1,7 +1,9 @@
 import { asOperationId } from "../core/ids";
-import type { TaskId } from "../core/ids";
+import type { OperationId, TaskId } from "../core/ids";
 import { enqueuePrepared } from "../enqueue/enqueue-prepared";
+import type { NewTask } from "../ports/task-store";
 import type { Actor, AdminOptions, OfDefinition } from "./admin-options";
+import type { AdminTools } from "./admin-tools";
 import type { EnqueueRequest } from "./enqueue-request";
 
 /** What an enqueue did, in input order. */
@@ -24,7 +26,7 @@ export async function enqueue(
   options: AdminOptions,
   request: EnqueueRequest & Actor & OfDefinition,
 ): Promise<EnqueueReport> {
-  const { wakeUp, random, currentTraceParent, completeTasks } = options;
+  const { random, currentTraceParent, completeTasks } = options;
   const { definition, changedBy, operationId = asOperationId(random.uuid()) } = request;
   const current = currentTraceParent?.() ?? null;
   const traced = request.tasks.map((task) =>
@@ -32,12 +34,42 @@ export async function enqueue(
   );
   const { allowsUnknownKind } = request;
   const rows = await (completeTasks?.({ definition, allowsUnknownKind }, traced) ?? traced);
+  const { tasks, nextDueMs } = await addTasks(options, {
+    definition,
+    rows,
+    operationId,
+    changedBy,
+  });
+  const count = (wanted: string): number =>
+    tasks.filter(({ outcome }) => outcome === wanted).length;
+  return {
+    definition,
+    tasks: tasks.map(({ taskId: task, outcome }) => ({ task, outcome })),
+    enqueued: count("enqueued"),
+    replaced: count("replaced"),
+    duplicates: count("duplicate"),
+    nextDueMs,
+  };
+}
+
+interface Addition extends Actor, OfDefinition {
+  /** Complete: nothing of their kinds is added here. */
+  readonly rows: readonly NewTask[];
+  readonly operationId: OperationId;
+}
+
+/** Adds tasks as they are, and leaves hints. `nextDueMs`: until the earliest scheduled one is due; null: none is. */
+export async function addTasks(
+  tools: Parameters<typeof enqueuePrepared>[0] & AdminTools,
+  { definition, rows, operationId, changedBy }: Addition,
+) {
+  const { wakeUp } = tools;
   const traceParent = rows[0]?.traceParent;
   const trace = traceParent === undefined ? {} : { traceParent };
   const hints: Promise<void>[] = [];
   let nextDueMs: number | null = null;
   const tasks = await enqueuePrepared(
-    options,
+    tools,
     rows.map((task) => ({ definition, task })),
     {
       operationId,
@@ -51,14 +83,5 @@ export async function enqueue(
     },
   );
   await Promise.all(hints);
-  const count = (wanted: string): number =>
-    tasks.filter(({ outcome }) => outcome === wanted).length;
-  return {
-    definition,
-    tasks: tasks.map(({ taskId: task, outcome }) => ({ task, outcome })),
-    enqueued: count("enqueued"),
-    replaced: count("replaced"),
-    duplicates: count("duplicate"),
-    nextDueMs,
-  };
+  return { tasks, nextDueMs };
 }

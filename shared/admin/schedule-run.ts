@@ -1,8 +1,8 @@
 import { asOperationId } from "../core/ids";
 import type { TaskId } from "../core/ids";
-import { enqueuePrepared } from "../enqueue/enqueue-prepared";
 import type { Random } from "../ports/random";
 import type { AdminTools } from "./admin-tools";
+import { addTasks } from "./enqueue-actions";
 import { getSchedule } from "./schedule-actions";
 import type { RunScheduleRequest } from "./schedule-requests";
 
@@ -32,19 +32,9 @@ export async function runSchedule(
   const payload = withInstant(found.payload, instant);
   // As at an instant: no group of a kind whose group only its code can tell.
   const task = { payload, kind: found.kind, group: found.group };
-  const hints: Promise<void>[] = [];
-  let nextDueMs: number | null = null;
-  const [added] = await enqueuePrepared(tools, [{ definition, task }], {
-    operationId,
-    changedBy,
-    onAdded: (_, answer) => {
-      nextDueMs = answer.nextDueMs;
-      if (answer.ready) hints.push(tools.wakeUp.hint(definition));
-      if (answer.nextDueMs !== null)
-        hints.push(tools.wakeUp.hint(definition, { inMs: answer.nextDueMs }));
-    },
-  });
-  await Promise.all(hints);
+  const addition = { definition, rows: [task], operationId, changedBy };
+  const { tasks, nextDueMs } = await addTasks(tools, addition);
+  const [added] = tasks;
   if (added === undefined) throw new Error("An enqueue of one task answered none");
   return { definition, schedule: found.name, task: added.taskId, nextDueMs };
 }

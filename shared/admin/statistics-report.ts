@@ -98,7 +98,7 @@ export async function readStatistics(
     periodCount: count,
     countedAt: answer.countedAt.getTime() < firstCountMs ? null : answer.countedAt.toISOString(),
     total: totalOf(periods, periodMs * count),
-    periods: periods.map((period) => toReport(period, heldForMs(period, periodMs, answer))),
+    periods: periods.map((period) => toReport(period, passedMsOf(period, periodMs, answer))),
   };
 }
 
@@ -129,7 +129,7 @@ function zeros(): number[] {
 }
 
 /** How much of the period has passed and was counted. */
-function heldForMs(
+function passedMsOf(
   { at }: StatisticPeriod,
   periodMs: number,
   { countedAt }: ReadStatisticsAnswer,

@@ -1,12 +1,9 @@
 import { expect, test } from "@jest/globals";
 import type { Client } from "pg";
 import { asTaskId } from "../../shared/core/ids";
-import type { TaskStore } from "../../shared/ports/task-store";
-import { PostgresCaller } from "../../shared/store/postgres/postgres-caller";
-import { PostgresTransaction } from "../../shared/store/postgres/postgres-transaction";
-import { SqlTaskStore } from "../../shared/store/sql-task-store";
 import { define } from "../support/builders";
 import { definitionId, useContention } from "../support/contention";
+import { storeOver } from "../support/store-over-connection";
 
 /*
  * What people look at must not read more than a bounded number of rows, however much there is: the server counts the rows
@@ -46,27 +43,6 @@ const fillings = (id: number): string[] => [
    select ${String(id)}, 60, date_bin('1 hour', now(), '2000-01-01Z') - n * interval '1 hour', 1, 1, 0, 0, 0, 5, 5, 4, 1, 1 from generate_series(0, ${String(many)}) n`,
 ];
 
-/** All calls over one connection, whose transaction counts what it reads. */
-function storeOn(session: Client): TaskStore {
-  const options = { url: scene.url, connectionsMax: 1 };
-  const caller = new PostgresCaller({
-    ...options,
-    callTimeoutMs: 60_000,
-    connectTimeoutMs: 15_000,
-  });
-  const joined = new PostgresTransaction({ run: (statement) => session.query(statement) });
-  return new SqlTaskStore(
-    {
-      dialect: "postgres",
-      call: (operation, values) => caller.call(operation, values, joined),
-      completeAndCommit: (values, within) => caller.completeAndCommit(values, within),
-      transaction: (body) => caller.transaction(body),
-      close: () => caller.close(),
-    },
-    (call) => call(),
-  );
-}
-
 async function rowsFetched(session: Client, look: () => Promise<unknown>): Promise<number> {
   const before = await fetchedBy(session);
   await look();
@@ -90,7 +66,7 @@ test("no read fetches more rows than it may, whatever there is, and counts of a 
   for (const statement of fillings(id)) await scene.client.query(statement);
   await scene.client.query("analyze");
   const session = await scene.connect("operator");
-  const store = storeOn(session);
+  const store = storeOver(session, scene.url);
   const max = 1_000;
   const looks: Record<string, () => Promise<unknown>> = {
     ...Object.fromEntries(

@@ -2,11 +2,9 @@ import { expect, test } from "@jest/globals";
 import type { Client } from "pg";
 import type { TaskId, WaveId } from "../../shared/core/ids";
 import type { NewTask, TaskStore } from "../../shared/ports/task-store";
-import { PostgresCaller } from "../../shared/store/postgres/postgres-caller";
-import { PostgresTransaction } from "../../shared/store/postgres/postgres-transaction";
-import { SqlTaskStore } from "../../shared/store/sql-task-store";
 import { at, define, done, enqueue, failure, operationId, startWorker } from "../support/builders";
 import { definitionId, useContention } from "../support/contention";
+import { storeOver } from "../support/store-over-connection";
 import { appLogin } from "../support/roles";
 
 /**
@@ -19,27 +17,6 @@ const scene = useContention(() => true); // the rows beside are of tasks that th
 const besideEach = 30_000;
 /** What a call may look through by its own words: the ready tasks that a sweep counts, the oldest executions of a purge. */
 const mostOnPurpose = 1_000;
-
-/** All calls over one connection, so with its plans. */
-function storeOn(session: Client): TaskStore {
-  const options = { url: scene.url, connectionsMax: 1 };
-  const caller = new PostgresCaller({
-    ...options,
-    callTimeoutMs: 60_000,
-    connectTimeoutMs: 15_000,
-  });
-  const joined = new PostgresTransaction({ run: (statement) => session.query(statement) });
-  return new SqlTaskStore(
-    {
-      dialect: "postgres",
-      call: (operation, values) => caller.call(operation, values, joined),
-      completeAndCommit: (values, within) => caller.completeAndCommit(values, within),
-      transaction: (body) => caller.transaction(body),
-      close: () => caller.close(),
-    },
-    (call) => call(),
-  );
-}
 
 interface PlanNode {
   readonly "Node Type": string;
@@ -270,7 +247,7 @@ test("no plan that was made for empty tables reads through rows that come later"
   await scene.client.query("vacuum analyze");
   await explainPlans();
   const session = await scene.connect("app");
-  const store = storeOn(session);
+  const store = storeOver(session, scene.url);
   const name = await define(store, { limit: 100, lostMax: 1, retainDoneMs: 1_000 });
   await round(store, name, "a");
   const id = await definitionId(scene.client, name);
