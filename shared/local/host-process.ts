@@ -9,6 +9,11 @@ import type { FunctionsHost } from "./functions-host/host";
 
 /** Azure waits 10 s for running invocations before it tells them to stop; a local run needn't wait that long. */
 const drainMs = 50;
+/**
+ * Azure hides a fetched event for 10 min, so an event of a killed worker comes back that late. A local run brings it back
+ * soon: a run to its end (`--once`) waits for every event. A worker that works on renews the lease at half of it.
+ */
+const leaseMs = 20_000;
 
 let host: FunctionsHost | undefined;
 
@@ -24,7 +29,7 @@ async function start(order: Extract<HostOrder, { kind: "start" }>): Promise<void
       port: order.port,
       env: order.env,
       runsTimers: order.runsTimers,
-      limits: { drainMs },
+      limits: { drainMs, leaseMs },
       log: (level, text, source) => {
         const name = source === undefined ? "" : `${source.functionName}: `;
         report({ kind: "log", level, text: `${name}${text}` });

@@ -3,7 +3,7 @@
  * afterwards and what it leaves behind. The sample's results are compared with a direct computation from the files.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
@@ -23,6 +23,7 @@ import {
   startLocal,
   workerAmong,
 } from "./local-process";
+import type { LocalProcess } from "./local-process";
 
 const runTimeoutMs = 300_000;
 
@@ -112,15 +113,17 @@ describe("a run that is interrupted", () => {
   );
 });
 
-describe("a worker that is killed", () => {
+describe("workers that are killed", () => {
   const { home, remove } = makeHome();
   afterAll(remove);
   const testHere = existsSync("/proc/self/environ") ? test : test.skip;
 
   testHere(
-    "is told and started again, and the run comes to its good end with each effect once",
+    "are told and started again, one with an event and one with tasks, and each effect comes once",
     async () => {
       const run = await startLocal(home, ["--once", "--hosts", "3"]);
+      const first = await workerWithEvent(home);
+      kill(run, first);
       await run.until(/parse-block 4\/4/);
       for (const step of [
         "Starting PostgreSQL ..",
@@ -128,8 +131,12 @@ describe("a worker that is killed", () => {
         "Starting 3 workers ..",
       ])
         expect(run.output()).toContain(`${step}\n`);
-      process.kill(workerAmong(run.family(), "local-2") ?? 0, "SIGKILL");
-      await run.until(/Worker local-2 ended by itself \(SIGKILL\): it is started again/);
+      const second = first === "local-2" ? "local-3" : "local-2";
+      kill(run, second);
+      for (const name of [first, second])
+        await run.until(
+          new RegExp(`Worker ${name} ended by itself \\(SIGKILL\\): it is started again`),
+        );
       const end = await run.exited;
       expect({ code: end.code, output: end.code === 0 ? "" : end.output }).toEqual({
         code: 0,
@@ -144,6 +151,28 @@ describe("a worker that is killed", () => {
     runTimeoutMs,
   );
 });
+
+function kill(run: LocalProcess, name: string): void {
+  const pid = workerAmong(run.family(), name);
+  if (pid === undefined) throw new Error(`No process of ${name}:\n${run.output()}`);
+  process.kill(pid, "SIGKILL");
+}
+
+/** The first worker whose log tells that it began with an event and doesn't tell that it ended. */
+async function workerWithEvent(home: string): Promise<string> {
+  const file = join(home, ".taskgate", "local.log");
+  for (let look = 0; look < 1_200; look += 1) {
+    const log = existsSync(file) ? readFileSync(file, "utf8") : "";
+    const count = (name: string, word: string): number =>
+      log.split(`[${name}] information ingest: ${word} 'ingest'`).length;
+    const name = ["local-1", "local-2", "local-3"].find(
+      (worker) => count(worker, "Executing") > count(worker, "Executed"),
+    );
+    if (name !== undefined) return name;
+    await sleep(50);
+  }
+  throw new Error("No worker began with an event.");
+}
 
 describe("the status page", () => {
   const testHere = hasChromium ? test : test.skip;
