@@ -90,7 +90,7 @@ describe("which tasks lie together", () => {
       const tasks: Record<string, Partial<NewTask>> = {
         plain: {},
         key: { dedupeKey: "order-1" },
-        group: { groupKey: "customer-1" },
+        group: { group: "customer-1" },
         large: { payload: JSON.stringify(["x".repeat(3_000)]) },
       };
       const { store, name, worker } = await open();
@@ -99,7 +99,7 @@ describe("which tasks lie together", () => {
         name,
         kinds.map((kind) => tasks[kind] ?? {}),
       );
-      const waits = await enqueue(store, name, [{ groupKey: "customer-1" }]);
+      const waits = await enqueue(store, name, [{ group: "customer-1" }]);
       const claimed = await worker.claim(5);
       const ends = claimed.map((task, n) => done(task, { result: `{"n":${String(n)}}` }));
       const { refused } = await worker.work({ done: ends });
