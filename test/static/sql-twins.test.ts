@@ -217,3 +217,12 @@ test("where lists are long none is compared with each entry of another: an opera
     expect([name, ...comparing]).toEqual([name]);
   }
 });
+
+test("each operation on PostgreSQL forbids the plans that read more than they answer, but for the check that reads all", () => {
+  const forbidden = ["seqscan", "hashjoin", "mergejoin", "bitmapscan"];
+  for (const name of names.map(toSnakeCase)) {
+    const { text } = file(postgres, name);
+    const missing = forbidden.filter((plan) => !text.includes(`set enable_${plan} = off`));
+    expect([name, missing]).toEqual([name, name === "check_invariants" ? forbidden : []]);
+  }
+});
