@@ -150,7 +150,9 @@ export function describeStatisticRounds(setup: StoreSetup): void {
       const opened = open();
       const { store } = opened;
       const name = await define(store, { limit: 8 });
-      const start = async (): Promise<void> => (await startWorker(store, name)).finish();
+      const start = async (): Promise<void> => {
+        await (await startWorker(store, name)).finish();
+      };
       await start();
       await start();
       const fresh = await store.rollUpStatistics({ max: 2 });
