@@ -48,6 +48,7 @@ export class ExecutionLoop implements GateMember {
   #isCalling = false;
   #isSending = false;
   #isPumpPlanned = false;
+  #isTurnPlanned = false;
   #cancelLook: (() => void) | null = null;
   #end: LoopEnd | null = null;
   /** Why the execution ended as `failed`, where that was no outage. */
@@ -278,8 +279,18 @@ export class ExecutionLoop implements GateMember {
     this.#alone.noteEnd();
     this.#options.wake(ended.woken);
     this.#options.pump.open(ended.opening);
-    this.#pump();
+    this.#pumpOnce();
   };
+
+  /** One turn for all tasks that end together, as those do that don't wait. */
+  #pumpOnce(): void {
+    if (this.#isTurnPlanned) return;
+    this.#isTurnPlanned = true;
+    queueMicrotask(() => {
+      this.#isTurnPlanned = false;
+      this.#pump();
+    });
+  }
 
   /** Decides anew, as tasks may have ended since the call was planned, and calls. */
   async #callNext(): Promise<void> {
