@@ -24,7 +24,7 @@ import {
   earlierOperation,
   usedElsewhere,
 } from "./rows";
-import { noteStop } from "./stops";
+import { noteStop, stopNewDefinition } from "./stops";
 import type { DefinitionRow, ExecutionRow, Memory } from "./state";
 import { changeSharedLinks, expectShared } from "./shared-limits";
 import { settleTokens } from "./tokens";
@@ -48,6 +48,7 @@ export function registerDefinition(
       source: "code",
       changedBy: input.registeredBy,
     });
+    stopNewDefinition(memory, definition);
     return { status: "created", taskDefinitionId: definition.definitionId };
   }
   const taskDefinitionId = known.definitionId;
