@@ -1,5 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
-import { define, enqueue, enqueueOne, startWorker, statusOf, tryStart } from "../support/builders";
+import {
+  define,
+  enqueue,
+  enqueueOne,
+  registration,
+  startWorker,
+  statusOf,
+  tryStart,
+} from "../support/builders";
 import { expectError } from "../support/expect-error";
 import { useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
@@ -18,7 +26,11 @@ export function describeStops(setup: StoreSetup): void {
 
     test("nothing was stopped: nothing is listed", async () => {
       const { store } = open();
-      expect(await store.listStopped({ max: 10 })).toEqual({ stop: null, definitions: [], schedules: [] });
+      expect(await store.listStopped({ max: 10 })).toEqual({
+        stop: null,
+        definitions: [],
+        schedules: [],
+      });
     });
 
     test("definitions that a stop has paused are listed by name, with actor, reason and time", async () => {
@@ -155,7 +167,7 @@ function describeSetStop(setup: StoreSetup): void {
   const note = {
     by: "ada",
     reason: "the partner is down",
-    at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string,
+    at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
   };
 
   test("a stop is on from its call to its end, and a repeat changes nothing", async () => {
@@ -204,7 +216,8 @@ function describeSetStop(setup: StoreSetup): void {
     await store.setStop({ isOn: true, ...ada });
     const name = await define(store);
     await store.resumeDefinition({ name, ...operator });
-    await define(store, { limit: 7 }, name);
+    const newer = { name, build: 2, settings: { limit: 7 } };
+    expect((await store.registerDefinition(registration(newer))).status).toBe("updated");
     expect(await statusOf(store, name)).toMatchObject({ limit: 7, paused: false });
     expect((await store.listStopped({ max: 10 })).definitions).toEqual([]);
   });

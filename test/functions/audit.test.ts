@@ -1,5 +1,5 @@
 import { userInfo } from "node:os";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { createApiRoutes } from "../../shared/functions/api/routes";
 import { define, enqueue, startWorker } from "../support/builders";
 import { filled } from "../contract/batch-builders";
@@ -12,6 +12,8 @@ let api: ApiSetup;
 beforeAll(async () => {
   api = await setupApi();
 });
+// What comes later isn't stopped.
+afterEach(() => api.store.setStop({ isOn: false, changedBy: "somebody else" }));
 afterAll(() => api.close());
 
 /** A definition with one of each thing that can be changed. */
@@ -128,6 +130,7 @@ const commands: readonly (readonly [
   ["redrive_tasks", ({ name }) => ["redrive", name, "--all", "--like", "it broke"]],
   ["pause_definition", () => ["stop", "--all"]],
   ["resume_definition", () => ["resume", "--all"]],
+  ["set_stop", () => ["stop", "--all"]],
   ["cancel_tasks", ({ cancelled }) => ["cancel", cancelled]],
   ["redrive_tasks", ({ redriven }) => ["redrive", redriven]],
   ["reschedule_tasks", ({ moved }) => ["reschedule", "10m", moved]],

@@ -277,6 +277,6 @@ describe("An operator's ten questions", () => {
       ["off", true],
     ]);
     expect(await get("api-stop-state")).toEqual({ stop: null });
-    expect((await taskgate("resume", "--all")).out).toContain("Nothing is stopped.");
+    expect((await taskgate("resume", "--all")).out).toContain("no stop is on");
   });
 });

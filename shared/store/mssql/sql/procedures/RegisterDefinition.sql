@@ -175,7 +175,7 @@ BEGIN
         WHERE v.OldValue COLLATE Latin1_General_100_BIN2 <> v.NewValue; -- names that differ in case are others
       IF @vStatus = N'created'
         SELECT @vStoppedAt = s.StoppedAt, @vStoppedBy = s.StoppedBy, @vReason = s.Reason
-        FROM Taskgate.Stop AS s WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- lock, then look; the last lock, kept to the end
+        FROM Taskgate.Stop AS s WITH (ROWLOCK, HOLDLOCK) -- shared, versions or not: lock, then look; the last lock, kept to the end
         WHERE s.StopId = 1;
       IF @vStoppedAt IS NOT NULL
       BEGIN

@@ -163,7 +163,7 @@ BEGIN
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per schedule
       IF EXISTS (SELECT 1 FROM @vWanted AS w WHERE w.ScheduleId IS NULL)
         SELECT @vStoppedAt = s.StoppedAt, @vStoppedBy = s.StoppedBy, @vReason = s.Reason
-        FROM Taskgate.Stop AS s WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- lock, then look; the last lock, kept to the end
+        FROM Taskgate.Stop AS s WITH (ROWLOCK, HOLDLOCK) -- shared, versions or not: lock, then look; the last lock, kept to the end
         WHERE s.StopId = 1;
       INSERT INTO Taskgate.Schedule (TaskDefinitionId, Name, Kind, Cron, TimeZone, MissedPolicy, NextRunAt, Payload, Paused)
       OUTPUT inserted.ScheduleId, inserted.Name INTO @vNew (ScheduleId, Name)

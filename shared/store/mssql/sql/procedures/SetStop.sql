@@ -3,7 +3,7 @@
 -- In:     @IsOn; @ChangedBy, @Reason for the audit
 -- Out:    Status: stopped | resumed | exists (it was so already)
 -- Raises: 50422 a bad value; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  Stop: its one row orders this call against those that make a definition or a schedule, which hold it to their end
+-- Locks:  Stop: its one row orders this call against those that make a definition or a schedule, which hold it shared to their end
 -- Isolation: a definition that was made before `stopped` is answered is committed then, so the stop finds it; one made later is
 --         paused from its beginning. After `resumed` nothing is made paused any more, and ListStopped tells all that was. A resume beside
 --         a stop that still pauses may leave some of them paused: ListStopped tells them, and another resume takes them up
