@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { readStop, resumeAll, stopAll } from "../../../shared/admin/stop-actions";
 import { StoreConflictError } from "../../../shared/core/errors";
-import { realRandom } from "../../../shared/platform/random";
+import { realRandom } from "../../../shared/platform/real-clock";
 import type { TaskStore } from "../../../shared/ports/task-store";
 import { MemoryTaskStore } from "../../../shared/testing/memory-store/memory-task-store";
 import { schedule, setAll } from "../../contract/schedule-builders";
