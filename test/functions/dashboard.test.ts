@@ -244,6 +244,40 @@ describe("buttons", () => {
     expect(await api.admin.schedule(nightly)).toMatchObject({ paused: false });
   });
 
+  testHere(
+    `a schedule is run now after a preview, and its task is followed${chromiumNote}`,
+    async () => {
+      await api.register("monthly");
+      const schedule = { name: "report", kind: "monthly", cron: "0 2 1 * *", timeZone: "UTC" };
+      const more = { missed: "once", payload: '{"a":1}', group: null } as const;
+      const schedules = [{ ...schedule, ...more, nextRunAt: new Date("2099-01-01T02:00:00Z") }];
+      await api.store.setSchedules({ name: "monthly", build: 7, changedBy: "code", schedules });
+      const page = await open("schedules");
+      await page.click('[aria-label="run now: schedule report of monthly"]');
+      await page.shows("It adds one task of kind monthly, with the payload of the schedule.");
+      await page.shows("It starts as soon as a worker takes it.");
+      await page.until(`document.querySelector("dialog .buttons button")?.disabled === false`);
+      expect(await page.evaluate(`document.querySelector("#reason")`)).toBeNull();
+      await page.click("dialog .buttons button");
+      await page.shows("of schedule report of monthly: ready");
+      const { tasks } = await api.store.listTasks({ name: "monthly", state: "ready", max: 10 });
+      const [{ id } = { id: "" }] = tasks;
+      expect(tasks).toHaveLength(1);
+      const worker = await startWorker(api.store, "monthly");
+      const claimed = await worker.claim(1);
+      await page.shows("of schedule report of monthly: running");
+      await worker.complete(claimed);
+      await page.shows("of schedule report of monthly: done");
+      expect(await page.evaluate(`document.querySelector("#notice a").hash`)).toBe(`#tasks/${id}`);
+      const status = await api.admin.schedule({ definition: "monthly", schedule: "report" });
+      expect(status.runAt).toBe("2099-01-01T02:00:00.000Z");
+      await api.store.pauseDefinition({ name: "monthly", changedBy: "ada" });
+      await page.click('[aria-label="run now: schedule report of monthly"]');
+      await page.shows("monthly is paused: the task waits until it is resumed.");
+      expect(page.problems).toEqual([]);
+    },
+  );
+
   testHere(`a group is paused and resumed, by keys alone${chromiumNote}`, async () => {
     const page = await open("groups");
     await page.shows("customer-7");

@@ -1,10 +1,11 @@
-// Schedules with their next and last runs; paused and resumed here.
+// Schedules with their next and last runs; run out of turn, paused and resumed here.
 
 import { inPath, send } from "./api.js";
 import { change, say } from "./change.js";
 import { badge, button, element, makeEmpty, makeTable, redraw, setText, showOne } from "./dom.js";
 import { formatDistance, formatDuration, formatInstant } from "./format.js";
 import { placeOf } from "./place.js";
+import { runNow } from "./schedule-run.js";
 
 /** Later than the safety net's tick makes it. */
 const lateMs = 90_000;
@@ -53,9 +54,12 @@ function makeRow({ definition, name }, [title, owner, next, cron, zone, last, mi
     `resume ${place}`,
     () => void setPaused({ definition, name }, false),
   );
-  control.append(element("span", { class: "buttons changes" }, pause, resume));
+  let shown = null;
+  const run = button("Run now ..", `run now: ${place}`, () => void runNow(shown));
+  control.append(element("span", { class: "buttons changes" }, run, pause, resume));
   owner.append(element("a", { href: placeOf.definition(definition) }, definition));
   return (schedule) => {
+    shown = schedule;
     const { paused, lastRunAt } = schedule;
     redraw(title, [name, paused, isLate(schedule)], () => [
       name,
