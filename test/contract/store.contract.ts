@@ -72,6 +72,7 @@ import { describeFailureList } from "./failure-list.contract";
 import { describePace } from "./pace.contract";
 import { describeStatistics } from "./statistics.contract";
 import { describeStops } from "./stops.contract";
+import { describeExpectedSettings } from "./expected-settings.contract";
 import { describeWatermarks } from "./watermarks.contract";
 import { describeWaves } from "./waves.contract";
 import { describeWorkAnswers } from "./work-answers.contract";
@@ -128,6 +129,7 @@ export function describeStore(setup: StoreSetup): void {
   describePurgeAudit(setup);
   describeAudit(setup);
   describeStops(setup);
+  describeExpectedSettings(setup);
   describeFailureList(setup);
   describePace(setup);
   describeStatistics(setup);

@@ -261,14 +261,16 @@ describe("buttons", () => {
       await page.click("dialog .buttons button");
       await page.shows("of schedule report of monthly: ready");
       const { tasks } = await api.store.listTasks({ name: "monthly", state: "ready", max: 10 });
-      const [{ id } = { id: "" }] = tasks;
+      const [{ task } = { task: "" }] = tasks;
       expect(tasks).toHaveLength(1);
       const worker = await startWorker(api.store, "monthly");
       const claimed = await worker.claim(1);
       await page.shows("of schedule report of monthly: running");
       await worker.complete(claimed);
       await page.shows("of schedule report of monthly: done");
-      expect(await page.evaluate(`document.querySelector("#notice a").hash`)).toBe(`#tasks/${id}`);
+      expect(await page.evaluate(`document.querySelector("#notice a").hash`)).toBe(
+        `#tasks/${task}`,
+      );
       const status = await api.admin.schedule({ definition: "monthly", schedule: "report" });
       expect(status.runAt).toBe("2099-01-01T02:00:00.000Z");
       await api.store.pauseDefinition({ name: "monthly", changedBy: "ada" });

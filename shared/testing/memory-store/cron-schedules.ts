@@ -121,6 +121,8 @@ export function setSchedulePaused(
   const definition = definitionNamed(memory.state, input.name);
   const row = findSchedule(memory.state, definition, input.schedule);
   if (row === undefined) throw unknownArgument(`schedule: unknown (${input.schedule})`);
+  const { expectedPaused = row.isPaused } = input;
+  if (expectedPaused !== row.isPaused) return { status: "conflict", nextDueMs: null };
   const status = row.isPaused === input.paused ? "exists" : input.paused ? "paused" : "resumed";
   if (status !== "exists") {
     row.isPaused = input.paused;

@@ -173,6 +173,10 @@ const problem = answer(
       type: ["object", "null"],
       description: "Of 412: the settings as they stand; null: there are none.",
     },
+    lastChange: {
+      type: ["object", "null"],
+      description: "Of 412: the newest entry of the audit about these settings.",
+    },
   },
 );
 
