@@ -280,6 +280,64 @@ describe("buttons", () => {
     },
   );
 
+  testHere(
+    `of two operators the second is told what the first has changed, and nothing is lost${chromiumNote}`,
+    async () => {
+      await api.register("raced", { limit: 3 });
+      const first = await open("definitions/raced");
+      const second = await open("definitions/raced");
+      const ask = async (page: Page, more: string): Promise<void> => {
+        await page.click(`[aria-label="${more} for raced"]`);
+        await page.click('[aria-label="set the limit of raced"]');
+        await page.shows("Set the limit of raced?");
+      };
+      // Both dialogs are open with the limit of 3.
+      await ask(second, "one token less");
+      await first.front();
+      await ask(first, "one token more");
+      await confirm(first, "the partner is back");
+      await first.shows("The limit of raced is 4 now.");
+      await second.front();
+      await confirm(second, "the partner is slow");
+      await second.shows("Nothing was changed: changed meanwhile by http: limit as in code -> 4");
+      expect(await api.admin.definitions("raced")).toMatchObject([{ limit: 4 }]);
+      // It looks at the new value, and sets its own in the knowledge of it.
+      await second.shows("At most 4 run at once");
+      await second.shows("4 becomes 2");
+      await second.click('[aria-label="set the limit of raced"]');
+      await confirm(second, "the partner is slow");
+      await second.shows("The limit of raced is 2 now.");
+      const { entries } = await api.store.listAudit({
+        object: "raced",
+        action: "set_limit",
+        max: 9,
+      });
+      expect(entries.map((entry) => [entry.old, entry.new, entry.reason])).toEqual([
+        ["4", "2", "the partner is slow"],
+        [null, "4", "the partner is back"],
+      ]);
+      expect(first.problems).toEqual([]);
+    },
+  );
+
+  testHere(
+    `a pause is refused where the definition was changed behind the open dialog${chromiumNote}`,
+    async () => {
+      await api.register("stale");
+      const page = await open("definitions/stale");
+      await page.click('[aria-label="pause stale"]');
+      await page.shows("Pause stale?");
+      await api.admin.pause({
+        definition: "stale",
+        changedBy: "bob",
+        reason: "the partner is down",
+      });
+      await confirm(page, "the same");
+      await page.shows("changed meanwhile by bob: paused false -> true");
+      await page.until(`document.querySelector('[aria-label="resume stale"]').hidden === false`);
+    },
+  );
+
   testHere(`a group is paused and resumed, by keys alone${chromiumNote}`, async () => {
     const page = await open("groups");
     await page.shows("customer-7");

@@ -18,11 +18,13 @@ export interface SettingsPlace<Change> {
   readonly expected?: (current: Tagged) => object;
   /** Did the database's comparison fail? A call may also throw SettingsConflict. */
   readonly isConflict?: (answer: unknown) => boolean;
-  /** The name by which the audit knows the settings, and whether an entry of that name is about them. */
-  readonly entries: (change: Change) => {
-    readonly object: string;
-    readonly isOf: (entry: AuditEntry) => boolean;
-  };
+  /** The name by which the audit knows the settings; isOf: an entry of that name is about them. */
+  readonly entries: (change: Change) => Entries;
+}
+
+interface Entries {
+  readonly object: string;
+  readonly isOf: (entry: AuditEntry) => boolean;
 }
 
 /** A comparison that fails with the same tag behind it was met by a change and a change back. */
@@ -69,10 +71,7 @@ async function makeExpected<Change, Result>(
   }
 }
 
-async function lastChangeOf(
-  admin: Admin,
-  { object, isOf }: ReturnType<SettingsPlace<never>["entries"]>,
-): Promise<AuditEntry | null> {
+async function lastChangeOf(admin: Admin, { object, isOf }: Entries): Promise<AuditEntry | null> {
   const entries = await admin.audit({ object, max: entriesMax });
   return entries.find(isOf) ?? null;
 }

@@ -1,6 +1,6 @@
 // Changing something: a dialog that says what will happen and asks for the reason, then a notice of what did.
 
-import { noteChange } from "./api.js";
+import { ChangedMeanwhile, noteChange } from "./api.js";
 import { byId, element } from "./dom.js";
 
 const noticeMs = 8_000;
@@ -30,6 +30,7 @@ async function act(doIt, sentence) {
     noteChange();
   } catch (error) {
     notify(`Nothing was changed: ${error.message}.`, "bad");
+    if (error instanceof ChangedMeanwhile) noteChange();
   }
 }
 

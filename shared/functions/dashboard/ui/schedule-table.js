@@ -44,17 +44,9 @@ export function makeScheduleTable({ isOfOne = false } = {}) {
 
 function makeRow({ definition, name }, [title, owner, next, cron, zone, last, missed, control]) {
   const place = `schedule ${name} of ${definition}`;
-  const pause = button(
-    "Pause ..",
-    `pause ${place}`,
-    () => void setPaused({ definition, name }, true),
-  );
-  const resume = button(
-    "Resume ..",
-    `resume ${place}`,
-    () => void setPaused({ definition, name }, false),
-  );
   let shown = null;
+  const pause = button("Pause ..", `pause ${place}`, () => void setPaused(shown, true));
+  const resume = button("Resume ..", `resume ${place}`, () => void setPaused(shown, false));
   const run = button("Run now ..", `run now: ${place}`, () => void runNow(shown));
   control.append(element("span", { class: "buttons changes" }, run, pause, resume));
   owner.append(element("a", { href: placeOf.definition(definition) }, definition));
@@ -87,7 +79,8 @@ function describeNext({ runAt, inMs, paused }) {
   return `${formatInstant(runAt)}, ${distance}`;
 }
 
-function setPaused({ definition, name }, isPaused) {
+function setPaused(shown, isPaused) {
+  const { definition, name } = shown;
   const what = isPaused ? "pause" : "resume";
   return change({
     title: `${isPaused ? "Pause" : "Resume"} schedule ${name} of ${definition}?`,
@@ -100,10 +93,12 @@ function setPaused({ definition, name }, isPaused) {
     ],
     verb: isPaused ? "Pause the schedule" : "Resume the schedule",
     doIt: (reason) =>
-      send("POST", `definitions/${inPath(definition)}/schedules/${what}`, {
-        schedule: name,
-        ...reason,
-      }),
+      send(
+        "POST",
+        `definitions/${inPath(definition)}/schedules/${what}`,
+        { schedule: name, ...reason },
+        shown,
+      ),
     sentence: () => `Schedule ${name} of ${definition} is ${isPaused ? "paused" : "resumed"}.`,
   });
 }
