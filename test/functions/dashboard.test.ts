@@ -316,6 +316,8 @@ describe("buttons", () => {
         ["4", "2", "the partner is slow"],
         [null, "4", "the partner is back"],
       ]);
+      await api.admin.setLimit({ definition: "raced", changedBy: "bob", limit: null });
+      await second.shows("2 \u2192 no limit");
       expect(first.problems).toEqual([]);
     },
   );

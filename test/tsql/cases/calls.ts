@@ -118,16 +118,29 @@ export function setSharedLimit(name: string, limit: number, operation: number): 
   });
 }
 
-export function setLimit(limit: number | null, operation: number): ProcedureCall {
+/** With `expected` only over that limit. */
+export function setLimit(
+  limit: number | null,
+  operation: number,
+  expected?: number,
+): ProcedureCall {
   return call("SetLimit", {
     Name: "a",
     Limit: limit,
     OperationId: operationId(operation),
     ChangedBy: "operator",
+    ...(expected === undefined ? {} : { ExpectedLimit: expected }),
   });
 }
 
 export const pause = call("PauseDefinition", { Name: "a", ChangedBy: "operator" });
+
+/** Pauses definition a where it goes on. */
+export const pauseIfOpen = call("PauseDefinition", {
+  Name: "a",
+  ChangedBy: "operator",
+  ExpectedPaused: 0,
+});
 
 /** Definition a is paused as a part of a stop of everything. */
 export const stopDefinition = call("PauseDefinition", {

@@ -149,7 +149,11 @@ const auditEntry = answer({
   object: textOrNull,
   tasks: orNull(listOf(text)),
   taskCount: orNull(count),
-  old: textOrNull,
+  old: {
+    ...textOrNull,
+    description:
+      "Of a setting: its value before; `no limit`; null: none, of an override: as in code.",
+  },
   new: textOrNull,
   source,
   actor: text,
