@@ -7,6 +7,7 @@ import type {
 } from "../ports/task-store";
 import type { AdminTools } from "./admin-tools";
 import { invalidInput, showValue } from "./read-result";
+import { withoutConflict } from "./settings-conflict";
 import type { ScheduleRequest } from "./schedule-requests";
 
 /** What operators do with schedules. */
@@ -15,7 +16,7 @@ import type { ScheduleRequest } from "./schedule-requests";
 export interface SchedulePauseReport {
   readonly definition: string;
   readonly schedule: string;
-  readonly status: SetSchedulePausedAnswer["status"];
+  readonly status: Exclude<SetSchedulePausedAnswer["status"], "conflict">;
   /** null: it is paused, or comes never again. */
   readonly nextDueMs: number | null;
 }
@@ -46,10 +47,15 @@ export async function getSchedule(
   return { found, now };
 }
 
-/** Stops a schedule, or lets it go on with its next instant from now; leaves a hint for that. */
+/** Stops a schedule, or lets it go on with its next instant from now; leaves a hint for that. Throws SettingsConflict. */
 export async function setSchedulePaused(
   tools: AdminTools,
-  request: ScheduleRequest & { definition: string; paused: boolean; changedBy: string },
+  request: ScheduleRequest & {
+    definition: string;
+    paused: boolean;
+    changedBy: string;
+    expectedPaused?: boolean;
+  },
 ): Promise<SchedulePauseReport> {
   const { definition: name, schedule, paused, ...change } = request;
   const { store, wakeUp } = tools;
@@ -62,7 +68,7 @@ export async function setSchedulePaused(
     nextRunAt: paused ? null : nextRun(found, now),
   });
   if (nextDueMs !== null) await wakeUp.hint(name, { inMs: nextDueMs, forSchedule: true });
-  return { definition: name, schedule, status, nextDueMs };
+  return { definition: name, schedule, status: withoutConflict(status), nextDueMs };
 }
 
 function unknownSchedule(name: string | undefined, schedules: readonly ScheduleStatus[]) {

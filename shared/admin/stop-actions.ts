@@ -1,12 +1,14 @@
 import { TaskgateError } from "../core/errors";
+import type { ScheduleStatus } from "../ports/task-store";
 import type { AdminTools } from "./admin-tools";
 import type { OperatorRequest } from "./requests";
 import { setSchedulePaused } from "./schedule-actions";
 
 /**
- * Stops everything, and resumes exactly the stopped definitions and schedules. Each is paused in a call of its own, so that a
- * locked one holds up no other. A definition that is paused already stays its operator's. The database notes the parts of the
- * stop, so a resume by another person, or after a crash, finds them.
+ * Stops everything, and resumes exactly the stopped definitions and schedules. First the database notes that a stop is on:
+ * definitions and schedules that are registered from then on are paused from their beginning, as parts of the stop. Each of the
+ * others is paused in a call of its own, so that a locked one holds up no other. A definition that is paused already stays its
+ * operator's. The database notes the parts of the stop, so a resume by another person, or after a crash, finds them.
  */
 
 /** Names of definitions, and of schedules with their definitions. */
@@ -26,7 +28,7 @@ export interface StopReport extends StopParts {
   readonly left: readonly string[];
 }
 
-/** A stop that is in force. */
+/** A stop that is in force. At most 1,000 of its definitions and 1,000 of its schedules are told; its end resumes all. */
 export interface StopState extends StopParts {
   /** When it began; ISO-8601 UTC. */
   readonly at: string;
@@ -36,17 +38,18 @@ export interface StopState extends StopParts {
 
 type StopChange = OperatorRequest & { readonly changedBy: string };
 
-/** Definitions and schedules that one look reads. */
+/** Parts of a stop of either kind, or schedules of a definition, that one call reads; a definition has 100 schedules at most. */
 const stoppedMax = 1_000;
 /** Calls at the same time. */
 const callsMax = 4;
 
-/** The stop in force; null: none is. The first of its parts tells time, actor and reason. */
+/** The stop in force; null: none is. One of an older build has parts alone: the first of them tells time, actor and reason. */
 export async function readStop({ store }: AdminTools): Promise<StopState | null> {
-  const { definitions, schedules } = await store.listStopped({ max: stoppedMax });
+  const { stop, definitions, schedules } = await store.listStopped({ max: stoppedMax });
   const [first] = [...definitions, ...schedules].sort((a, b) => (a.at < b.at ? -1 : 1));
-  if (first === undefined) return null;
-  const { at, by, reason } = first;
+  const note = stop ?? first;
+  if (note === undefined) return null;
+  const { at, by, reason } = note;
   return {
     ...{ at, by, reason },
     definitions: definitions.map(({ definition }) => definition),
@@ -57,10 +60,11 @@ export async function readStop({ store }: AdminTools): Promise<StopState | null>
 /** Pauses all that isn't paused: schedules first, so that nothing new comes while definitions stop. */
 export async function stopAll(tools: AdminTools, change: StopChange): Promise<StopReport> {
   const { store } = tools;
-  const [{ schedules }, { definitions }] = await Promise.all([
-    store.listSchedules({ max: stoppedMax }),
-    store.listDefinitions({}),
-  ]);
+  await store.setStop({ ...change, isOn: true });
+  const { definitions } = await store.listDefinitions({});
+  const schedules: ScheduleStatus[] = [];
+  for (const { name } of definitions)
+    schedules.push(...(await store.listSchedules({ name, max: stoppedMax })).schedules);
   const stopped = await changeEach(
     schedules.filter(({ paused }) => !paused),
     async ({ definition, name }) => {
@@ -79,20 +83,40 @@ export async function stopAll(tools: AdminTools, change: StopChange): Promise<St
 /** Resumes all parts of the stop: definitions first, with hints for those whose tasks wait. */
 export async function resumeAll(tools: AdminTools, change: StopChange): Promise<StopReport> {
   const { store, wakeUp } = tools;
-  const stopped = await store.listStopped({ max: stoppedMax });
-  const resumed = await changeEach(
-    stopped.definitions.map(({ definition: name }) => ({ name })),
+  await store.setStop({ ...change, isOn: false });
+  const resumed = await changeEveryPart(
+    async () => (await store.listStopped({ max: stoppedMax })).definitions.map(definitionName),
     async ({ name }) => {
       const { status, ready } = await store.resumeDefinition({ ...change, name });
       if (ready) await wakeUp.hint(name);
       return status === "resumed";
     },
   );
-  const going = await changeEach(stopped.schedules, async ({ definition, name }) => {
-    const input = { ...change, definition, schedule: name, paused: false };
-    return (await setSchedulePaused(tools, input)).status === "resumed";
-  });
+  const going = await changeEveryPart(
+    async () => (await store.listStopped({ max: stoppedMax })).schedules.map(scheduleName),
+    async ({ definition, name }) => {
+      const input = { ...change, definition, schedule: name, paused: false };
+      return (await setSchedulePaused(tools, input)).status === "resumed";
+    },
+  );
   return toReport(resumed, going);
+}
+
+/** Page by page, until a page brings none that wasn't tried: a changed part stands on no page any more, a locked one does. */
+async function changeEveryPart<Item extends object>(
+  nextPage: () => Promise<readonly Item[]>,
+  change: (item: Item) => Promise<boolean>,
+): Promise<Changed<Item>> {
+  const tried = new Set<string>();
+  const all: { changed: Item[]; failed: Item[] } = { changed: [], failed: [] };
+  for (;;) {
+    const page = (await nextPage()).filter((item) => !tried.has(JSON.stringify(item)));
+    if (page.length === 0) return all;
+    const { changed, failed } = await changeEach(page, change);
+    all.changed.push(...changed);
+    all.failed.push(...failed);
+    for (const item of page) tried.add(JSON.stringify(item));
+  }
 }
 
 interface Changed<Item> {
@@ -122,6 +146,12 @@ async function changeEach<Item>(
   await Promise.all(Array.from({ length: callsMax }, work));
   if (fault !== null) throw fault as Error;
   return { changed, failed };
+}
+
+function definitionName({ definition }: { readonly definition: string }): {
+  readonly name: string;
+} {
+  return { name: definition };
 }
 
 function scheduleName({ definition, name }: ScheduleName): ScheduleName {

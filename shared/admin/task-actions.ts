@@ -11,6 +11,7 @@ import type {
 } from "../ports/task-store";
 import { hintAll } from "./admin-tools";
 import type { AdminTools } from "./admin-tools";
+import { withoutConflict } from "./settings-conflict";
 
 /** What operators do with tasks and groups: one call each, then hints for definitions that got ready tasks. */
 
@@ -30,7 +31,7 @@ export type RescheduleResult = Renamed<RescheduleTasksAnswer["results"][number]>
 export interface GroupReport {
   readonly definition: string;
   readonly key: string;
-  readonly status: SetGroupAnswer["status"];
+  readonly status: Exclude<SetGroupAnswer["status"], "conflict">;
   /** null: the group is new. */
   readonly old: GroupSettings | null;
   readonly new: GroupSettings;
@@ -74,14 +75,15 @@ export async function rescheduleTasks(
   return { tasks: rename(results) };
 }
 
-/** Settings of a group, at once. */
+/** Settings of a group, at once. Throws SettingsConflict. */
 export async function setGroup(
   { store, wakeUp }: AdminTools,
   { name, ...change }: SetGroupInput,
 ): Promise<GroupReport> {
   const { woken, ...answer } = await store.setGroup({ name, ...change });
+  const status = withoutConflict(answer.status);
   await hintAll(wakeUp, woken);
-  return { definition: name, key: change.groupKey, ...answer };
+  return { definition: name, key: change.groupKey, ...answer, status };
 }
 
 /** As people see results: `task` instead of `taskId`. */

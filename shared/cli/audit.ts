@@ -1,3 +1,4 @@
+import { absentValue } from "../admin/audit-report";
 import { readListAuditQuery } from "../admin/audit-requests";
 import { auditListMax, readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
@@ -92,9 +93,12 @@ function objectOf({ definition, object }: AuditEntry): string {
   return [definition, object].filter((name) => name !== null).join(" ");
 }
 
-/** `limit_override none -> 2`, or the tasks. */
+/** `limit_override as in code -> 2`, or the tasks. */
 function changeOf({ setting, old, new: value, tasks, taskCount }: AuditEntry): string {
-  if (setting !== null) return `${setting} ${old ?? "none"} -> ${value ?? "none"}`;
+  if (setting !== null) {
+    const absent = absentValue(setting);
+    return `${setting} ${old ?? absent} -> ${value ?? absent}`;
+  }
   if (tasks === null || taskCount === null) return "";
   return `${showNumber(taskCount, "task", "tasks")} (${showIds(tasks)})`;
 }

@@ -50,7 +50,11 @@ async function resumeAll(
   const admin = await context.admin();
   const answer = await admin.resumeAll({ ...change, changedBy: context.changedBy });
   report(context, answer, () =>
-    describeStop(answer, { done: "resumed", none: "Nothing is stopped.", next: "" }),
+    describeStop(answer, {
+      done: "resumed",
+      none: "There is nothing to resume: no stop is on.",
+      next: "",
+    }),
   );
   return answer.left.length === 0 ? exitCodes.ok : exitCodes.failed;
 }

@@ -20,7 +20,7 @@ export const stopCommand: Command = {
   sentence: "Pauses all definitions and schedules; running tasks finish.",
   details: [
     "`taskgate resume --all` resumes exactly these; a definition that was paused before stays paused.",
-    "A definition that is registered later isn't stopped. Exit code 1: one was locked for too long, repeat the command.",
+    "Definitions and schedules that are registered until then are paused as well. Exit code 1: one was locked for too long, repeat the command.",
   ].join("\n"),
   examples: [
     {
@@ -47,8 +47,8 @@ export const stopCommand: Command = {
     report(context, answer, () =>
       describeStop(answer, {
         done: "stopped",
-        none: "Nothing was to be stopped: all was paused already.",
-        next: "`taskgate resume --all` resumes exactly these.",
+        none: "Nothing was to be stopped: all was paused already. What is registered until `taskgate resume --all` is paused as well.",
+        next: "`taskgate resume --all` resumes exactly these, and those that are registered until then.",
       }),
     );
     return answer.left.length === 0 ? exitCodes.ok : exitCodes.failed;

@@ -11,6 +11,7 @@ export const auditActions = [
   "set_schedule_paused",
   "set_watermark",
   "set_definition_owner",
+  "set_stop",
   "cancel_tasks",
   "redrive_tasks",
   "reschedule_tasks",

@@ -19,6 +19,7 @@ export const operatorOperations: readonly OperationName[] = [
   "setGroup",
   "setSchedulePaused",
   "setWatermark",
+  "setStop",
 ];
 
 /** What the server refused to a login. */

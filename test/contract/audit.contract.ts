@@ -92,6 +92,10 @@ const changes: Readonly<
       tells: { setting: "watermark", definition: name, object: "by-id", new: '{"last":"7"}' },
     };
   },
+  set_stop: (store) => ({
+    call: () => store.setStop({ isOn: true, ...ada }),
+    tells: { setting: "stop", definition: null, object: null, old: "false", new: "true" },
+  }),
   set_definition_owner: (store, name) => ({
     call: () => store.setDefinitionOwner({ name, app: "billing", ...ada }),
     tells: { setting: "owner", definition: name, object: null, old: null, new: "billing" },

@@ -34,6 +34,7 @@ export const operatorCalls: Readonly<Record<string, OperatorCall>> = {
     const input = { name, schedule: "s", nextRunAt: null, changedBy };
     return store.setSchedulePaused({ ...input, paused: true });
   },
+  setStop: (store) => store.setStop({ isOn: false, changedBy }),
   setWatermark: (store, name) => {
     const change = { changedBy, operationId: operationId() };
     return store.setWatermark({ name, watermark: "w", value: "[1]", ...change });

@@ -210,6 +210,7 @@ function describeAudit(setup: StoreSetup): void {
     ["set_definition_owner", "SetDefinitionOwner", "'demo', 'a'"],
     ["set_group", "SetGroup", "'demo', 'g', null, 1, null, null"],
     ["set_schedule_paused", "SetSchedulePaused", "'demo', 's', null, null"],
+    ["set_stop", "SetStop", "null"],
     ["set_watermark", "SetWatermark", `'demo', 'm', '{}', null, '${id}'`],
   ];
 

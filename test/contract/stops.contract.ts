@@ -1,5 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
-import { define, enqueue, enqueueOne, startWorker, statusOf, tryStart } from "../support/builders";
+import {
+  define,
+  enqueue,
+  enqueueOne,
+  registration,
+  startWorker,
+  statusOf,
+  tryStart,
+} from "../support/builders";
 import { expectError } from "../support/expect-error";
 import { useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
@@ -10,12 +18,19 @@ const operator = { changedBy: "bob" } as const;
 
 /** What a stop of everything has paused is told apart from an operator's own pauses. */
 export function describeStops(setup: StoreSetup): void {
+  describe("set_stop", () => {
+    describeSetStop(setup);
+  });
   describe("list_stopped", () => {
     const open = useStore(setup);
 
     test("nothing was stopped: nothing is listed", async () => {
       const { store } = open();
-      expect(await store.listStopped({ max: 10 })).toEqual({ definitions: [], schedules: [] });
+      expect(await store.listStopped({ max: 10 })).toEqual({
+        stop: null,
+        definitions: [],
+        schedules: [],
+      });
     });
 
     test("definitions that a stop has paused are listed by name, with actor, reason and time", async () => {
@@ -142,5 +157,102 @@ export function describeStops(setup: StoreSetup): void {
         value: max,
       });
     });
+  });
+}
+
+/** Registrations while a stop of everything is on. */
+function describeSetStop(setup: StoreSetup): void {
+  const open = useStore(setup);
+  const ada = { changedBy: "ada", reason: "the partner is down" };
+  const note = {
+    by: "ada",
+    reason: "the partner is down",
+    at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+  };
+
+  test("a stop is on from its call to its end, and a repeat changes nothing", async () => {
+    const { store } = open();
+    expect(await store.setStop({ isOn: true, ...ada })).toEqual({ status: "stopped" });
+    expect(await store.setStop({ isOn: true, changedBy: "eve" })).toEqual({ status: "exists" });
+    const { stop: noted, definitions } = await store.listStopped({ max: 10 });
+    expect([noted, definitions]).toEqual([note, []]);
+    expect(await store.setStop({ isOn: false, ...operator })).toEqual({ status: "resumed" });
+    expect(await store.setStop({ isOn: false, ...operator })).toEqual({ status: "exists" });
+    expect((await store.listStopped({ max: 10 })).stop).toBeNull();
+  });
+
+  test("the audit tells the begin and the end of a stop", async () => {
+    const { store } = open();
+    await store.setStop({ isOn: true, ...ada });
+    await store.setStop({ isOn: false, ...operator });
+    const { entries } = await store.listAudit({ action: "set_stop", max: 10 });
+    expect(entries).toMatchObject([
+      { setting: "stop", definition: null, old: "true", new: "false", actor: "bob", reason: null },
+      { setting: "stop", old: "false", new: "true", actor: "ada", reason: "the partner is down" },
+    ]);
+  });
+
+  test("a definition that is registered while a stop is on is paused from its beginning, as a part of the stop", async () => {
+    const { store } = open();
+    await store.setStop({ isOn: true, ...ada });
+    const name = await define(store);
+    await enqueueOne(store, name);
+    expect(await tryStart(store, name)).toBe("paused");
+    expect((await store.listStopped({ max: 10 })).definitions).toEqual([
+      { definition: name, ...note },
+    ]);
+    const { entries } = await store.listAudit({ action: "pause_definition", max: 10 });
+    expect(entries).toMatchObject([
+      { definition: name, setting: "paused", old: "false", new: "true", actor: "ada" },
+    ]);
+    await store.setStop({ isOn: false, ...operator });
+    expect(await tryStart(store, name)).toBe("paused");
+    expect((await store.resumeDefinition({ name, ...operator })).status).toBe("resumed");
+    expect(await tryStart(store, name)).toBe("started");
+  });
+
+  test("a new build of a definition that was resumed during a stop leaves it going", async () => {
+    const { store } = open();
+    await store.setStop({ isOn: true, ...ada });
+    const name = await define(store);
+    await store.resumeDefinition({ name, ...operator });
+    const newer = { name, build: 2, settings: { limit: 7 } };
+    expect((await store.registerDefinition(registration(newer))).status).toBe("updated");
+    expect(await statusOf(store, name)).toMatchObject({ limit: 7, paused: false });
+    expect((await store.listStopped({ max: 10 })).definitions).toEqual([]);
+  });
+
+  test("a definition that is registered after the end of a stop isn't paused", async () => {
+    const { store } = open();
+    await store.setStop({ isOn: true, ...ada });
+    await store.setStop({ isOn: false, ...operator });
+    const name = await define(store);
+    expect((await statusOf(store, name)).paused).toBe(false);
+  });
+
+  test("new schedules are paused while a stop is on, and the others stay as they are", async () => {
+    const { store } = open();
+    const name = await define(store);
+    await setAll(store, name, [schedule({ name: "nightly" })]);
+    await store.setStop({ isOn: true, ...ada });
+    await setAll(store, name, [
+      schedule({ name: "nightly", cron: "5 5 * * *" }),
+      schedule({ name: "hourly" }),
+    ]);
+    const { schedules } = await store.listSchedules({ name, max: 10 });
+    expect(schedules.map((row) => [row.name, row.paused])).toEqual([
+      ["hourly", true],
+      ["nightly", false],
+    ]);
+    expect((await store.listStopped({ max: 10 })).schedules).toEqual([
+      { definition: name, name: "hourly", ...note },
+    ]);
+    const { entries } = await store.listAudit({ action: "set_schedule_paused", max: 10 });
+    expect(entries).toMatchObject([
+      { definition: name, object: "hourly", old: "false", new: "true", actor: "ada" },
+    ]);
+    const resume = { name, schedule: "hourly", paused: false, nextRunAt: null, ...operator };
+    expect((await store.setSchedulePaused(resume)).status).toBe("resumed");
+    expect((await store.listStopped({ max: 10 })).schedules).toEqual([]);
   });
 }

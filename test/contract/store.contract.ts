@@ -73,6 +73,7 @@ import { describePace } from "./pace.contract";
 import { describeStatisticRounds } from "./statistics-rounds.contract";
 import { describeStatistics } from "./statistics.contract";
 import { describeStops } from "./stops.contract";
+import { describeExpectedSettings } from "./expected-settings.contract";
 import { describeWatermarks } from "./watermarks.contract";
 import { describeWaves } from "./waves.contract";
 import { describeWorkAnswers } from "./work-answers.contract";
@@ -129,6 +130,7 @@ export function describeStore(setup: StoreSetup): void {
   describePurgeAudit(setup);
   describeAudit(setup);
   describeStops(setup);
+  describeExpectedSettings(setup);
   describeFailureList(setup);
   describePace(setup);
   describeStatistics(setup);

@@ -234,6 +234,7 @@ export const scenes: Partial<Record<OperationName, Scene>> = {
     await store.registerApp({ app: "billing", definitions: [name], address: null });
     return () => store.setDefinitionOwner({ name, app: "orders", changedBy: "me" });
   },
+  setStop: ({ store }) => Promise.resolve(() => store.setStop({ isOn: true, changedBy: "me" })),
   setRate: async ({ store }) => {
     await busy(store);
     const rate = { count: 5, periodMs: 1_000, burst: 1 };

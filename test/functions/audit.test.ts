@@ -1,5 +1,5 @@
 import { userInfo } from "node:os";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { createApiRoutes } from "../../shared/functions/api/routes";
 import { define, enqueue, startWorker } from "../support/builders";
 import { filled } from "../contract/batch-builders";
@@ -12,6 +12,8 @@ let api: ApiSetup;
 beforeAll(async () => {
   api = await setupApi();
 });
+// What comes later isn't stopped.
+afterEach(() => api.store.setStop({ isOn: false, changedBy: "somebody else" }));
 afterAll(() => api.close());
 
 /** A definition with one of each thing that can be changed. */
@@ -128,6 +130,7 @@ const commands: readonly (readonly [
   ["redrive_tasks", ({ name }) => ["redrive", name, "--all", "--like", "it broke"]],
   ["pause_definition", () => ["stop", "--all"]],
   ["resume_definition", () => ["resume", "--all"]],
+  ["set_stop", () => ["stop", "--all"]],
   ["cancel_tasks", ({ cancelled }) => ["cancel", cancelled]],
   ["redrive_tasks", ({ redriven }) => ["redrive", redriven]],
   ["reschedule_tasks", ({ moved }) => ["reschedule", "10m", moved]],
@@ -190,6 +193,30 @@ describe("Every change has an actor", () => {
     });
   });
 
+  test("a limit that is taken away is `no limit` over HTTP and on the command line", async () => {
+    const { name } = await scene();
+    await taskgate("limit", name, "none", "--reason", reason);
+    await api.call({ route: "api-limit", params: { name }, body: { limit: "code" } });
+    const shared = `shared-${name}`;
+    for (const limit of [null, 3])
+      await api.call({ route: "api-shared-limit", params: { name: shared }, body: { limit } });
+    const entriesOf = async (object: string, action: string) => {
+      const { body } = await api.call({ route: "api-audit", query: { object, action } });
+      return (body as { entries: { old: string; new: string }[] }).entries;
+    };
+    expect(await entriesOf(name, "set_limit")).toMatchObject([
+      { old: "no limit", new: null },
+      { old: null, new: "no limit" },
+    ]);
+    expect(await entriesOf(shared, "set_shared_limit")).toMatchObject([
+      { old: "no limit", new: "3" },
+      { old: null, new: "no limit" },
+    ]);
+    const { out } = await taskgate("audit", name, "--action", "set_limit");
+    expect(out).toContain("limit_override as in code -> no limit");
+    expect(out).toContain("limit_override no limit -> as in code");
+  });
+
   test("`taskgate audit` shows entries of an object, and says that the list was cut", async () => {
     const { name, moved = "" } = await scene();
     await taskgate("limit", name, "2", "--reason", reason);
@@ -198,7 +225,9 @@ describe("Every change has an actor", () => {
     expect(code).toBe(0);
     expect(out).toMatch(/AT +ACTOR +ACTION +OBJECT +CHANGE +REASON/);
     expect(out).toMatch(new RegExp(`reschedule_tasks +${name} +1 task \\(${moved}\\)`));
-    expect(out).toMatch(new RegExp(`set_limit +${name} +limit_override none -> 2 +${reason}`));
+    expect(out).toMatch(
+      new RegExp(`set_limit +${name} +limit_override as in code -> 2 +${reason}`),
+    );
     expect(out).toMatch(/more/);
     const byTask = await taskgate("audit", moved, "--since", "1h", "--json");
     expect(JSON.parse(byTask.out)).toMatchObject({

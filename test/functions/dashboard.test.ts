@@ -244,6 +244,102 @@ describe("buttons", () => {
     expect(await api.admin.schedule(nightly)).toMatchObject({ paused: false });
   });
 
+  testHere(
+    `a schedule is run now after a preview, and its task is followed${chromiumNote}`,
+    async () => {
+      await api.register("monthly");
+      const schedule = { name: "report", kind: "monthly", cron: "0 2 1 * *", timeZone: "UTC" };
+      const more = { missed: "once", payload: '{"a":1}', group: null } as const;
+      const schedules = [{ ...schedule, ...more, nextRunAt: new Date("2099-01-01T02:00:00Z") }];
+      await api.store.setSchedules({ name: "monthly", build: 7, changedBy: "code", schedules });
+      const page = await open("schedules");
+      await page.click('[aria-label="run now: schedule report of monthly"]');
+      await page.shows("It adds one task of kind monthly, with the payload of the schedule.");
+      await page.shows("It starts as soon as a worker takes it.");
+      await page.until(`document.querySelector("dialog .buttons button")?.disabled === false`);
+      expect(await page.evaluate(`document.querySelector("#reason")`)).toBeNull();
+      await page.click("dialog .buttons button");
+      await page.shows("of schedule report of monthly: ready");
+      const { tasks } = await api.store.listTasks({ name: "monthly", state: "ready", max: 10 });
+      const [{ task } = { task: "" }] = tasks;
+      expect(tasks).toHaveLength(1);
+      const worker = await startWorker(api.store, "monthly");
+      const claimed = await worker.claim(1);
+      await page.shows("of schedule report of monthly: running");
+      await worker.complete(claimed);
+      await page.shows("of schedule report of monthly: done");
+      expect(await page.evaluate(`document.querySelector("#notice a").hash`)).toBe(
+        `#tasks/${task}`,
+      );
+      const status = await api.admin.schedule({ definition: "monthly", schedule: "report" });
+      expect(status.runAt).toBe("2099-01-01T02:00:00.000Z");
+      await api.store.pauseDefinition({ name: "monthly", changedBy: "ada" });
+      await page.click('[aria-label="run now: schedule report of monthly"]');
+      await page.shows("monthly is paused: the task waits until it is resumed.");
+      expect(page.problems).toEqual([]);
+    },
+  );
+
+  testHere(
+    `of two operators the second is told what the first has changed, and nothing is lost${chromiumNote}`,
+    async () => {
+      await api.register("raced", { limit: 3 });
+      const first = await open("definitions/raced");
+      const second = await open("definitions/raced");
+      const ask = async (page: Page, more: string): Promise<void> => {
+        await page.click(`[aria-label="${more} for raced"]`);
+        await page.click('[aria-label="set the limit of raced"]');
+        await page.shows("Set the limit of raced?");
+      };
+      // Both dialogs are open with the limit of 3.
+      await ask(second, "one token less");
+      await first.front();
+      await ask(first, "one token more");
+      await confirm(first, "the partner is back");
+      await first.shows("The limit of raced is 4 now.");
+      await second.front();
+      await confirm(second, "the partner is slow");
+      await second.shows("Nothing was changed: changed meanwhile by http: limit as in code -> 4");
+      expect(await api.admin.definitions("raced")).toMatchObject([{ limit: 4 }]);
+      // It looks at the new value, and sets its own in the knowledge of it.
+      await second.shows("At most 4 run at once");
+      await second.shows("4 becomes 2");
+      await second.click('[aria-label="set the limit of raced"]');
+      await confirm(second, "the partner is slow");
+      await second.shows("The limit of raced is 2 now.");
+      const { entries } = await api.store.listAudit({
+        object: "raced",
+        action: "set_limit",
+        max: 9,
+      });
+      expect(entries.map((entry) => [entry.old, entry.new, entry.reason])).toEqual([
+        ["4", "2", "the partner is slow"],
+        [null, "4", "the partner is back"],
+      ]);
+      await api.admin.setLimit({ definition: "raced", changedBy: "bob", limit: null });
+      await second.shows("2 \u2192 no limit");
+      expect(first.problems).toEqual([]);
+    },
+  );
+
+  testHere(
+    `a pause is refused where the definition was changed behind the open dialog${chromiumNote}`,
+    async () => {
+      await api.register("stale");
+      const page = await open("definitions/stale");
+      await page.click('[aria-label="pause stale"]');
+      await page.shows("Pause stale?");
+      await api.admin.pause({
+        definition: "stale",
+        changedBy: "bob",
+        reason: "the partner is down",
+      });
+      await confirm(page, "the same");
+      await page.shows("changed meanwhile by bob: paused false -> true");
+      await page.until(`document.querySelector('[aria-label="resume stale"]').hidden === false`);
+    },
+  );
+
   testHere(`a group is paused and resumed, by keys alone${chromiumNote}`, async () => {
     const page = await open("groups");
     await page.shows("customer-7");

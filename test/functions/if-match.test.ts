@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Admin } from "../../shared/admin/create-admin";
 import { define, enqueue } from "../support/builders";
 import { schedule, setAll } from "../contract/schedule-builders";
 import { callRoute, setupApi } from "./api-setup";
@@ -179,6 +180,134 @@ test("a watermark that moves after the read is refused by the database's own com
   const answer = await callRoute(() => Promise.resolve(racing), change);
   expect(answer).toMatchObject({ status: 412, body: { current: { value: [9] } } });
   expect((await call(read)).body).toMatchObject({ watermarks: [{ value: [9] }] });
+});
+
+interface Race {
+  readonly title: string;
+  readonly read: (name: string) => ApiRequest;
+  /** Another process's change, between the read and the change of this one. */
+  readonly other: (admin: Admin, definition: string) => Promise<unknown>;
+  readonly mine: (name: string) => ApiRequest;
+  /** Of the answer: the settings as the other one left them, and its entry in the audit. */
+  readonly current: object;
+  readonly lastChange: object;
+}
+
+const by = { changedBy: "ada" };
+const races: readonly Race[] = [
+  {
+    title: "a limit",
+    read: (name) => ({ route: "api-definition", params: { name } }),
+    other: (admin, definition) => admin.setLimit({ definition, limit: 9, ...by }),
+    mine: (name) => ({ route: "api-limit", params: { name }, body: { limit: 5 } }),
+    current: { limit: 9 },
+    lastChange: { action: "set_limit", actor: "ada", old: null, new: "9" },
+  },
+  {
+    title: "a rate",
+    read: (name) => ({ route: "api-definition", params: { name } }),
+    other: (admin, definition) => {
+      const rate = { count: 9, periodMs: 1_000, burst: 9 };
+      return admin.setRate({ definition, rate, ...by });
+    },
+    mine: (name) => ({ route: "api-rate", params: { name }, body: { rate: null } }),
+    current: { rate: { count: 9, periodMs: 1_000, burst: 9 } },
+    lastChange: { action: "set_rate", actor: "ada" },
+  },
+  {
+    title: "a pause",
+    read: (name) => ({ route: "api-definition", params: { name } }),
+    other: (admin, definition) => admin.pause({ definition, ...by }),
+    mine: (name) => ({ route: "api-pause", params: { name }, body: {} }),
+    current: { paused: true },
+    lastChange: { action: "pause_definition", actor: "ada" },
+  },
+  {
+    title: "a shared limit",
+    read: () => ({ route: "api-shared-limits", query: { name: "partner" } }),
+    other: (admin) => admin.setSharedLimit({ name: "partner", limit: 9, ...by }),
+    mine: () => ({ route: "api-shared-limit", params: { name: "partner" }, body: { limit: 5 } }),
+    current: { limit: 9 },
+    lastChange: { action: "set_shared_limit", actor: "ada", object: "partner", new: "9" },
+  },
+  {
+    title: "a group",
+    read: (name) => ({ route: "api-groups", query: { definition: name, key: "eu" } }),
+    other: (admin, definition) => {
+      const group = { groupKey: "eu", groupScope: "definition", slots: 9 } as const;
+      return admin.setGroup({ definition, ...group, ...by });
+    },
+    mine: (name) => ({ route: "api-group", params: { name }, body: { key: "eu", slots: 5 } }),
+    current: { slots: 9 },
+    lastChange: { action: "set_group", actor: "ada", object: "eu", new: "9" },
+  },
+  {
+    title: "a schedule's pause",
+    read: (name) => ({ route: "api-schedules", query: { definition: name } }),
+    other: (admin, definition) => admin.pauseSchedule({ definition, schedule: "nightly", ...by }),
+    mine: (name) => ({
+      route: "api-schedule-pause",
+      params: { name },
+      body: { schedule: "nightly" },
+    }),
+    current: { paused: true },
+    lastChange: { action: "set_schedule_paused", actor: "ada", object: "nightly" },
+  },
+];
+
+test.each(races)(
+  "$title that another process changes after the read is refused by the database's own comparison, and its actor is named",
+  async ({ read, other, mine, current, lastChange }) => {
+    const name = await scene();
+    const tag = tagIn(await call(read(name)));
+    let meets = 1;
+    // Each call that changes something is preceded by the other process's.
+    const racing = new Proxy(api.admin, {
+      get: (admin, method: keyof Admin) => {
+        const own = admin[method] as (input: unknown) => Promise<unknown>;
+        if (!changing.includes(method)) return own;
+        return async (input: unknown) => {
+          if (meets-- > 0) await other(admin, name);
+          return own(input);
+        };
+      },
+    });
+    const answer = await callRoute(() => Promise.resolve(racing), withTag(mine(name), tag));
+    expect(answer).toMatchObject({ status: 412, body: { current, lastChange } });
+    expect(meets).toBeLessThan(1);
+    // What the other one has set stands: the next change under its tag is made.
+    const now = tagIn(await call(read(name)));
+    expect(answer.headers["etag"]).toBe(now);
+  },
+);
+
+const changing: readonly (keyof Admin)[] = [
+  ...(["setLimit", "setRate", "pause", "setSharedLimit", "setGroup"] as const),
+  "pauseSchedule",
+];
+
+test("a limit that is changed and changed back after the read is set: nothing is lost", async () => {
+  const name = await scene();
+  const read: ApiRequest = { route: "api-definition", params: { name } };
+  const before = await call(read);
+  let meets = 1;
+  const racing = {
+    ...api.admin,
+    setLimit: async (change: Parameters<typeof api.admin.setLimit>[0]) => {
+      const other = { definition: name, ...by };
+      if (meets-- > 0) {
+        await api.admin.setLimit({ ...other, limit: 9 });
+        const made = api.admin.setLimit(change);
+        await expect(made).rejects.toThrow("the settings were changed meanwhile");
+        await api.admin.setLimit({ ...other, limit: "code" });
+        return made;
+      }
+      return api.admin.setLimit(change);
+    },
+  };
+  const mine = withTag({ route: "api-limit", params: { name }, body: { limit: 5 } }, tagIn(before));
+  expect(await callRoute(() => Promise.resolve(racing), mine)).toMatchObject({ status: 200 });
+  expect((await call(read)).body).toMatchObject({ limit: 5 });
 });
 
 describe("the header If-Match", () => {

@@ -184,7 +184,7 @@ describe("An operator's ten questions", () => {
       entries: [{ actor: "bob", reason: "not ready", action: "pause_definition" }, {}],
     });
     const { out } = await taskgate("audit", "import", "-n", "1");
-    expect(out).toMatch(/set_limit +import +limit_override none -> 1/);
+    expect(out).toMatch(/set_limit +import +limit_override as in code -> 1/);
   });
 
   test("6: a hung handler is told with its host and process, a frozen worker by its lease", async () => {
@@ -277,6 +277,6 @@ describe("An operator's ten questions", () => {
       ["off", true],
     ]);
     expect(await get("api-stop-state")).toEqual({ stop: null });
-    expect((await taskgate("resume", "--all")).out).toContain("Nothing is stopped.");
+    expect((await taskgate("resume", "--all")).out).toContain("no stop is on");
   });
 });

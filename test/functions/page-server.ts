@@ -114,7 +114,12 @@ async function serve(
     new HttpRequest({
       method: request.method ?? "GET",
       url: url.href,
-      headers: { "content-type": request.headers["content-type"] ?? "application/json" },
+      headers: {
+        "content-type": request.headers["content-type"] ?? "application/json",
+        ...(request.headers["if-match"] === undefined
+          ? {}
+          : { "if-match": request.headers["if-match"] }),
+      },
       query: Object.fromEntries(url.searchParams),
       params: Object.fromEntries(
         Object.entries(params).map(([name, value]) => [name, decodeURIComponent(value)]),

@@ -1,4 +1,3 @@
-import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createApiRoutes } from "../../shared/functions/api/routes";
 import { operatorOperations } from "../../shared/store/missing-right";
@@ -92,8 +91,8 @@ const operatorRoutes: readonly OperatorRoute[] = [
     operation: "cancelBatch",
     request: ({ batch }) => ({ route: "api-batch-cancel", params: { id: batch }, body: {} }),
   },
-  { operation: "setSchedulePaused", request: () => ({ route: "api-stop", body: {} }) },
-  { operation: "resumeDefinition", request: () => ({ route: "api-resume-all", body: {} }) },
+  { operation: "setStop", request: () => ({ route: "api-stop", body: {} }) },
+  { operation: "setStop", request: () => ({ route: "api-resume-all", body: {} }) },
 ];
 
 /** A ready task, a dead one, a batch and a schedule: what workers make. */
@@ -105,23 +104,11 @@ async function makeScene(api: ApiSetup): Promise<Ids> {
   await worker.fail([await worker.claimOne()], { as: "dead" });
   await worker.finish();
   const batch = await makeBatch(store);
-  // A worker's login could stop nothing that there is to resume.
-  await planted(
-    api.ownerUrl,
-    "insert into taskgate.stopped_definition select task_definition_id, now(), 'ada' from taskgate.task_definition",
-  );
   const schedule = { name: "nightly", kind: "orders", cron: "@daily", timeZone: "UTC" };
   const more = { missed: "once", payload: null, group: null, nextRunAt: null } as const;
   const schedules = [{ ...schedule, ...more }];
   await store.setSchedules({ name: "orders", build: 7, changedBy: "code", schedules });
   return { ready: String(ready), dead: String(dead), batch };
-}
-
-async function planted(url: string, statement: string): Promise<void> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  await client.query(statement);
-  await client.end();
 }
 
 async function makeBatch(store: TaskStore): Promise<string> {

@@ -334,6 +334,7 @@ describe("operations of operators", () => {
     setLimit: `taskgate.set_limit('work-of-operator', 3, '${randomUUID()}', 'an operator')`,
     setDefinitionOwner:
       "taskgate.set_definition_owner('work-of-operator', 'billing', 'an operator')",
+    setStop: "taskgate.set_stop(false, 'an operator')",
     setRate: "taskgate.set_rate('work-of-operator', 5, 1000, 1, 'an operator')",
     setSharedLimit: `taskgate.set_shared_limit('shared', 3, '${randomUUID()}', 'an operator')`,
     pauseDefinition: "taskgate.pause_definition('work-of-operator', 'an operator')",

@@ -151,6 +151,11 @@ export class Page {
     await this.#send("Emulation.setDeviceMetricsOverride", metrics);
   }
 
+  /** Before the other tabs: one behind them gets no clicks, and asks nothing. */
+  async front(): Promise<void> {
+    await this.#send("Page.bringToFront", {});
+  }
+
   /** The value of an expression in the page. */
   async evaluate(expression: string): Promise<unknown> {
     const answer = await this.#send("Runtime.evaluate", { expression, returnByValue: true });

@@ -141,11 +141,12 @@ export class MssqlTestStore implements TestStore {
   async empty(): Promise<void> {
     const tables = await this.query(
       `SELECT t.name AS [name] FROM sys.tables AS t INNER JOIN sys.schemas AS s ON s.schema_id = t.schema_id
-        WHERE s.name = N'Taskgate' AND t.name NOT IN (N'SchemaVersion', N'Number', N'GroupRound', N'StatisticRound')`,
+        WHERE s.name = N'Taskgate' AND t.name NOT IN (N'SchemaVersion', N'Number', N'GroupRound', N'StatisticRound', N'Stop')`,
     );
     const deletes = tables.map((row) => `DELETE FROM Taskgate.[${String(row["name"])}];`);
     deletes.push("UPDATE Taskgate.GroupRound SET LastGroupId = 0, EndedAt = '2000-01-01';");
     deletes.push("UPDATE Taskgate.StatisticRound SET LastExecutionId = 0, EndedAt = '2000-01-01';");
+    deletes.push("UPDATE Taskgate.Stop SET StoppedAt = NULL, StoppedBy = NULL, Reason = NULL;");
     await this.query(deletes.join(" "));
   }
 

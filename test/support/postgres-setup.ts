@@ -114,13 +114,14 @@ export async function installClock(client: Client): Promise<void> {
 async function emptyDatabase(client: Client): Promise<void> {
   const tables = await client.query<{ name: string }>(
     `select tablename as name from pg_tables
-      where schemaname = 'taskgate' and tablename not in ('schema_version', 'test_clock', 'group_round', 'statistic_round')`,
+      where schemaname = 'taskgate' and tablename not in ('schema_version', 'test_clock', 'group_round', 'statistic_round', 'stop')`,
   );
   const deletes = tables.rows.map(({ name }) => `delete from taskgate.${name};`);
   await client.query(
     `${deletes.join(" ")}
      update taskgate.group_round set last_group_id = 0, ended_at = '2000-01-01 00:00:00+00';
      update taskgate.statistic_round set last_execution_id = 0, ended_at = '2000-01-01 00:00:00+00';
+     update taskgate.stop set stopped_at = null, stopped_by = null, reason = null;
      update taskgate.test_clock set offset_ms = 0, stands_at = date_trunc('milliseconds', clock_timestamp())`,
   );
 }

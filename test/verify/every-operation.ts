@@ -157,6 +157,8 @@ async function operate(store: TaskStore, name: string): Promise<void> {
   const changedBy = "verify";
   await store.setRate({ name, rate: { count: 1_000, periodMs: 1_000, burst: 1_000 }, changedBy });
   await store.setRate({ name, rate: "code", changedBy });
+  await store.setStop({ isOn: true, changedBy });
+  await store.setStop({ isOn: false, changedBy });
   const app = `app of ${name}`;
   await store.registerApp({ app, definitions: [name], address: null });
   await store.listApps();

@@ -1,4 +1,4 @@
-import type { DefinitionStatus, ExecutionStatus } from "../../ports/task-store";
+import type { DefinitionStatus, ExecutionStatus, ResumeInput } from "../../ports/task-store";
 import type { Actor, AdminOptions, OfDefinition } from "../admin-options";
 import { listDefinitions, setOwner } from "../app-actions";
 import type { DefinitionReport, OwnerReport } from "../app-actions";
@@ -12,6 +12,9 @@ import type { ListExecutionsRequest, OperatorRequest } from "../requests";
 import { readStatus } from "../status-report";
 import type { StatusReport } from "../status-report";
 
+/** Whether the caller has seen it paused: if it isn't so, the call throws SettingsConflict. */
+type SeenPause = Pick<ResumeInput, "expectedPaused">;
+
 /** Calls about definitions, their executions and owners. */
 export interface DefinitionCalls {
   /** All definitions with their sums. Three reads. */
@@ -23,9 +26,9 @@ export interface DefinitionCalls {
   /** How a definition gets on: age of its oldest ready task, pace, time left, running tasks. `read`: the definition, where the caller has just read it. */
   pace(definition: string, read?: DefinitionStatus): Promise<PaceReport>;
   /** Nothing new starts until resumed; running tasks go on. */
-  pause(request: OperatorRequest & Actor & OfDefinition): Promise<PauseReport>;
+  pause(request: OperatorRequest & Actor & OfDefinition & SeenPause): Promise<PauseReport>;
   /** Takes a pause away; leaves a hint when tasks wait. */
-  resume(request: OperatorRequest & Actor & OfDefinition): Promise<PauseReport>;
+  resume(request: OperatorRequest & Actor & OfDefinition & SeenPause): Promise<PauseReport>;
   /** Hands a definition over to another app, or releases it; leaves a hint. */
   setOwner(request: OwnerRequest & Actor & OfDefinition): Promise<OwnerReport>;
 }

@@ -1,4 +1,4 @@
-import type { GroupStatus } from "../../ports/task-store";
+import type { GroupStatus, SetGroupInput } from "../../ports/task-store";
 import type { Actor, AdminOptions, OfDefinition } from "../admin-options";
 import { withKnownNames } from "../known-definitions";
 import { setGroup } from "../task-actions";
@@ -8,7 +8,9 @@ import type { GroupRequest, ListGroupsRequest } from "../task-requests";
 /** Calls about groups. */
 export interface GroupCalls {
   /** Sets a group's slots, pauses or resumes it; makes it if it is missing. */
-  setGroup(request: GroupRequest & Actor & OfDefinition): Promise<GroupReport>;
+  setGroup(
+    request: GroupRequest & Actor & OfDefinition & Pick<SetGroupInput, "expected">,
+  ): Promise<GroupReport>;
   /** Groups with their slots, by definition and key. */
   groups(request: ListGroupsRequest): Promise<GroupStatus[]>;
 }

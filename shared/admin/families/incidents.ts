@@ -1,4 +1,5 @@
 import type { AuditEntry, ListAuditInput } from "../../ports/task-store";
+import { readableEntry } from "../audit-report";
 import type { Actor, AdminOptions } from "../admin-options";
 import { runDoctor } from "../doctor";
 import type { DoctorReport } from "../doctor";
@@ -36,7 +37,7 @@ export function incidentCalls(options: AdminOptions): IncidentCalls {
       withKnownNames(store, request.definition ?? "", () => listFailures(options, request)),
     redriveFailures: (request) =>
       withKnownNames(store, request.definition, () => redriveFailures(options, request)),
-    audit: async (request) => (await store.listAudit(request)).entries,
+    audit: async (request) => (await store.listAudit(request)).entries.map(readableEntry),
     stopState: () => readStop(options),
     stopAll: (request) => stopAll(options, request),
     resumeAll: (request) => resumeAll(options, request),

@@ -1,4 +1,4 @@
-import type { ScheduleStatus } from "../../ports/task-store";
+import type { ScheduleStatus, SetSchedulePausedInput } from "../../ports/task-store";
 import type { Actor, AdminOptions, OfDefinition } from "../admin-options";
 import { requireDefinition, withKnownNames } from "../known-definitions";
 import { getSchedule, listSchedules, setSchedulePaused } from "../schedule-actions";
@@ -11,6 +11,9 @@ import type {
 import { runSchedule } from "../schedule-run";
 import type { ScheduleRunReport } from "../schedule-run";
 
+/** Whether the caller has seen it paused: if it isn't so, the call throws SettingsConflict. */
+type SeenPause = Pick<SetSchedulePausedInput, "expectedPaused">;
+
 /** Calls about schedules. */
 export interface ScheduleCalls {
   /** Schedules with their next instants, by definition and name. */
@@ -18,9 +21,13 @@ export interface ScheduleCalls {
   /** One schedule; without a name the only one of the definition. Throws InvalidArgumentError (unknown). */
   schedule(request: { schedule?: string } & OfDefinition): Promise<ScheduleStatus>;
   /** A schedule enqueues nothing until resumed; instants that pass meanwhile aren't fired later. */
-  pauseSchedule(request: ScheduleRequest & Actor & OfDefinition): Promise<SchedulePauseReport>;
+  pauseSchedule(
+    request: ScheduleRequest & Actor & OfDefinition & SeenPause,
+  ): Promise<SchedulePauseReport>;
   /** Lets a schedule go on with its next instant from now. */
-  resumeSchedule(request: ScheduleRequest & Actor & OfDefinition): Promise<SchedulePauseReport>;
+  resumeSchedule(
+    request: ScheduleRequest & Actor & OfDefinition & SeenPause,
+  ): Promise<SchedulePauseReport>;
   /** Enqueues a schedule's task now; its next instant stays. With an operation id a repeat adds nothing. Leaves a hint. */
   runSchedule(request: RunScheduleRequest & Actor & OfDefinition): Promise<ScheduleRunReport>;
 }

@@ -46,6 +46,9 @@ import type { Endpoint } from "./respond";
 import {
   definitionPlace,
   groupPlace,
+  limitPlace,
+  pausePlace,
+  ratePlace,
   schedulePlace,
   sharedLimitPlace,
   watermarkPlace,
@@ -75,7 +78,7 @@ const getStatistics: Endpoint = async (request, admin) => ({
   }),
 });
 
-const pausing = { place: ofDefinition, read: readOperatorRequest, settings: definitionPlace };
+const pausing = { place: ofDefinition, read: readOperatorRequest, settings: pausePlace };
 const scheduling = { place: ofDefinition, read: readScheduleRequest, settings: schedulePlace };
 const batching = { place: ofBatch, read: readOperatorRequest };
 const watermarkBody = (request: HttpRequest) => bodyOf(request, limits.httpTaskBytesMax);
@@ -158,11 +161,11 @@ const reads = {
 const writes = {
   "api-enqueue": enqueueTasks,
   "api-limit": changes(
-    { place: ofDefinition, read: readLimitRequest, settings: definitionPlace },
+    { place: ofDefinition, read: readLimitRequest, settings: limitPlace },
     (admin, change) => admin.setLimit(change),
   ),
   "api-rate": changes(
-    { place: ofDefinition, read: readRateRequest, settings: definitionPlace },
+    { place: ofDefinition, read: readRateRequest, settings: ratePlace },
     (admin, change) => admin.setRate(change),
   ),
   "api-owner": changes(

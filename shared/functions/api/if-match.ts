@@ -1,6 +1,5 @@
 import type { HttpRequest } from "@azure/functions";
 import { invalidInput, showValue } from "../../admin/read-result";
-import { SettingsChanged } from "./settings-changed";
 import type { Tagged } from "./settings-tag";
 
 /** The header If-Match (RFC 9110, 13.1.1): a change is made only if the settings are still those that the caller has read. */
@@ -27,12 +26,15 @@ export function conditionOf({ headers }: HttpRequest): Condition | null {
   return tags;
 }
 
-/** Throws SettingsChanged where the settings don't meet the condition; null: there are none. */
-export function requireMatch(condition: Condition, current: Tagged | null): void {
+/** Do the settings meet the condition? null: there are none. */
+export function isMet(condition: Condition, current: Tagged | null): boolean {
   // The comparison is the strong one: a weak tag meets no settings.
-  const isMet =
-    current !== null && (condition === "any" || condition.some((tag) => tag === current.tag));
-  if (!isMet) throw new SettingsChanged(condition === "any" ? "*" : condition.join(", "), current);
+  return current !== null && (condition === "any" || condition.includes(current.tag));
+}
+
+/** A condition as its header has it. */
+export function conditionText(condition: Condition): string {
+  return condition === "any" ? "*" : condition.join(", ");
 }
 
 function unreadable(header: string) {

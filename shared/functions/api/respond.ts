@@ -140,9 +140,10 @@ interface Told {
 function toldOf(thrown: unknown): Told {
   if (thrown instanceof PartlyDone) return { error: thrown.cause, members: { done: thrown.done } };
   if (!(thrown instanceof SettingsChanged)) return { error: thrown };
-  const { cause: error, current } = thrown;
+  const { cause: error, current, lastChange } = thrown;
   if (current === null) return { error, members: { current } };
-  return { error, members: { current: current.settings }, headers: { etag: current.tag } };
+  const members = { current: current.settings, lastChange };
+  return { error, members, headers: { etag: current.tag } };
 }
 
 function respondToError(thrown: unknown, context: InvocationContext): HttpResponseInit {

@@ -1,4 +1,5 @@
 import { invalidInput, showValue } from "../../admin/read-result";
+import type { AuditEntry } from "../../ports/task-store";
 import type { Tagged } from "./settings-tag";
 
 /** The settings aren't those that the caller has read: nothing was changed. The answer tells what stands there. */
@@ -6,9 +7,11 @@ export class SettingsChanged extends Error {
   override readonly cause: Error;
   /** null: there is no such thing. */
   readonly current: Tagged | null;
+  /** The newest change of these settings, with its actor; null: the audit has none. */
+  readonly lastChange: AuditEntry | null;
 
   /** `asked`: the tags that the caller named. */
-  constructor(asked: string, current: Tagged | null) {
+  constructor(asked: string, current: Tagged | null, lastChange: AuditEntry | null = null) {
     const expected =
       current === null
         ? "no If-Match: there is no such thing yet, and a change without the header makes it"
@@ -18,5 +21,6 @@ export class SettingsChanged extends Error {
     super(cause.message);
     this.cause = cause;
     this.current = current;
+    this.lastChange = lastChange;
   }
 }

@@ -1,6 +1,9 @@
 import type { HttpRequest } from "@azure/functions";
 import type { Admin } from "../../admin/create-admin";
-import { conditionOf, requireMatch } from "./if-match";
+import { SettingsConflict } from "../../admin/settings-conflict";
+import type { AuditEntry } from "../../ports/task-store";
+import { conditionOf, conditionText, isMet } from "./if-match";
+import { SettingsChanged } from "./settings-changed";
 import { tagDefinition, tagGroup, tagSchedule, tagSharedLimit, tagWatermark } from "./settings-tag";
 import type { Tagged } from "./settings-tag";
 import { inTurn } from "./turns";
@@ -13,14 +16,26 @@ export interface SettingsPlace<Change> {
   readonly read: (admin: Admin, change: Change) => Promise<Tagged | null>;
   /** Members of the change that make the database compare, too, where its call does that. The caller's own come first. */
   readonly expected?: (current: Tagged) => object;
-  /** Did the database's comparison fail? */
+  /** Did the database's comparison fail? A call may also throw SettingsConflict. */
   readonly isConflict?: (answer: unknown) => boolean;
+  /** The name by which the audit knows the settings; isOf: an entry of that name is about them. */
+  readonly entries: (change: Change) => Entries;
 }
+
+interface Entries {
+  readonly object: string;
+  readonly isOf: (entry: AuditEntry) => boolean;
+}
+
+/** A comparison that fails with the same tag behind it was met by a change and a change back. */
+const triesMax = 3;
+/** Entries of the audit among which the last change of the settings is looked for. */
+const entriesMax = 50;
 
 /**
  * Makes a change if the request's condition holds; without a condition it just makes it. Two conditional changes of the
- * same settings take turns within one process. Between processes another change may come in after the read, but where the
- * database compares. Throws SettingsChanged.
+ * same settings take turns within one process. Where the database compares, too, no change of another process comes in
+ * between. Throws SettingsChanged, with the newest change of these settings and its actor.
  */
 export async function changeIfMatch<Change extends object, Result>(
   { request, admin, place }: { request: HttpRequest; admin: Admin; place: SettingsPlace<Change> },
@@ -30,28 +45,81 @@ export async function changeIfMatch<Change extends object, Result>(
   const condition = conditionOf(request);
   if (condition === null) return make(change);
   return inTurn(admin, place.nameOf(change), async () => {
-    const current = await place.read(admin, change);
-    requireMatch(condition, current);
-    if (condition === "any" || current === null) return make(change);
-    const answer = await make({ ...place.expected?.(current), ...change });
-    if (place.isConflict?.(answer) === true)
-      requireMatch(condition, await place.read(admin, change));
-    return answer;
+    for (let tries = 1; ; tries += 1) {
+      const current = await place.read(admin, change);
+      if (!isMet(condition, current) || tries > triesMax) {
+        const last = current === null ? null : await lastChangeOf(admin, place.entries(change));
+        throw new SettingsChanged(conditionText(condition), current, last);
+      }
+      if (condition === "any" || current === null) return make(change);
+      const answer = await makeExpected({ ...place.expected?.(current), ...change }, make);
+      if (answer !== null && place.isConflict?.(answer.made) !== true) return answer.made;
+    }
   });
+}
+
+/** Makes the change; null: the database's comparison failed. */
+async function makeExpected<Change, Result>(
+  change: Change,
+  make: (change: Change) => Promise<Result>,
+): Promise<{ readonly made: Result } | null> {
+  try {
+    return { made: await make(change) };
+  } catch (error) {
+    if (error instanceof SettingsConflict) return null;
+    throw error;
+  }
+}
+
+async function lastChangeOf(admin: Admin, { object, isOf }: Entries): Promise<AuditEntry | null> {
+  const entries = await admin.audit({ object, max: entriesMax });
+  return entries.find(isOf) ?? null;
 }
 
 const tagOrNull = <Row>(row: Row | undefined, tag: (row: Row) => Tagged): Tagged | null =>
   row === undefined ? null : tag(row);
 
+const ofDefinition = [
+  ...["set_limit", "set_rate", "pause_definition", "resume_definition"],
+  ...["set_definition_owner", "register_definition"],
+];
+
 /** Settings of a definition: limit, rate, pause, owner. */
 export const definitionPlace: SettingsPlace<{ readonly definition: string }> = {
+  entries: ({ definition }) => ({
+    object: definition,
+    isOf: (entry) => entry.definition === definition && ofDefinition.includes(entry.action),
+  }),
   nameOf: ({ definition }) => JSON.stringify(["definition", definition]),
   read: async (admin, { definition }) =>
     tagOrNull((await admin.definitions(definition))[0], tagDefinition),
 };
 
-/** A limit that definitions share. */
+/** The same; the database compares the limit that it replaces. */
+export const limitPlace: typeof definitionPlace = {
+  ...definitionPlace,
+  expected: ({ settings }) => ({ expectedLimit: settings["limit"] }),
+};
+
+/** The same; the database compares the rate that it replaces. */
+export const ratePlace: typeof definitionPlace = {
+  ...definitionPlace,
+  expected: ({ settings }) => ({ expectedRate: settings["rate"] }),
+};
+
+/** The same; the database compares whether it is paused. */
+export const pausePlace: typeof definitionPlace = {
+  ...definitionPlace,
+  expected: ({ settings }) => ({ expectedPaused: settings["paused"] }),
+};
+
+/** A limit that definitions share. The database compares the limit that it replaces. */
 export const sharedLimitPlace: SettingsPlace<{ readonly name: string }> = {
+  expected: ({ settings }) => ({ expectedLimit: settings["limit"] }),
+  entries: ({ name }) => ({
+    object: name,
+    isOf: ({ object, setting }) => object === name && (setting ?? "").startsWith("shared_limit"),
+  }),
   nameOf: ({ name }) => JSON.stringify(["shared limit", name]),
   read: async (admin, { name }) =>
     tagOrNull((await admin.sharedLimits({ name, max: 1 }))[0], tagSharedLimit),
@@ -63,8 +131,15 @@ interface GroupChange {
   readonly groupScope: "definition" | "global";
 }
 
-/** Settings of a group. */
+/** Settings of a group. The database compares all of them. */
 export const groupPlace: SettingsPlace<GroupChange> = {
+  expected: ({ settings }) => ({ expected: settings }),
+  entries: ({ definition, groupKey, groupScope }) => ({
+    object: groupKey,
+    isOf: ({ object, definition: owner, setting }) =>
+      object === groupKey &&
+      (groupScope === "global" ? (setting ?? "").startsWith("global_") : owner === definition),
+  }),
   nameOf: ({ definition, groupKey, groupScope }) =>
     JSON.stringify(["group", groupScope === "global" ? null : definition, groupKey]),
   read: async (admin, { definition, groupKey, groupScope }) => {
@@ -78,11 +153,16 @@ export const groupPlace: SettingsPlace<GroupChange> = {
   },
 };
 
-/** Settings of a schedule. */
+/** Settings of a schedule. The database compares whether it is paused. */
 export const schedulePlace: SettingsPlace<{
   readonly definition: string;
   readonly schedule: string;
 }> = {
+  expected: ({ settings }) => ({ expectedPaused: settings["paused"] }),
+  entries: ({ definition, schedule }) => ({
+    object: schedule,
+    isOf: ({ object, definition: owner }) => object === schedule && owner === definition,
+  }),
   nameOf: ({ definition, schedule }) => JSON.stringify(["schedule", definition, schedule]),
   read: async (admin, { definition, schedule }) =>
     tagSchedule(await admin.schedule({ definition, schedule })),
@@ -93,6 +173,10 @@ export const watermarkPlace: SettingsPlace<{
   readonly definition: string;
   readonly watermark: string;
 }> = {
+  entries: ({ definition, watermark }) => ({
+    object: watermark,
+    isOf: ({ object, definition: owner }) => object === watermark && owner === definition,
+  }),
   nameOf: ({ definition, watermark }) => JSON.stringify(["watermark", definition, watermark]),
   read: async (admin, { definition, watermark }) =>
     tagOrNull((await admin.watermarks({ name: definition, watermark, max: 1 }))[0], tagWatermark),

@@ -30,6 +30,7 @@ const scripts = [
   "progress",
   "results",
   "run-in",
+  "schedule-run",
   "schedule-table",
   "schedules",
   "search",

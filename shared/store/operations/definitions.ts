@@ -25,12 +25,17 @@ export interface DefinitionOperations {
   /** Nothing new is claimed or started until resumed. Idempotent by value. */
   pauseDefinition(input: PauseInput): Promise<PauseAnswer>;
   /** Takes a pause away. Idempotent by value. */
-  resumeDefinition(input: OperatorInput): Promise<PauseAnswer>;
+  resumeDefinition(input: ResumeInput): Promise<PauseAnswer>;
   /** Limits, live executions, and counts of tasks by state. */
   listDefinitions(input: { name?: string }): Promise<{ definitions: DefinitionStatus[] }>;
 }
 
-export interface PauseInput extends OperatorInput {
+export interface ResumeInput extends OperatorInput {
+  /** Only if it is so now, else the answer is a conflict; left out: either. */
+  expectedPaused?: boolean;
+}
+
+export interface PauseInput extends ResumeInput {
   /** Part of a stop of everything: `listStopped` tells so, and its end resumes it. Default: the pause is the operator's own. */
   isStop?: boolean;
 }
@@ -114,10 +119,13 @@ export interface SetLimitInput {
   operationId: OperationId;
   changedBy: string;
   reason?: string;
+  /** Only if this limit is in force, else the answer is a conflict; left out: any. */
+  expectedLimit?: Limit;
 }
 
 export interface SetLimitAnswer {
-  status: "set";
+  /** conflict: another limit than the expected one is in force, `oldLimit`; nothing was written. */
+  status: "set" | "conflict";
   oldLimit: Limit;
   newLimit: Limit;
   held: number;
@@ -170,10 +178,13 @@ export interface SetRateInput {
   reason?: string;
   /** null: none, also when the code sets one; "code": the code's rate again. */
   rate: Rate | null | "code";
+  /** Only if this rate is in force, else the answer is a conflict; null: none; left out: any. */
+  expectedRate?: Rate | null;
 }
 
 export interface SetRateAnswer {
-  status: "set" | "exists";
+  /** conflict: another rate than the expected one is in force, `oldRate`; nothing was written. */
+  status: "set" | "exists" | "conflict";
   /** In force; null: none. */
   oldRate: Rate | null;
   newRate: Rate | null;
@@ -182,7 +193,8 @@ export interface SetRateAnswer {
 }
 
 export interface PauseAnswer {
-  status: "paused" | "resumed" | "exists";
+  /** conflict: it isn't as expected; nothing was written. */
+  status: "paused" | "resumed" | "exists" | "conflict";
   ready: boolean;
 }
 
@@ -242,18 +254,20 @@ export const setLimit = operation("setLimit", {
     operationId: "uuid",
     changedBy: "text",
     reason: "text",
+    expectedLimit: "int",
   },
   check: (input) => {
     if (typeof input.limit === "number") checkInt("limit", input.limit);
     return cleanOperator(input);
   },
-  bind: ({ limit, reason = null, ...rest }) => ({
+  bind: ({ limit, reason = null, expectedLimit, ...rest }) => ({
     ...rest,
     reason,
     limit: limit === "code" ? null : limitToSql(limit),
+    expectedLimit: expectedLimit === undefined ? null : limitToSql(expectedLimit),
   }),
   decode: (row) => ({
-    status: status(row, ["set"]),
+    status: status(row, ["set", "conflict"]),
     oldLimit: limitOf(int(row, "oldLimit")),
     newLimit: limitOf(int(row, "newLimit")),
     held: int(row, "held"),
@@ -271,18 +285,20 @@ export const setRate = operation("setRate", {
     burst: "int",
     changedBy: "text",
     reason: "text",
+    expectedRate: "text",
   },
   check: (input) => {
     checkRate(input.rate);
     return cleanOperator(input);
   },
-  bind: ({ rate, reason = null, ...rest }) => {
-    const values = { ...rest, reason, count: null, periodMs: null, burst: null };
+  bind: ({ rate, reason = null, expectedRate: expected, ...rest }) => {
+    const expectedRate = expected === undefined ? null : rateToSql(expected);
+    const values = { ...rest, reason, expectedRate, count: null, periodMs: null, burst: null };
     if (rate === "code") return values;
     return { ...values, ...(rate ?? { count: -1 }) };
   },
   decode: (row) => ({
-    status: status(row, ["set", "exists"]),
+    status: status(row, ["set", "exists", "conflict"]),
     oldRate: row["oldRate"] === null ? null : json<Rate>(row, "oldRate"),
     newRate: row["newRate"] === null ? null : json<Rate>(row, "newRate"),
     ready: bool(row, "ready"),
@@ -291,14 +307,20 @@ export const setRate = operation("setRate", {
 
 /** Procedure `pause_definition`. */
 export const pauseDefinition = operation("pauseDefinition", {
-  parameters: { name: "text", changedBy: "text", reason: "text", isStop: "boolean" },
+  parameters: {
+    name: "text",
+    changedBy: "text",
+    reason: "text",
+    isStop: "boolean",
+    expectedPaused: "boolean",
+  },
   check: cleanOperator,
   decode: pauseAnswer,
 });
 
 /** Procedure `resume_definition`. */
 export const resumeDefinition = operation("resumeDefinition", {
-  parameters: { name: "text", changedBy: "text", reason: "text" },
+  parameters: { name: "text", changedBy: "text", reason: "text", expectedPaused: "boolean" },
   check: cleanOperator,
   decode: pauseAnswer,
 });
@@ -323,7 +345,15 @@ type DefinitionRow = DefinitionStatus & {
 };
 
 function pauseAnswer(row: AnswerRow): PauseAnswer {
-  return { status: status(row, ["paused", "resumed", "exists"]), ready: bool(row, "ready") };
+  const answer = status(row, ["paused", "resumed", "exists", "conflict"]);
+  return { status: answer, ready: bool(row, "ready") };
+}
+
+/** A rate as `_rate_text` writes it. */
+function rateToSql(rate: Rate | null): string {
+  if (rate === null) return "none";
+  const { count, periodMs, burst } = rate;
+  return JSON.stringify({ count, periodMs, burst });
 }
 
 /** Names, paths and whole numbers of the settings; the ranges of most are SQL's. */

@@ -1,6 +1,6 @@
 import { checkKey } from "../../core/text";
 import { checkInt } from "./checks";
-import { bool, int, json, names, status } from "./columns";
+import { bool, int, intOrNull, json, names, status } from "./columns";
 import { operationsOf } from "./operation";
 import { cleanOperator } from "./operator";
 import type { AnswerRow } from "./operation";
@@ -27,11 +27,14 @@ export interface SetGroupInput {
   slots?: number;
   paused?: boolean;
   strict?: boolean;
+  /** Only if the group is there and these are its settings, else the answer is a conflict; left out: any. */
+  expected?: GroupSettings;
 }
 
 export interface SetGroupAnswer {
-  status: "created" | "set" | "exists";
-  /** null in a new group. */
+  /** conflict: the settings aren't the expected ones, or there is no such group; nothing was written. */
+  status: "created" | "set" | "exists" | "conflict";
+  /** null in a new group, or where there is none. */
   old: GroupSettings | null;
   new: GroupSettings;
   /** Slots in use: maybe more than the new ones; no running task is stopped. */
@@ -78,17 +81,25 @@ export const setGroup = operation("setGroup", {
     strict: "boolean",
     changedBy: "text",
     reason: "text",
+    expectedSlots: "int",
+    expectedPaused: "boolean",
+    expectedStrict: "boolean",
   },
   check: (input) => {
     checkKey("group_key", input.groupKey);
     if (input.slots !== undefined) checkInt("slots", input.slots);
     return cleanOperator(input);
   },
+  bind: ({ slots = null, paused = null, strict = null, reason = null, expected, ...rest }) => ({
+    ...{ ...rest, slots, paused, strict, reason },
+    expectedSlots: expected?.slots ?? null,
+    expectedPaused: expected?.paused ?? null,
+    expectedStrict: expected?.strict ?? null,
+  }),
   decode: (row) => {
-    const answer = status(row, ["created", "set", "exists"]);
     return {
-      status: answer,
-      old: answer === "created" ? null : settingsOf(row, "old"),
+      status: status(row, ["created", "set", "exists", "conflict"]),
+      old: intOrNull(row, "oldSlots") === null ? null : settingsOf(row, "old"),
       new: settingsOf(row, "new"),
       used: int(row, "used"),
       waiting: int(row, "waiting"),

@@ -73,10 +73,13 @@ export interface SetSchedulePausedInput {
   reason?: string;
   /** The pause is part of a stop of everything: `listStopped` tells so. Default: it is the operator's own. */
   isStop?: boolean;
+  /** Only if it is so now, else the answer is a conflict; left out: either. */
+  expectedPaused?: boolean;
 }
 
 export interface SetSchedulePausedAnswer {
-  status: "paused" | "resumed" | "exists";
+  /** conflict: it isn't as expected; nothing was written. */
+  status: "paused" | "resumed" | "exists" | "conflict";
   /** null while paused. */
   nextDueMs: number | null;
 }
@@ -166,20 +169,19 @@ export const setSchedulePaused = operation("setSchedulePaused", {
     changedBy: "text",
     reason: "text",
     isStop: "boolean",
+    expectedPaused: "boolean",
   },
   check: (input) => {
     checkKey("schedule", input.schedule);
     checkInstant("next_run_at", input.nextRunAt);
     return cleanOperator(input);
   },
-  bind: ({ nextRunAt, reason = null, isStop = false, ...rest }) => ({
-    ...rest,
-    reason,
-    isStop,
+  bind: ({ nextRunAt, reason = null, isStop = false, expectedPaused = null, ...rest }) => ({
+    ...{ ...rest, reason, isStop, expectedPaused },
     nextRunAt: nextRunAt?.toISOString() ?? null,
   }),
   decode: (row) => ({
-    status: status(row, ["paused", "resumed", "exists"]),
+    status: status(row, ["paused", "resumed", "exists", "conflict"]),
     nextDueMs: intOrNull(row, "nextDueMs"),
   }),
 });

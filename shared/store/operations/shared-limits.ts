@@ -24,11 +24,14 @@ export interface SetSharedLimitInput {
   operationId: OperationId;
   changedBy: string;
   reason?: string;
+  /** Only if this limit is in force, else the answer is a conflict; left out: any, also none yet. */
+  expectedLimit?: Limit;
 }
 
 export interface SetSharedLimitAnswer {
-  status: "set" | "created";
-  /** undefined: it was made. */
+  /** conflict: another limit than the expected one is in force, `oldLimit`, or there is none; nothing was written. */
+  status: "set" | "created" | "conflict";
+  /** undefined: it was made, or isn't there. */
   oldLimit: Limit | undefined;
   newLimit: Limit;
   /** Tokens held by all definitions together; of them above the new limit. */
@@ -65,20 +68,22 @@ export const setSharedLimit = operation("setSharedLimit", {
     operationId: "uuid",
     changedBy: "text",
     reason: "text",
+    expectedLimit: "int",
   },
   check: (input) => {
     if (typeof input.limit === "number") checkInt("limit", input.limit);
     return cleanOperator(input);
   },
-  bind: ({ limit, reason = null, ...rest }) => ({
+  bind: ({ limit, reason = null, expectedLimit, ...rest }) => ({
     ...rest,
     reason,
     limit: limit === "code" ? null : limitToSql(limit),
+    expectedLimit: expectedLimit === undefined ? null : limitToSql(expectedLimit),
   }),
   decode: (row) => {
     const old = intOrNull(row, "oldLimit");
     return {
-      status: status(row, ["set", "created"]),
+      status: status(row, ["set", "created", "conflict"]),
       oldLimit: old === null ? undefined : limitOf(old),
       newLimit: limitOf(int(row, "newLimit")),
       held: int(row, "held"),

@@ -1,13 +1,28 @@
 import { checkInt } from "./checks";
-import { json } from "./columns";
+import { json, status } from "./columns";
 import { operationsOf } from "./operation";
+import { cleanActor } from "./operator";
+import type { OperatorInput } from "./operator";
 
 /* ---- A stop of everything: definitions and schedules that were paused together ---- */
 
-/** What a stop has paused. `pauseDefinition` and `setSchedulePaused` with `isStop` make it; each resume ends its part. */
+/**
+ * A stop of everything. `setStop` says that it is on: what is registered from then on is paused from its beginning. What there
+ * is, `pauseDefinition` and `setSchedulePaused` with `isStop` pause; each resume ends its part.
+ */
 export interface StopOperations {
+  /** Says that a stop of everything is on, or that it has ended. Idempotent by value. */
+  setStop(input: SetStopInput): Promise<SetStopAnswer>;
   /** What the end of the stop is to resume. */
   listStopped(input: ListStoppedInput): Promise<ListStoppedAnswer>;
+}
+
+export interface SetStopInput extends Omit<OperatorInput, "name"> {
+  isOn: boolean;
+}
+
+export interface SetStopAnswer {
+  status: "stopped" | "resumed" | "exists";
 }
 
 export interface ListStoppedInput {
@@ -16,18 +31,24 @@ export interface ListStoppedInput {
 }
 
 export interface ListStoppedAnswer {
+  /** The stop that is on; null: none is. */
+  stop: StopNote | null;
   /** By name. */
   definitions: StoppedDefinition[];
   /** By definition and name. */
   schedules: StoppedSchedule[];
 }
 
-export interface StoppedDefinition {
-  definition: string;
+/** Instant, actor and reason of a stop. */
+export interface StopNote {
   /** ISO-8601 UTC */
   at: string;
   by: string;
   reason: string | null;
+}
+
+export interface StoppedDefinition extends StopNote {
+  definition: string;
 }
 
 export interface StoppedSchedule extends StoppedDefinition {
@@ -35,6 +56,13 @@ export interface StoppedSchedule extends StoppedDefinition {
 }
 
 const operation = operationsOf<StopOperations>();
+
+/** Procedure `set_stop`. */
+export const setStop = operation("setStop", {
+  parameters: { isOn: "boolean", changedBy: "text", reason: "text" },
+  check: (input) => ({ ...input, ...cleanActor(input) }),
+  decode: (row) => ({ status: status(row, ["stopped", "resumed", "exists"]) }),
+});
 
 /** Procedure `list_stopped`. */
 export const listStopped = operation("listStopped", {
@@ -44,6 +72,7 @@ export const listStopped = operation("listStopped", {
     return input;
   },
   decode: (row) => ({
+    stop: row["stop"] === null ? null : json<StopNote>(row, "stop"),
     definitions: json<StoppedDefinition[]>(row, "definitions"),
     schedules: json<StoppedSchedule[]>(row, "schedules"),
   }),

@@ -18,7 +18,7 @@ import type {
 import { expectRange, invalidArgument, left, tooLarge, unknownArgument } from "./arguments";
 import { audit } from "./audit";
 import { addReady, addScheduled, definitionNamed, definitionOf } from "./rows";
-import { noteStop } from "./stops";
+import { noteStop, stopNewSchedule } from "./stops";
 import type { DefinitionRow, Memory, MemoryState, ScheduleRow, TaskRow } from "./state";
 
 /** set_schedules: writes what the code says; those that aren't named go, an operator's pauses stay. */
@@ -48,6 +48,7 @@ export function setSchedules(memory: Memory, input: SetSchedulesInput): SetSched
     const { kind, cron, timeZone, missed, payload, group } = wanted;
     Object.assign(row, { kind, cron, timeZone, missed, payload, groupKey: group });
     note(before, describe(row));
+    if (known === undefined) stopNewSchedule(memory, definition, row);
   }
   const names = input.schedules.map((schedule) => schedule.name);
   const removed = schedulesOf(memory.state, definition).filter((row) => !names.includes(row.name));
@@ -120,6 +121,8 @@ export function setSchedulePaused(
   const definition = definitionNamed(memory.state, input.name);
   const row = findSchedule(memory.state, definition, input.schedule);
   if (row === undefined) throw unknownArgument(`schedule: unknown (${input.schedule})`);
+  const { expectedPaused = row.isPaused } = input;
+  if (expectedPaused !== row.isPaused) return { status: "conflict", nextDueMs: null };
   const status = row.isPaused === input.paused ? "exists" : input.paused ? "paused" : "resumed";
   if (status !== "exists") {
     row.isPaused = input.paused;

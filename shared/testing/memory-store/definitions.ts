@@ -3,7 +3,7 @@ import { formatTokens, parseTokens } from "../../core/token";
 import type {
   DefinitionSettings,
   Limit,
-  OperatorInput,
+  ResumeInput,
   PauseAnswer,
   PauseInput,
   RegisterDefinitionAnswer,
@@ -24,7 +24,7 @@ import {
   earlierOperation,
   usedElsewhere,
 } from "./rows";
-import { noteStop } from "./stops";
+import { noteStop, stopNewDefinition } from "./stops";
 import type { DefinitionRow, ExecutionRow, Memory } from "./state";
 import { changeSharedLinks, expectShared } from "./shared-limits";
 import { settleTokens } from "./tokens";
@@ -48,6 +48,7 @@ export function registerDefinition(
       source: "code",
       changedBy: input.registeredBy,
     });
+    stopNewDefinition(memory, definition);
     return { status: "created", taskDefinitionId: definition.definitionId };
   }
   const taskDefinitionId = known.definitionId;
@@ -130,6 +131,11 @@ export function setLimit(memory: Memory, input: SetLimitInput): SetLimitAnswer {
   const earlier = earlierOperation(memory.state, input.operationId);
   if (earlier?.name === "set_limit") return earlier.answer;
   if (earlier !== undefined) throw usedElsewhere(input.operationId);
+  const inForce = limitOf(definition);
+  if (input.expectedLimit !== undefined && withoutCode(input.expectedLimit) !== inForce) {
+    const none = { held: 0, overLimit: 0, ready: false };
+    return { status: "conflict", oldLimit: inForce, newLimit: inForce, ...none };
+  }
   const before = definition.operatorLimit;
   const change = changeLimit(memory, definition, {
     codeLimit: definition.settings.limit,
@@ -206,13 +212,15 @@ export function pauseDefinition(memory: Memory, input: PauseInput): PauseAnswer 
 }
 
 /** resume_definition: takes a pause away. */
-export function resumeDefinition(memory: Memory, input: OperatorInput): PauseAnswer {
+export function resumeDefinition(memory: Memory, input: ResumeInput): PauseAnswer {
   return setPaused(memory, input, false);
 }
 
 function setPaused(memory: Memory, input: PauseInput, isPaused: boolean): PauseAnswer {
   const definition = definitionNamed(memory.state, input.name);
   const ready = hasReady(memory.state, definition);
+  const { expectedPaused = definition.isPaused } = input;
+  if (expectedPaused !== definition.isPaused) return { status: "conflict", ready };
   const didPause = isPaused && !definition.isPaused;
   const place = { stopped: memory.state.stoppedDefinitions, id: definition.definitionId };
   noteStop(memory, place, { ...input, didPause });

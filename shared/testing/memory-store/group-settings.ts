@@ -25,6 +25,12 @@ export function setGroup(memory: Memory, input: SetGroupInput): SetGroupAnswer {
   const definition = definitionNamed(memory.state, input.name);
   const name = { key: input.groupKey, isGlobal: input.groupScope === "global" };
   const known = findGroup(memory.state, definition, name);
+  if (!isExpected(input, known)) {
+    const { groupSlots: slots, groupStrict: strict } = definition.settings;
+    const old = known === undefined ? null : settingsOf(known);
+    const counts = { used: 0, waiting: 0, woken: [] };
+    return { status: "conflict", old, new: old ?? { slots, paused: false, strict }, ...counts };
+  }
   const group = known ?? makeGroup(memory, definition, input);
   const old = known === undefined ? null : settingsOf(known);
   group.isKept = true;
@@ -41,6 +47,13 @@ export function setGroup(memory: Memory, input: SetGroupInput): SetGroupAnswer {
     ...countsOf(memory, group),
     woken: definitionNames(memory.state, woken),
   };
+}
+
+function isExpected({ expected }: SetGroupInput, known: GroupRow | undefined): boolean {
+  if (expected === undefined) return true;
+  if (known === undefined) return false;
+  const { slots, paused, strict } = settingsOf(known);
+  return slots === expected.slots && paused === expected.paused && strict === expected.strict;
 }
 
 function makeGroup(memory: Memory, definition: DefinitionRow, input: SetGroupInput): GroupRow {

@@ -88,6 +88,7 @@ const operatorActions: Readonly<Record<string, AuditAction>> = {
   schedule_paused: "set_schedule_paused",
   watermark: "set_watermark",
   owner: "set_definition_owner",
+  stop: "set_stop",
 };
 
 function actionOf({ setting, source, newValue }: SettingAuditRow): AuditAction {

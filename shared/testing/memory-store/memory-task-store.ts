@@ -34,7 +34,7 @@ import { definitionNamed } from "./rows";
 import * as schedule from "./schedule";
 import * as sharedLimits from "./shared-limits";
 import { readStatistics, rollUpStatistics } from "./statistics";
-import { listStopped } from "./stops";
+import { listStopped, setStop } from "./stops";
 import { createSequences, emptyState } from "./state";
 import type { Memory, MemoryState } from "./state";
 import * as tokens from "./tokens";
@@ -65,6 +65,7 @@ const implementations: {
   ...listAudit,
   listFailures,
   listStopped,
+  setStop,
   readPace,
   readStatistics,
   rollUpStatistics,

@@ -40,6 +40,9 @@ export function setRate(memory: Memory, input: SetRateInput): SetRateAnswer {
   if (input.rate !== "code") expectRate(input.rate);
   const definition = definitionNamed(memory.state, input.name);
   const oldRate = rateOf(definition);
+  const { expectedRate = oldRate } = input;
+  if (rateText(expectedRate) !== rateText(oldRate))
+    return { status: "conflict", oldRate, newRate: oldRate, ready: false };
   const oldValue = operatorText(definition.operatorRate);
   changeRate(memory, definition, { code: codeRateOf(definition), operator: input.rate });
   const newValue = operatorText(definition.operatorRate);

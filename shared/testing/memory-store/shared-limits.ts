@@ -43,6 +43,12 @@ export function setSharedLimit(memory: Memory, input: SetSharedLimitInput): SetS
   const earlier = earlierOperation(memory.state, input.operationId);
   if (earlier?.name === "set_shared_limit") return earlier.answer;
   if (earlier !== undefined) throw usedElsewhere(input.operationId);
+  const { expectedLimit } = input;
+  const inForce = known === undefined ? undefined : sharedLimitOf(known);
+  if (expectedLimit !== undefined && inForce !== (expectedLimit === -1 ? null : expectedLimit)) {
+    const none = { held: 0, overLimit: 0, definitions: [] };
+    return { status: "conflict", oldLimit: inForce, newLimit: inForce ?? null, ...none };
+  }
   const row = known ?? makeShared(memory, input.name);
   const oldValue = row.operatorLimit === "code" ? null : limitOfText(row.operatorLimit, row);
   const operatorLimit = input.limit === -1 ? null : input.limit;

@@ -73,6 +73,8 @@ export interface MemoryState {
   operations: Map<OperationId, OperationRow>;
   /** By id, in the order of creation. */
   schedules: Map<number, ScheduleRow>;
+  /** null: no stop of everything is on. */
+  stop: StopRow | null;
   /** By definition. */
   stoppedDefinitions: Map<number, StopRow>;
   /** By schedule. */
@@ -370,7 +372,7 @@ export interface ScheduleRow {
   isPaused: boolean;
 }
 
-/** stopped_definition and stopped_schedule: a stop of everything has paused it. */
+/** stop, stopped_definition and stopped_schedule: when, by whom and why everything was stopped. */
 export interface StopRow {
   readonly stoppedAtMs: number;
   readonly stoppedBy: string;
@@ -440,6 +442,7 @@ export function emptyState(): MemoryState {
     archive: new Map(),
     operations: new Map(),
     schedules: new Map(),
+    stop: null,
     stoppedDefinitions: new Map(),
     stoppedSchedules: new Map(),
     watermarks: [],

@@ -1,8 +1,57 @@
 import { compareTexts } from "../../core/text";
-import type { ListStoppedAnswer, StoppedDefinition } from "../../ports/task-store";
+import type {
+  ListStoppedAnswer,
+  SetStopAnswer,
+  SetStopInput,
+  StopNote,
+  StoppedDefinition,
+} from "../../ports/task-store";
 import { expectRange } from "./arguments";
+import { audit, auditShared } from "./audit";
+import type { DefinitionRow, Memory, ScheduleRow, StopRow } from "./state";
 
-import type { Memory, StopRow } from "./state";
+/** set_stop: a stop of everything is on, or has ended. */
+export function setStop(memory: Memory, input: SetStopInput): SetStopAnswer {
+  const { state, nowMs } = memory;
+  const { isOn, changedBy, reason = null } = input;
+  if (isOn === (state.stop !== null)) return { status: "exists" };
+  state.stop = isOn ? { stoppedAtMs: nowMs, stoppedBy: changedBy, reason } : null;
+  auditShared(memory, {
+    ...{ setting: "stop", oldValue: String(!isOn), newValue: String(isOn) },
+    ...{ source: "operator", changedBy, reason },
+  });
+  return { status: isOn ? "stopped" : "resumed" };
+}
+
+/** A new definition is paused as a part of the stop that is on. */
+export function stopNewDefinition(memory: Memory, definition: DefinitionRow): void {
+  const { stop, stoppedDefinitions } = memory.state;
+  if (stop === null) return;
+  definition.isPaused = true;
+  stoppedDefinitions.set(definition.definitionId, { ...stop, stoppedAtMs: memory.nowMs });
+  audit(memory, definition, {
+    ...{ setting: "paused", oldValue: "false", newValue: "true" },
+    ...{ source: "operator", changedBy: stop.stoppedBy, reason: stop.reason },
+  });
+}
+
+/** A new schedule is paused as a part of the stop that is on. */
+export function stopNewSchedule(
+  memory: Memory,
+  definition: DefinitionRow,
+  schedule: ScheduleRow,
+): void {
+  const { stop, stoppedSchedules } = memory.state;
+  if (stop === null) return;
+  schedule.isPaused = true;
+  stoppedSchedules.set(schedule.scheduleId, { ...stop, stoppedAtMs: memory.nowMs });
+  audit(memory, definition, {
+    setting: "schedule_paused",
+    oldValue: `false of ${schedule.name}`,
+    newValue: `true of ${schedule.name}`,
+    ...{ source: "operator", changedBy: stop.stoppedBy, reason: stop.reason },
+  });
+}
 
 /** A pause or a resume: as part of a stop it is noted, else it takes its object out of the stop. */
 export function noteStop(
@@ -37,6 +86,7 @@ export function listStopped(memory: Memory, input: { max: number }): ListStopped
     return [{ ...describe(definition.name, row), name: schedule.name }];
   });
   return {
+    stop: state.stop === null ? null : noteOf(state.stop),
     definitions: definitions.sort((a, b) => compareTexts(a.definition, b.definition)),
     schedules: schedules.sort(
       (a, b) => compareTexts(a.definition, b.definition) || compareTexts(a.name, b.name),
@@ -45,10 +95,9 @@ export function listStopped(memory: Memory, input: { max: number }): ListStopped
 }
 
 function describe(definition: string, row: StopRow): StoppedDefinition {
-  return {
-    definition,
-    at: new Date(row.stoppedAtMs).toISOString(),
-    by: row.stoppedBy,
-    reason: row.reason,
-  };
+  return { definition, ...noteOf(row) };
+}
+
+function noteOf({ stoppedAtMs, stoppedBy: by, reason }: StopRow): StopNote {
+  return { at: new Date(stoppedAtMs).toISOString(), by, reason };
 }

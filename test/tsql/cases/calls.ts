@@ -118,16 +118,36 @@ export function setSharedLimit(name: string, limit: number, operation: number): 
   });
 }
 
-export function setLimit(limit: number | null, operation: number): ProcedureCall {
+/** With `expected` only over that limit. */
+export function setLimit(
+  limit: number | null,
+  operation: number,
+  expected?: number,
+): ProcedureCall {
   return call("SetLimit", {
     Name: "a",
     Limit: limit,
     OperationId: operationId(operation),
     ChangedBy: "operator",
+    ...(expected === undefined ? {} : { ExpectedLimit: expected }),
   });
 }
 
 export const pause = call("PauseDefinition", { Name: "a", ChangedBy: "operator" });
+
+/** Pauses definition a where it goes on. */
+export const pauseIfOpen = call("PauseDefinition", {
+  Name: "a",
+  ChangedBy: "operator",
+  ExpectedPaused: 0,
+});
+
+/** Definition a is paused as a part of a stop of everything. */
+export const stopDefinition = call("PauseDefinition", {
+  Name: "a",
+  ChangedBy: "operator",
+  IsStop: 1,
+});
 export const resume = call("ResumeDefinition", { Name: "a", ChangedBy: "operator" });
 
 /** The operation is named by a number, its process, too: two starts with one number are one start, repeated. */
@@ -364,6 +384,11 @@ export const listAudit = call("ListAudit", {
 });
 export const listFailures = call("ListFailures", { Name: null, Max: 10 });
 export const listStopped = call("ListStopped", { Max: 10 });
+
+/** Says that a stop of everything is on, or that it has ended. */
+export function setStop(isOn: boolean): ProcedureCall {
+  return call("SetStop", { IsOn: Number(isOn), ChangedBy: "operator", Reason: "moved" });
+}
 export const readPace = call("ReadPace", { Name: "a", Max: 10 });
 export const readStatistics = call("ReadStatistics", { Name: null, Grain: 10, Max: 10 });
 export const listBatches = call("ListBatches", { BatchId: null, Before: null, Max: 10 });
@@ -478,6 +503,16 @@ export function setSchedulePaused(paused: boolean): ProcedureCall {
     ChangedBy: "operator",
   });
 }
+
+/** Schedule s of definition a is paused as a part of a stop of everything. */
+export const stopSchedule = call("SetSchedulePaused", {
+  Name: "a",
+  Schedule: "s",
+  Paused: 1,
+  NextRunAt: null,
+  ChangedBy: "operator",
+  IsStop: 1,
+});
 
 export const listSchedules = call("ListSchedules", { Name: null, Max: 10 });
 

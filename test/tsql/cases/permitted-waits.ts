@@ -47,6 +47,12 @@ export const sharedDemandRow: PermittedWait = {
   why: "who notes a denial or gives for it waits for the end of one look at the row, or of one note; looks step over it",
 };
 
+/** Behind the definition and its schedules: the last lock of each call that takes it. */
+export const stopRow: PermittedWait = {
+  table: "Stop",
+  why: "calls that make a definition or a schedule, and a stop's begin and end, look one after the other",
+};
+
 /** Behind the definition. */
 export const scheduleRow: PermittedWait = {
   table: "Schedule",

@@ -185,6 +185,13 @@ export const operating: readonly Scenario[] = [
     },
   },
   {
+    operation: "setStop",
+    what: "the begin of a stop",
+    batches: [1],
+    prepare: ({ store }) =>
+      Promise.resolve(() => store.setStop({ isOn: true, changedBy: "operator" })),
+  },
+  {
     operation: "setRate",
     what: "from none to 5 a second",
     batches: [1],

@@ -87,6 +87,14 @@ function toTables(state: MemoryState): StoreTables {
         endedAt: new Date(state.statisticRound.endedAtMs),
       },
     ],
+    stop: [
+      {
+        stopId: 1,
+        stoppedAt: state.stop === null ? null : new Date(state.stop.stoppedAtMs),
+        stoppedBy: state.stop?.stoppedBy ?? null,
+        reason: state.stop?.reason ?? null,
+      },
+    ],
     groupRound: [
       {
         roundId: 1,

@@ -61,6 +61,7 @@ const refused: Readonly<Record<string, readonly ProcedureCall["arguments"][]>> =
   SetWatermark: [{ Value: "x" }, { Watermark: "" }, { Name: "none" }],
   SetRate: [{ Count: 0 }, { Burst: 6 }, { Name: "none" }],
   SetSharedLimit: [{ Limit: -2 }, { Name: "" }],
+  SetStop: [{ IsOn: null }, { ChangedBy: "x".repeat(201) }],
   StartBatch: [{ BatchId: 9 }],
   StartExecution: [{ Want: 0 }, { Worker: "" }],
   Sweep: [{ Max: 0 }],

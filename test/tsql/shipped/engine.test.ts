@@ -245,7 +245,10 @@ function liveThroughBatches(caller: Caller): void {
   });
   caller.call("ListBatches", { BatchId: null, Before: null, Max: 10 });
   caller.call("ListFailures", { Name: null, Max: 10 });
-  caller.call("ListStopped", { Max: 10 });
+  expect(caller.call("SetStop", { IsOn: 1, ChangedBy: "me" })["Status"]).toBe("stopped");
+  caller.call("RegisterDefinition", { ...plainDefinition, Name: "later" });
+  expect(caller.call("ListStopped", { Max: 10 })["Definitions"]).toContain('"later"');
+  expect(caller.call("SetStop", { IsOn: 0, ChangedBy: "me" })["Status"]).toBe("resumed");
   caller.call("ReadPace", { Name: "mail", Max: 10 });
   caller.call("RollUpStatistics", { Max: 10 });
   caller.call("ReadStatistics", { Name: null, Grain: 1, Max: 10 });

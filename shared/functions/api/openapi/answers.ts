@@ -149,7 +149,11 @@ const auditEntry = answer({
   object: textOrNull,
   tasks: orNull(listOf(text)),
   taskCount: orNull(count),
-  old: textOrNull,
+  old: {
+    ...textOrNull,
+    description:
+      "Of a setting: its value before; `no limit`; null: none, of an override: as in code.",
+  },
   new: textOrNull,
   source,
   actor: text,
@@ -172,6 +176,10 @@ const problem = answer(
     current: {
       type: ["object", "null"],
       description: "Of 412: the settings as they stand; null: there are none.",
+    },
+    lastChange: {
+      type: ["object", "null"],
+      description: "Of 412: the newest entry of the audit about these settings.",
     },
   },
 );

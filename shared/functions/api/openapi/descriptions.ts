@@ -231,7 +231,8 @@ const changes = {
     answer: incidents.redriveFailuresAnswer,
   },
   "api-stop": {
-    summary: "Pauses all definitions and schedules that aren't paused",
+    summary:
+      "Pauses all definitions and schedules that aren't paused, and those that are registered until the resume",
     body: [readOperatorRequest],
     answer: incidents.stopAnswer,
   },

@@ -8,6 +8,9 @@ export class KeyWanted extends Error {}
 /** This app has no such route: operators' routes are switched off, or it is of another version. */
 class RouteMissing extends Error {}
 
+/** The settings aren't those that the page has shown: another change came first, and nothing was changed. */
+export class ChangedMeanwhile extends Error {}
+
 /** Keeps the key for this tab. */
 export function keepKey(key) {
   window.sessionStorage.setItem(keyName, key);
@@ -26,8 +29,10 @@ export async function call(path, init = {}) {
       "this app has no such route: TASKGATE_OPERATOR_API is off, or it is of another version",
     );
   const body = await response.json();
+  if (response.status === 412) throw new ChangedMeanwhile(describeLastChange(body));
   if (!response.ok) throw new Error(describeProblem(body));
-  return body;
+  const etag = response.headers.get("etag");
+  return etag === null ? body : { etag, ...body };
 }
 
 /** Addresses that this app has, by its own description; null: it has none, or hasn't been asked. */
@@ -58,9 +63,10 @@ export async function askIfThere(route, path = route) {
   return call(path);
 }
 
-/** Changes something. */
-export function send(method, path, body) {
+/** Changes something. `shown`, where it is given: settings as the page has shown them; others are left alone. */
+export function send(method, path, body, shown = {}) {
   const headers = { "content-type": "application/json" };
+  if (shown.etag !== undefined) headers["if-match"] = shown.etag;
   return call(path, { method, headers, body: JSON.stringify(body) });
 }
 
@@ -79,6 +85,17 @@ function describeProblem(body) {
   return problems.length > 0
     ? problems.join("; ")
     : (body.detail ?? body.title ?? "no reason given");
+}
+
+/** `changed meanwhile by ada: limit 3 -> 9` */
+function describeLastChange({ lastChange, current }) {
+  if (current === null) return "it is gone meanwhile";
+  if (!lastChange) return "changed meanwhile: look at it as it stands now";
+  const { actor, setting, old, new: now } = lastChange;
+  const name = setting ?? "";
+  const what = name.replace("_override", "").replaceAll("_", " ");
+  const value = (text) => text ?? (name.endsWith("_override") ? "as in code" : "none");
+  return `changed meanwhile by ${actor}: ${what} ${value(old)} -> ${value(now)}; look at it as it stands now`;
 }
 
 /** Counts what this page has changed. */

@@ -74,8 +74,7 @@ function drawChange({ old, new: next, tasks, taskCount, setting }) {
     return ["task ", ...named, rest > 0 ? ` and ${formatCount(rest)} more` : ""];
   }
   if (old === null && next === null) return [];
-  // A limit of -1 is how the database writes none.
-  const isLimit = (setting ?? "").includes("limit");
-  const write = (value) => (value === null || (isLimit && value === "-1") ? "none" : value);
+  const absent = (setting ?? "").endsWith("_override") ? "as in code" : "none";
+  const write = (value) => value ?? absent;
   return [`${write(old)} \u2192 ${write(next)}`];
 }

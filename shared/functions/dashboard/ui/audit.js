@@ -19,6 +19,7 @@ const actions = [
   "set_schedules",
   "register_definition",
   "set_definition_owner",
+  "set_stop",
   "set_watermark",
   "cancel_tasks",
   "redrive_tasks",

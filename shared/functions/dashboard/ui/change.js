@@ -1,21 +1,26 @@
 // Changing something: a dialog that says what will happen and asks for the reason, then a notice of what did.
 
-import { noteChange } from "./api.js";
+import { ChangedMeanwhile, noteChange } from "./api.js";
 import { byId, element } from "./dom.js";
 
 const noticeMs = 8_000;
 
 let noticeTimer;
 
-/** One sentence about the action just done. */
-function notify(text, mood = "") {
+/** About the action just done: a sentence, or its texts and nodes. */
+function notify(said, mood = "") {
   const notice = byId("notice");
-  notice.textContent = text;
+  notice.replaceChildren(...[said].flat());
   notice.className = mood;
   clearTimeout(noticeTimer);
-  noticeTimer = setTimeout(() => {
-    notice.textContent = "";
-  }, noticeMs);
+  noticeTimer = setTimeout(() => notice.replaceChildren(), noticeMs);
+}
+
+/** The notice that holds `node` stays on for a while: something in it has moved on. */
+export function keepNotice(node) {
+  if (!byId("notice").contains(node)) return;
+  clearTimeout(noticeTimer);
+  noticeTimer = setTimeout(() => byId("notice").replaceChildren(), noticeMs);
 }
 
 /** Does it and says so, or why not. */
@@ -25,21 +30,23 @@ async function act(doIt, sentence) {
     noteChange();
   } catch (error) {
     notify(`Nothing was changed: ${error.message}.`, "bad");
+    if (error instanceof ChangedMeanwhile) noteChange();
   }
 }
 
 /**
  * Asks for a second press and a reason, then does it. `body` are the sentences and fields of the dialog, `verb` the button
  * that acts; `doIt(reason)` is told the reason as `{ reason }`, or `{}`; `sentence(answer)` is shown. `canAct`, where it is
- * given, is waited for before the button can be pressed: it may fill the body with a preview, and false leaves it shut.
+ * given, is waited for before the button can be pressed: it may fill the body with a preview, and false leaves it shut. What
+ * the audit keeps without a reason asks for none.
  */
-export async function change({ title, body, verb, isDanger = false, doIt, sentence, canAct }) {
-  const reason = await ask({ title, body, verb, isDanger, canAct });
+export async function change({ doIt, sentence, ...dialog }) {
+  const reason = await ask(dialog);
   if (reason === null) return;
   await act(() => doIt(reason), sentence);
 }
 
-function ask({ title, body, verb, isDanger, canAct }) {
+function ask({ title, body, verb, isDanger = false, canAct, asksReason = true }) {
   const reason = element("input", { id: "reason", maxlength: "400", autocomplete: "off" });
   const sure = element("button", { class: isDanger ? "danger" : "primary" }, verb);
   const back = element("button", { type: "button" }, "Keep it as it is");
@@ -48,12 +55,14 @@ function ask({ title, body, verb, isDanger, canAct }) {
     {},
     element("h2", { id: "dialog-title" }, title),
     ...body,
-    element(
-      "p",
-      { class: "field" },
-      element("label", { for: "reason" }, "Reason, for the audit"),
-      reason,
-    ),
+    asksReason
+      ? element(
+          "p",
+          { class: "field" },
+          element("label", { for: "reason" }, "Reason, for the audit"),
+          reason,
+        )
+      : null,
     element("div", { class: "buttons" }, sure, back),
   );
   const dialog = element("dialog", { "aria-labelledby": "dialog-title" }, form);

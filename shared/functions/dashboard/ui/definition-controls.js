@@ -47,7 +47,7 @@ function makeLimit(name) {
   const back = button("Undo", "back to the limit in force", () => want(undefined));
   const set = async () => {
     const wanted = state.wanted;
-    await setLimit(name, wanted, describePreview(state.read, wanted), () => want(undefined));
+    await setLimit(state.read, wanted, () => want(undefined));
   };
   const want = (wanted) => {
     state.wanted = typeof wanted === "number" ? clamp(wanted) : wanted;
@@ -117,12 +117,14 @@ function describePreview({ limit, codeLimit, held, ready }, wanted) {
   return `${start}no held token is above it.`;
 }
 
-function setLimit(name, limit, preview, done) {
+/** `shown`: the definition as the dialog tells it. */
+function setLimit(shown, limit, done) {
+  const { name } = shown;
   return change({
     title: `Set the limit of ${name}?`,
-    body: [say(preview)],
+    body: [say(describePreview(shown, limit))],
     verb: "Set the limit",
-    doIt: (reason) => send("PUT", `definitions/${inPath(name)}/limit`, { limit, ...reason }),
+    doIt: (reason) => send("PUT", `definitions/${inPath(name)}/limit`, { limit, ...reason }, shown),
     sentence: ({ newLimit, overLimit }) => {
       done();
       const over = overLimit > 0 ? `; ${overLimit} tokens come back as their tasks end` : "";
@@ -138,12 +140,12 @@ const periods = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_00
 function makeRate(name) {
   const now = element("p", {});
   const set = button("Change the rate ..", `change the rate of ${name}`, () => void ask(), "");
-  const none = button("No rate ..", `no rate for ${name}`, () => void setRate(name, null));
+  const none = button("No rate ..", `no rate for ${name}`, () => void setRate(read, null));
   const code = button("As in code ..", `the rate of ${name} as in code`, () =>
-    setRate(name, "code"),
+    setRate(read, "code"),
   );
   let read = null;
-  const ask = () => askRate(name, read);
+  const ask = () => askRate(read);
   const node = section("Rate", now, element("p", { class: "buttons changes" }, set, none, code));
   return {
     node,
@@ -171,7 +173,8 @@ function describeRate({ rate, rateSource, codeRate, rateInMs, ready }) {
   return `At most ${formatRate(rate)}, ${by}.${next}`;
 }
 
-function askRate(name, { rate }) {
+function askRate(shown) {
+  const { rate } = shown;
   const count = element("input", {
     id: "rate-count",
     type: "number",
@@ -193,22 +196,26 @@ function askRate(name, { rate }) {
     say("Acts from the next task on. Starts already used count against the new burst."),
   ];
   return setRate(
-    name,
+    shown,
     () => ({ count: Number(count.value), periodMs: periods[period.value] }),
     body,
   );
 }
 
-function setRate(name, rate, body = [say("Acts from the next task on.")]) {
+/** `shown`: the definition as the page tells it when the dialog opens. */
+function setRate(shown, rate, body = [say("Acts from the next task on.")]) {
+  const { name } = shown;
   return change({
     title: rate === null ? `Take the rate of ${name} away?` : `Set the rate of ${name}?`,
     body,
     verb: "Set the rate",
     doIt: (reason) =>
-      send("PUT", `definitions/${inPath(name)}/rate`, {
-        rate: typeof rate === "function" ? rate() : rate,
-        ...reason,
-      }),
+      send(
+        "PUT",
+        `definitions/${inPath(name)}/rate`,
+        { rate: typeof rate === "function" ? rate() : rate, ...reason },
+        shown,
+      ),
     sentence: ({ newRate }) => `The rate of ${name} is ${formatRate(newRate)} now.`,
   });
 }

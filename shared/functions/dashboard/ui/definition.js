@@ -113,24 +113,28 @@ function fillTiles(list, name, read) {
 }
 
 function makePausing(name) {
-  const pause = button("Pause ..", `pause ${name}`, () => void setPaused(name, true));
+  const pause = button("Pause ..", `pause ${name}`, () => void setPaused(read, true));
   const resume = button(
     "Resume ..",
     `resume ${name}`,
-    () => void setPaused(name, false),
+    () => void setPaused(read, false),
     "primary",
   );
   const audit = element("a", { href: placeOf.audit(name) }, "Audit");
   const tasks = element("a", { href: placeOf.tasks(name, "ready") }, "Tasks");
   const buttons = element("span", { class: "buttons changes" }, pause, resume);
   const node = element("p", { class: "buttons" }, buttons, tasks, audit);
-  const fill = ({ paused }) => {
-    showOne(paused, resume, pause);
+  let read = null;
+  const fill = (shown) => {
+    read = shown;
+    showOne(shown.paused, resume, pause);
   };
   return { node, fill };
 }
 
-function setPaused(name, isPaused) {
+/** `shown`: the definition as the page tells it when the dialog opens. */
+function setPaused(shown, isPaused) {
+  const { name } = shown;
   const what = isPaused ? "pause" : "resume";
   return change({
     title: `${isPaused ? "Pause" : "Resume"} ${name}?`,
@@ -142,7 +146,7 @@ function setPaused(name, isPaused) {
       ),
     ],
     verb: isPaused ? "Pause it" : "Resume it",
-    doIt: (reason) => send("POST", `definitions/${inPath(name)}/${what}`, reason),
+    doIt: (reason) => send("POST", `definitions/${inPath(name)}/${what}`, reason, shown),
     sentence: ({ status }) =>
       status === "exists" ? `${name} was so already.` : `${name} is ${status}.`,
   });

@@ -40,16 +40,9 @@ export function makeGroupTable({ isOfOne = false } = {}) {
 
 function makeRow({ definition, key }, [title, owner, used, waiting, order, control]) {
   const place = `group ${key} of ${definition ?? "all definitions"}`;
-  const pause = button(
-    "Pause ..",
-    `pause ${place}`,
-    () => void setPaused({ definition, key }, true),
-  );
-  const resume = button(
-    "Resume ..",
-    `resume ${place}`,
-    () => void setPaused({ definition, key }, false),
-  );
+  let shown = null;
+  const pause = button("Pause ..", `pause ${place}`, () => void setPaused(shown, true));
+  const resume = button("Resume ..", `resume ${place}`, () => void setPaused(shown, false));
   const why = element("a", { "aria-label": `why does ${place} wait?` }, "Why?");
   // A global group is set through one of its definitions: the command line asks for it.
   if (definition !== null) {
@@ -59,6 +52,7 @@ function makeRow({ definition, key }, [title, owner, used, waiting, order, contr
     owner.append(element("a", { href: placeOf.definition(definition) }, definition));
   } else setText(owner, "(all)");
   return (group) => {
+    shown = group;
     redraw(title, [key, group.paused], () => [
       key,
       ...(group.paused ? [" ", badge("paused", "warn")] : []),
@@ -71,7 +65,8 @@ function makeRow({ definition, key }, [title, owner, used, waiting, order, contr
   };
 }
 
-function setPaused({ definition, key }, paused) {
+function setPaused(shown, paused) {
+  const { definition, key } = shown;
   return change({
     title: `${paused ? "Pause" : "Resume"} group ${key}?`,
     body: [
@@ -83,7 +78,7 @@ function setPaused({ definition, key }, paused) {
     ],
     verb: paused ? "Pause the group" : "Resume the group",
     doIt: (reason) =>
-      send("PUT", `definitions/${inPath(definition)}/group`, { key, paused, ...reason }),
+      send("PUT", `definitions/${inPath(definition)}/group`, { key, paused, ...reason }, shown),
     sentence: () => `Group ${key} of ${definition} is ${paused ? "paused" : "resumed"}.`,
   });
 }

@@ -113,7 +113,8 @@ function describeNext({ rateInMs }) {
   return rateInMs === 0 ? "now" : `in ${formatDuration(rateInMs)}`;
 }
 
-function setShared({ name, limit, codeLimit, held }) {
+function setShared(shown) {
+  const { name, limit, codeLimit, held } = shown;
   const number = element("input", {
     id: "shared-limit",
     type: "number",
@@ -133,10 +134,12 @@ function setShared({ name, limit, codeLimit, held }) {
     ],
     verb: "Set the limit",
     doIt: (reason) =>
-      send("PUT", `shared-limits/${inPath(name)}`, {
-        limit: number.value === "" ? null : Number(number.value),
-        ...reason,
-      }),
+      send(
+        "PUT",
+        `shared-limits/${inPath(name)}`,
+        { limit: number.value === "" ? null : Number(number.value), ...reason },
+        shown,
+      ),
     sentence: ({ newLimit }) => `Shared limit ${name} is ${formatLimit(newLimit)} now.`,
   });
 }

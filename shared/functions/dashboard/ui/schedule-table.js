@@ -1,10 +1,11 @@
-// Schedules with their next and last runs; paused and resumed here.
+// Schedules with their next and last runs; run out of turn, paused and resumed here.
 
 import { inPath, send } from "./api.js";
 import { change, say } from "./change.js";
 import { badge, button, element, makeEmpty, makeTable, redraw, setText, showOne } from "./dom.js";
 import { formatDistance, formatDuration, formatInstant } from "./format.js";
 import { placeOf } from "./place.js";
+import { runNow } from "./schedule-run.js";
 
 /** Later than the safety net's tick makes it. */
 const lateMs = 90_000;
@@ -43,19 +44,14 @@ export function makeScheduleTable({ isOfOne = false } = {}) {
 
 function makeRow({ definition, name }, [title, owner, next, cron, zone, last, missed, control]) {
   const place = `schedule ${name} of ${definition}`;
-  const pause = button(
-    "Pause ..",
-    `pause ${place}`,
-    () => void setPaused({ definition, name }, true),
-  );
-  const resume = button(
-    "Resume ..",
-    `resume ${place}`,
-    () => void setPaused({ definition, name }, false),
-  );
-  control.append(element("span", { class: "buttons changes" }, pause, resume));
+  let shown = null;
+  const pause = button("Pause ..", `pause ${place}`, () => void setPaused(shown, true));
+  const resume = button("Resume ..", `resume ${place}`, () => void setPaused(shown, false));
+  const run = button("Run now ..", `run now: ${place}`, () => void runNow(shown));
+  control.append(element("span", { class: "buttons changes" }, run, pause, resume));
   owner.append(element("a", { href: placeOf.definition(definition) }, definition));
   return (schedule) => {
+    shown = schedule;
     const { paused, lastRunAt } = schedule;
     redraw(title, [name, paused, isLate(schedule)], () => [
       name,
@@ -83,7 +79,8 @@ function describeNext({ runAt, inMs, paused }) {
   return `${formatInstant(runAt)}, ${distance}`;
 }
 
-function setPaused({ definition, name }, isPaused) {
+function setPaused(shown, isPaused) {
+  const { definition, name } = shown;
   const what = isPaused ? "pause" : "resume";
   return change({
     title: `${isPaused ? "Pause" : "Resume"} schedule ${name} of ${definition}?`,
@@ -96,10 +93,12 @@ function setPaused({ definition, name }, isPaused) {
     ],
     verb: isPaused ? "Pause the schedule" : "Resume the schedule",
     doIt: (reason) =>
-      send("POST", `definitions/${inPath(definition)}/schedules/${what}`, {
-        schedule: name,
-        ...reason,
-      }),
+      send(
+        "POST",
+        `definitions/${inPath(definition)}/schedules/${what}`,
+        { schedule: name, ...reason },
+        shown,
+      ),
     sentence: () => `Schedule ${name} of ${definition} is ${isPaused ? "paused" : "resumed"}.`,
   });
 }

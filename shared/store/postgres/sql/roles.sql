@@ -24,5 +24,6 @@ grant execute on function taskgate.register_app, taskgate.list_apps, taskgate.re
   to taskgate_worker, taskgate_operator;
 grant execute on function taskgate.set_limit, taskgate.set_rate, taskgate.set_shared_limit, taskgate.pause_definition, taskgate.resume_definition, taskgate.check_invariants,
   taskgate.cancel_tasks, taskgate.redrive_tasks, taskgate.set_group, taskgate.reschedule_tasks, taskgate.resume_batch,
-  taskgate.cancel_batch, taskgate.set_schedule_paused, taskgate.set_watermark, taskgate.set_definition_owner
+  taskgate.cancel_batch, taskgate.set_schedule_paused, taskgate.set_watermark, taskgate.set_definition_owner,
+  taskgate.set_stop
   to taskgate_operator;

@@ -15,6 +15,7 @@ import { longPromotionCases, promotionCases } from "./promotions";
 import { purgeGroupCases } from "./purge-groups";
 import { purgedBatchCases } from "./purged-batches";
 import { purgeCases } from "./purges";
+import { stopCases } from "./stops";
 import { statisticCases } from "./statistics";
 import { readerCases } from "./readers";
 import { redriveCases } from "./redrives";
@@ -33,6 +34,7 @@ export const allCases: readonly ModelCase[] = [
   ...spreadCases,
   ...sharedSpreadCases,
   ...definitionCases,
+  ...stopCases,
   ...appCases,
   ...claimCases,
   ...groupCases,

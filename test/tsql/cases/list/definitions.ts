@@ -4,6 +4,7 @@ import {
   finish,
   heartbeat,
   pause,
+  pauseIfOpen,
   plainTasks,
   register,
   resume,
@@ -88,6 +89,38 @@ export const definitionCases: readonly ModelCase[] = [
       end.rows("TaskDefinition")[0]?.["ConcurrencyLimitOverride"] === 5
         ? undefined
         : "the override is lost",
+  },
+  {
+    name: "set-limit-x-set-limit-over-the-same",
+    about:
+      "two operators set a limit over the one that both have seen: one does, the other is told",
+    setup: [register({ limit: 3 })],
+    callers: [[setLimit(1, 1, 3)], [setLimit(2, 2, 3)]],
+    waits,
+    ends: (end) =>
+      allOf(
+        expectStatuses(end, "conflict,set"),
+        end.rows("Operation").length === 1 ? undefined : "the conflict has left its id",
+      ),
+  },
+  {
+    name: "set-limit-x-register-over-the-same",
+    about: "an operator sets a limit over the code's, which a new build changes: told, or in force",
+    setup: [register({ limit: 3 })],
+    callers: [[setLimit(1, 1, 3)], [register({ build: 2, limit: 5 })]],
+    waits,
+    ends: (end) => {
+      const isSet = end.rows("TaskDefinition")[0]?.["ConcurrencyLimitOverride"] === 1;
+      return isAny(end.answers[0]?.[0], isSet ? "set" : "conflict");
+    },
+  },
+  {
+    name: "pause-x-pause-over-the-same",
+    about: "two operators pause what both have seen going on: one does, the other is told",
+    setup: [register()],
+    callers: [[pauseIfOpen], [pauseIfOpen]],
+    waits,
+    ends: (end) => expectStatuses(end, "conflict,paused"),
   },
   {
     name: "register-x-work",

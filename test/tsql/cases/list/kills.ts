@@ -33,6 +33,7 @@ import {
   setSchedulePaused,
   setSchedules,
   setSharedLimit,
+  setStop,
   setWatermark,
   start,
   startBatch,
@@ -91,6 +92,9 @@ const due = [register(), setSchedules([{ group: "g" }, { name: "t" }]), later(11
 /** Every changing operation, cut at each of its steps. */
 export const killCases: readonly KillCase[] = [
   { name: "register-new", setup: [], call: register() },
+  { name: "register-new-in-a-stop", setup: [setStop(true)], call: register() },
+  { name: "set-stop", setup: busy, call: setStop(true) },
+  { name: "end-stop", setup: [...busy, setStop(true)], call: setStop(false) },
   { name: "register-changed", setup: busy, call: register({ build: 2, limit: 2 }) },
   { name: "set-limit", setup: manyReady, call: setLimit(-1, 1) },
   { name: "set-rate", setup: rated, call: setRate(5) },
@@ -230,6 +234,11 @@ export const killCases: readonly KillCase[] = [
     name: "set-schedules-changed",
     setup: due,
     call: setSchedules([{ cron: "1 * * * *" }, { name: "u" }]),
+  },
+  {
+    name: "set-schedules-in-a-stop",
+    setup: [...due, setStop(true)],
+    call: setSchedules([{ group: "g" }, { name: "t" }, { name: "u" }]),
   },
   { name: "fire-schedule", setup: due, call: fireSchedule() },
   { name: "pause-schedule", setup: due, call: setSchedulePaused(true) },

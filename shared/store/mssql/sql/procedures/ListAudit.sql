@@ -57,6 +57,7 @@ BEGIN
                 WHEN a.Setting = N'paused' THEN CASE a.NewValue WHEN N'true' THEN N'pause_definition' ELSE N'resume_definition' END
                 WHEN a.Setting = N'schedule_paused' THEN N'set_schedule_paused' WHEN a.Setting = N'watermark' THEN N'set_watermark'
                 WHEN a.Setting = N'owner' THEN N'set_definition_owner'
+                WHEN a.Setting = N'stop' THEN N'set_stop'
                 ELSE N'set_group' END AS Action) AS n
   CROSS APPLY (SELECT CASE WHEN n.IsNamed = 1 THEN SUBSTRING(n.Value, NULLIF(CHARINDEX(N' of ', n.Value), 0) + 4, 400) END AS Object) AS o
   LEFT JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = a.TaskDefinitionId

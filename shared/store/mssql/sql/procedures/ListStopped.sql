@@ -1,10 +1,10 @@
 -- Taskgate.ListStopped: what a stop of everything has paused, and what its end is to resume.
 -- In:     @Max int 1..1000
--- Out:    Status: listed; Definitions: JSON array, by name, of {definition, at, by, reason}; Schedules: JSON array, by definition and name,
+-- Out:    Status: listed; Stop: JSON of {at, by, reason} of the stop that is on, or null: none is; Definitions: JSON array, by name, of {definition, at, by, reason}; Schedules: JSON array, by definition and name,
 --           of {definition, name, at, by, reason}; at most @Max each
 -- Raises: 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
--- Plan:   PK_StoppedDefinition, PK_StoppedSchedule; primary keys; a schedule that its code has removed isn't told
+-- Plan:   PK_Stop, PK_StoppedDefinition, PK_StoppedSchedule; primary keys; a schedule that its code has removed isn't told
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_stopped.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListStopped
@@ -15,7 +15,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vDefinitions nvarchar(max), @vSchedules nvarchar(max);
+  DECLARE @vStop nvarchar(max), @vDefinitions nvarchar(max), @vSchedules nvarchar(max);
   DECLARE @vDefinition TABLE (
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, StoppedAt datetime2(3) NOT NULL,
     StoppedBy nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, Reason nvarchar(400) COLLATE Latin1_General_100_BIN2 NULL);
@@ -24,6 +24,11 @@ BEGIN
     StoppedBy nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, Reason nvarchar(400) COLLATE Latin1_General_100_BIN2 NULL);
 
   EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
+  SELECT @vStop = CONVERT(nvarchar(max), N'{"at":"') COLLATE Latin1_General_100_BIN2 + Taskgate._Iso(s.StoppedAt)
+           + N'","by":"' + STRING_ESCAPE(s.StoppedBy, 'json')
+           + N'","reason":' + COALESCE(N'"' + STRING_ESCAPE(s.Reason, 'json') + N'"', N'null') + N'}'
+  FROM Taskgate.Stop AS s
+  WHERE s.StopId = 1 AND s.StoppedAt IS NOT NULL;
   -- First what was stopped, then definitions and schedules by key.
   INSERT INTO @vDefinition (TaskDefinitionId, StoppedAt, StoppedBy, Reason)
   SELECT TOP (@Max) s.TaskDefinitionId, s.StoppedAt, s.StoppedBy, s.Reason
@@ -53,5 +58,5 @@ BEGIN
   INNER JOIN Taskgate.Schedule AS s ON s.ScheduleId = x.ScheduleId
   INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = s.TaskDefinitionId
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- two seeks per schedule
-  SELECT N'listed' AS [Status], COALESCE(@vDefinitions, N'[]') AS [Definitions], COALESCE(@vSchedules, N'[]') AS [Schedules];
+  SELECT N'listed' AS [Status], @vStop AS [Stop], COALESCE(@vDefinitions, N'[]') AS [Definitions], COALESCE(@vSchedules, N'[]') AS [Schedules];
 END;

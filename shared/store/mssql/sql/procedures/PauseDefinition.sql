@@ -1,7 +1,7 @@
 -- Taskgate.PauseDefinition: nothing new is claimed or started; running tasks go on and may complete.
 -- In:     @Name; @ChangedBy, @Reason for the audit; @IsStop: part of a stop of everything, whose end resumes it: ListStopped tells
---           so. Else the pause is the operator's own, and stays when the stop ends
--- Out:    Status: paused | exists (it was so already); Ready: tasks wait
+--           so. Else the pause is the operator's own, and stays when the stop ends; @ExpectedPaused: only if it is so now; null: either
+-- Out:    Status: paused | exists (it was so already) | conflict (it isn't as expected: nothing was written); Ready: tasks wait
 -- Raises: 50404 unknown definition; 50422 a text too long; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskDefinition, then its row in StoppedDefinition
 -- Isolation: of two callers the second waits for the row and finds it paused
@@ -9,28 +9,34 @@
 -- Once:   by value
 -- Twin:   postgres/sql/functions/pause_definition.sql
 CREATE OR ALTER PROCEDURE Taskgate.PauseDefinition
-  @Name nvarchar(max), @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL, @IsStop bit = 0
+  @Name nvarchar(max), @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL, @IsStop bit = 0,
+  @ExpectedPaused bit = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vDefinition int, @vStatus nvarchar(20), @vReady bit;
+  DECLARE @vDefinition int, @vPaused bit, @vStatus nvarchar(20), @vReady bit;
 
   EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
   EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
   BEGIN TRY
     BEGIN TRANSACTION;
-    UPDATE d
-    SET Paused = 1
-    FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- tests the row as it is after the wait
-    WHERE d.TaskDefinitionId = @vDefinition AND d.Paused = 0;
-    SET @vStatus = CASE @@ROWCOUNT WHEN 0 THEN N'exists' ELSE N'paused' END;
-    IF @vStatus <> N'exists'
+    SELECT @vPaused = d.Paused
+    FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is after the wait, kept to the end
+    WHERE d.TaskDefinitionId = @vDefinition;
+    SET @vStatus = CASE WHEN @vPaused <> @ExpectedPaused THEN N'conflict' WHEN @vPaused = 1 THEN N'exists' ELSE N'paused' END;
+    IF @vStatus = N'paused'
+    BEGIN
+      UPDATE d
+      SET Paused = 1
+      FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
+      WHERE d.TaskDefinitionId = @vDefinition;
       INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
       VALUES (@vDefinition, N'paused', N'false', N'true', N'operator', @ChangedBy, @Reason, SYSUTCDATETIME());
-    IF @vStatus = N'paused' OR COALESCE(@IsStop, 0) = 0
+    END;
+    IF @vStatus = N'paused' OR @vStatus = N'exists' AND COALESCE(@IsStop, 0) = 0
       DELETE s
       FROM Taskgate.StoppedDefinition AS s WITH (ROWLOCK, UPDLOCK) -- the holder of the definition's row owns this one
       WHERE s.TaskDefinitionId = @vDefinition;

@@ -1,4 +1,5 @@
--- Taskgate.RegisterDefinition: writes what the code says of a definition; an operator's overrides stay.
+-- Taskgate.RegisterDefinition: writes what the code says of a definition; an operator's overrides stay. While a stop of everything is on,
+--         a new definition is made paused, as a part of the stop.
 -- In:     @Name 1..200 characters without leading or trailing blanks; @Build bigint: an older one changes nothing;
 --         @SettingsHash: of all settings below; @RegisteredBy: who, for the audit
 --         @Limit -1 none | 0 nothing starts | 1..1000; @LeaseMs 1000..86400000; @RetryAttempts 1..1000; @LostMax 0..1000;
@@ -13,9 +14,10 @@
 -- Out:    Status: created | updated | exists | outdated (an older build asked); TaskDefinitionId int
 -- Raises: 50422 a value out of range, naming field and value; 50490 inside a transaction
 -- Locks:  TaskDefinition: the name's entry or place; SharedLimit: new names' places, then the rows before and now; TaskDefinition: the
---         row; RateBucket: waits for the claim that holds it; TaskKind
+--         row; RateBucket: waits for the claim that holds it; TaskKind; Stop, of a new definition
 -- Isolation: two callers with one name: the second waits for its entry or place, then finds the row and tests the build again. So
---         the definition's shared limits stay the same under every lock: only registrations change them
+--         the definition's shared limits stay the same under every lock: only registrations change them. A stop that is being set is
+--         waited for at its row; one that comes later waits for this call and then finds the definition (SetStop)
 -- Plan:   unique name, then primary key
 -- Once:   by name and hash: a repeat is `exists`
 -- Twin:   postgres/sql/functions/register_definition.sql
@@ -34,7 +36,7 @@ BEGIN
           @vStatus nvarchar(20), @vDefinition int, @vBuild bigint, @vIsSame bit, @vOverride int,
           @vOld int, @vNew int, @vHeld int, @vOverLimit int,
           @vShared nvarchar(max), @vNames nvarchar(max), @vMade int, @vOldShared nvarchar(max), @vNewShared nvarchar(max),
-          @vOldKinds nvarchar(400), @vNewKinds nvarchar(400), @vOldCodeRate nvarchar(100), @vNewCodeRate nvarchar(100), @vOldRate nvarchar(100), @vNewRate nvarchar(100);
+          @vStoppedAt datetime2(3), @vStoppedBy nvarchar(200), @vReason nvarchar(400), @vOldKinds nvarchar(400), @vNewKinds nvarchar(400), @vOldCodeRate nvarchar(100), @vNewCodeRate nvarchar(100), @vOldRate nvarchar(100), @vNewRate nvarchar(100);
   DECLARE @vCreated TABLE (TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vBefore TABLE (
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, ConcurrencyLimit int NOT NULL, LeaseMs int NOT NULL,
@@ -171,6 +173,21 @@ BEGIN
           (N'kinds', COALESCE(@vOldKinds, N'none'), COALESCE(@vNewKinds, N'none')),
           (N'build', CONVERT(nvarchar(20), b.Build), CONVERT(nvarchar(20), @Build))) AS v (Setting, OldValue, NewValue)
         WHERE v.OldValue COLLATE Latin1_General_100_BIN2 <> v.NewValue; -- names that differ in case are others
+      IF @vStatus = N'created'
+        SELECT @vStoppedAt = s.StoppedAt, @vStoppedBy = s.StoppedBy, @vReason = s.Reason
+        FROM Taskgate.Stop AS s WITH (ROWLOCK, HOLDLOCK) -- shared, versions or not: lock, then look; the last lock, kept to the end
+        WHERE s.StopId = 1;
+      IF @vStoppedAt IS NOT NULL
+      BEGIN
+        UPDATE d
+        SET Paused = 1
+        FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
+        WHERE d.TaskDefinitionId = @vDefinition;
+        INSERT INTO Taskgate.StoppedDefinition WITH (ROWLOCK) (TaskDefinitionId, StoppedAt, StoppedBy, Reason)
+        VALUES (@vDefinition, @vNow, @vStoppedBy, @vReason);
+        INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
+        VALUES (@vDefinition, N'paused', N'false', N'true', N'operator', @vStoppedBy, @vReason, @vNow);
+      END;
     END;
     COMMIT TRANSACTION;
   END TRY

@@ -1,8 +1,10 @@
 -- Taskgate.SetGroup: an operator's settings of a group; one that doesn't exist yet is made. Acts at once; such a group is never purged.
 -- In:     @Name: the definition; @GroupKey 1..200 characters; @GroupScope: definition (null: so) | global;
 --         @Slots int 1..1000, @Paused bit, @Strict bit: null leaves them, in a new group as the definition has them;
+--         @ExpectedSlots int, @ExpectedPaused, @ExpectedStrict: only if the group is there and these are its settings; null: any
 --         @ChangedBy, @Reason for the audit, whose entries name the scope: own_group_slots, global_group_slots
--- Out:    Status: created | set | exists (they were so already); OldSlots, NewSlots int, OldPaused, NewPaused, OldStrict, NewStrict
+-- Out:    Status: created | set | exists (they were so already) | conflict (they aren't as expected, or there is no such group: nothing
+--           was written; old ones are those of the group, or null, new ones the same, or those that it would have); OldSlots, NewSlots int, OldPaused, NewPaused, OldStrict, NewStrict
 --           bit: old ones null in a new group; Used int: slots in use, which may be more than the new ones: no running task is stopped, and
 --           nothing is handed over until fewer are; Waiting int: tasks, counted up to 1000
 --         Woken: JSON array of definitions that got ready tasks, or null
@@ -16,7 +18,8 @@
 -- Twin:   postgres/sql/functions/set_group.sql
 CREATE OR ALTER PROCEDURE Taskgate.SetGroup
   @Name nvarchar(max), @GroupKey nvarchar(max), @GroupScope nvarchar(max), @Slots int, @Paused bit, @Strict bit,
-  @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL
+  @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL,
+  @ExpectedSlots int = NULL, @ExpectedPaused bit = NULL, @ExpectedStrict bit = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -25,7 +28,7 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int, @vScope int,
           @vKey nvarchar(200), @vGroupSlots smallint, @vGroupStrict bit, @vGroupId int, @vStatus nvarchar(20),
-          @vOldSlots int, @vOldPaused bit, @vOldStrict bit, @vNewSlots int, @vNewPaused bit, @vNewStrict bit, @vUsed int, @vWaiting int,
+          @vOldSlots int, @vOldPaused bit, @vOldStrict bit, @vNewSlots int, @vNewPaused bit, @vNewStrict bit, @vUsed int, @vWaiting int, @vRows int,
           @vWokenIds nvarchar(max) = N'[]', @vMissed nvarchar(max);
   DECLARE @vLock Taskgate.KeyLockList;
   DECLARE @vLeaving Taskgate.GroupedTaskList;
@@ -59,7 +62,18 @@ BEGIN
     SELECT @vOldSlots = g.Slots, @vOldPaused = g.Paused, @vOldStrict = g.Strict
     FROM Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskGroup)) -- the same
     WHERE g.GroupId = @vGroupId;
-    IF @@ROWCOUNT = 0
+    SET @vRows = @@ROWCOUNT;
+    IF @vOldSlots <> @ExpectedSlots OR @vOldPaused <> @ExpectedPaused OR @vOldStrict <> @ExpectedStrict
+      OR @vRows = 0 AND (@ExpectedSlots IS NOT NULL OR @ExpectedPaused IS NOT NULL OR @ExpectedStrict IS NOT NULL)
+    BEGIN
+      ROLLBACK TRANSACTION; -- nothing has been written
+      SELECT N'conflict' AS [Status], @vOldSlots AS [OldSlots], COALESCE(@vOldSlots, @vGroupSlots) AS [NewSlots],
+             @vOldPaused AS [OldPaused], CONVERT(bit, COALESCE(@vOldPaused, 0)) AS [NewPaused], @vOldStrict AS [OldStrict],
+             COALESCE(@vOldStrict, @vGroupStrict) AS [NewStrict], 0 AS [Used], 0 AS [Waiting],
+             CONVERT(nvarchar(max), NULL) AS [Woken];
+      RETURN;
+    END;
+    IF @vRows = 0
     BEGIN
       INSERT INTO Taskgate.TaskGroup WITH (ROWLOCK) (TaskDefinitionId, GroupKey, Slots, Paused, Strict)
       VALUES (@vScope, @vKey, COALESCE(@Slots, @vGroupSlots), COALESCE(@Paused, 0), COALESCE(@Strict, @vGroupStrict));

@@ -1,7 +1,9 @@
 -- Taskgate.SetLimit: an operator's limit, over the code's, or no override any more. Acts at the next grant.
 -- In:     @Name; @Limit -1 none | 0 nothing starts | 1..1000 | null: the code's limit again;
 --         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy, @Reason for the audit
--- Out:    Status: set; OldLimit, NewLimit: effective, -1 none; Held: tokens held now; OverLimit: of them above the new
+--         @ExpectedLimit -1..1000: only if this is the limit in force; null: any
+-- Out:    Status: set | conflict (another limit is in force: nothing was written; OldLimit and NewLimit are it, Held and OverLimit 0);
+--         OldLimit, NewLimit: effective, -1 none; Held: tokens held now; OverLimit: of them above the new
 --         limit: they come back as their tasks end, no task is stopped; Ready: tasks wait (a hint is due when raised)
 -- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50422 limit out of range or
 --         no operation id; 50423 that id is in use for longer than 2 s; 50490 inside a transaction; 1222 a row is locked for that long
@@ -9,10 +11,11 @@
 -- Isolation: calls with equal operation ids exclude each other by a lock on the id, kept to the end; the row of that id is read
 --         in a later statement. It is locked before the definition: its holder may be a user's open transaction, and no grant waits for that
 -- Plan:   unique name, primary keys; the last entry of PK_Ready: at the first ones claims leave deleted entries
--- Once:   by operation id, and by value
+-- Once:   by operation id, and by value; a conflict writes nothing, and its repeat reads the limit again
 -- Twin:   postgres/sql/functions/set_limit.sql
 CREATE OR ALTER PROCEDURE Taskgate.SetLimit
-  @Name nvarchar(max), @Limit int, @OperationId uniqueidentifier, @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL
+  @Name nvarchar(max), @Limit int, @OperationId uniqueidentifier, @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL,
+  @ExpectedLimit int = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -20,7 +23,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vDefinition int,
-          @vLimit int, @vOverride int, @vOperation nvarchar(200), @vAnswer nvarchar(max),
+          @vStatus nvarchar(20) = N'set', @vLimit int, @vOverride int, @vOperation nvarchar(200), @vAnswer nvarchar(max),
           @vOld int, @vNew int, @vHeld int, @vOverLimit int, @vReady bit, @vMissed nvarchar(max);
   DECLARE @vLock Taskgate.KeyLockList;
 
@@ -57,6 +60,13 @@ BEGIN
     END;
     IF @vOperation IS NOT NULL
       ROLLBACK TRANSACTION; -- a repeat: nothing has been changed but the lock mark
+    ELSE IF COALESCE(@vOverride, @vLimit) <> @ExpectedLimit
+    BEGIN
+      ROLLBACK TRANSACTION; -- likewise
+      SET @vStatus = N'conflict';
+      SET @vAnswer = N'{"oldLimit":' + CONVERT(nvarchar(11), COALESCE(@vOverride, @vLimit)) + N',"newLimit":'
+        + CONVERT(nvarchar(11), COALESCE(@vOverride, @vLimit)) + N',"held":0,"overLimit":0,"ready":false}';
+    END;
     ELSE
     BEGIN
       EXEC Taskgate._ChangeLimit @TaskDefinitionId = @vDefinition, @Limit = @vLimit, @Override = @Limit,
@@ -76,7 +86,7 @@ BEGIN
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
     THROW;
   END CATCH;
-  SELECT N'set' AS [Status],
+  SELECT @vStatus AS [Status],
          CONVERT(int, JSON_VALUE(@vAnswer, N'$.oldLimit')) AS [OldLimit],
          CONVERT(int, JSON_VALUE(@vAnswer, N'$.newLimit')) AS [NewLimit],
          CONVERT(int, JSON_VALUE(@vAnswer, N'$.held')) AS [Held],

@@ -1,7 +1,8 @@
 -- Taskgate.SetRate: an operator's rate, over the code's, or no override any more. Acts at the next claim.
 -- In:     @Name; @Count 1..1000000 tasks per @PeriodMs 1000..86400000, @Burst 1..@Count at once | @Count -1: none, also when the
 --         code sets one | @Count null: the code's rate again; the other two are null then; @ChangedBy, @Reason for the audit
--- Out:    Status: set | exists (it was so already); OldRate, NewRate: in force, {count, periodMs, burst} or null: none
+--         @ExpectedRate: only if this rate is in force: {"count":..,"periodMs":..,"burst":..} or none; null: any
+-- Out:    Status: set | exists (it was so already) | conflict (another rate is in force: nothing was written; both are it); OldRate, NewRate: in force, {count, periodMs, burst} or null: none
 --         Ready: tasks wait (a hint is due)
 -- Raises: 50404 unknown definition; 50422 a value out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskDefinition, RateBucket: waits for the claim that holds it
@@ -10,7 +11,8 @@
 -- Once:   by value
 -- Twin:   postgres/sql/functions/set_rate.sql
 CREATE OR ALTER PROCEDURE Taskgate.SetRate
-  @Name nvarchar(max), @Count int, @PeriodMs int, @Burst int, @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL
+  @Name nvarchar(max), @Count int, @PeriodMs int, @Burst int, @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL,
+  @ExpectedRate nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -39,9 +41,22 @@ BEGIN
     SET HoldLockTaskExecutionId = 0
     FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
     WHERE d.TaskDefinitionId = @vDefinition;
-    EXEC Taskgate._ChangeRate @TaskDefinitionId = @vDefinition, @IsOverride = 1, @Count = @Count, @PeriodMs = @PeriodMs,
-      @Burst = @Burst, @oOld = @vOld OUTPUT, @oNew = @vNew OUTPUT, @oOldRate = @vOldRate OUTPUT, @oNewRate = @vNewRate OUTPUT;
-    SET @vStatus = CASE WHEN COALESCE(@vOld, N'') <> COALESCE(@vNew, N'') THEN N'set' ELSE N'exists' END;
+    IF @ExpectedRate IS NOT NULL
+    BEGIN
+      SELECT @vOldRate = COALESCE(Taskgate._RateText(b.RateCountOverride, b.RatePeriodMsOverride, b.RateBurstOverride),
+               Taskgate._RateText(b.RateCount, b.RatePeriodMs, b.RateBurst))
+      FROM Taskgate.RateBucket AS b WITH (ROWLOCK, UPDLOCK, INDEX (PK_RateBucket)) -- the row as it is now, kept to the end
+      WHERE b.TaskDefinitionId = @vDefinition;
+      IF COALESCE(@vOldRate, N'none') COLLATE Latin1_General_100_BIN2 <> @ExpectedRate
+        SELECT @vStatus = N'conflict', @vOldRate = NULLIF(@vOldRate, N'none');
+    END;
+    IF @vStatus IS NULL
+    BEGIN
+      EXEC Taskgate._ChangeRate @TaskDefinitionId = @vDefinition, @IsOverride = 1, @Count = @Count, @PeriodMs = @PeriodMs,
+        @Burst = @Burst, @oOld = @vOld OUTPUT, @oNew = @vNew OUTPUT, @oOldRate = @vOldRate OUTPUT, @oNewRate = @vNewRate OUTPUT;
+      SET @vStatus = CASE WHEN COALESCE(@vOld, N'') <> COALESCE(@vNew, N'') THEN N'set' ELSE N'exists' END;
+    END;
+    ELSE SELECT @vNewRate = @vOldRate, @vReady = 0;
     IF @vStatus = N'set'
       INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
       VALUES (@vDefinition, N'rate_override', @vOld, @vNew, N'operator', @ChangedBy, @Reason, @vNow);

@@ -1,8 +1,8 @@
 -- Taskgate.SetSchedulePaused: pauses a schedule or lets it go on. Instants that pass while it is paused aren't fired later.
 -- In:     @Name: the definition; @Schedule: the schedule's name; @Paused bit; @NextRunAt ISO-8601: where it goes on when it is resumed
 --           and its next instant has passed, computed from ListSchedules' NowAt, or null: never; @ChangedBy, @Reason for the audit; @IsStop: the pause is part of a stop of everything
---           (ListStopped), else the operator's own
--- Out:    Status: paused | resumed | exists (it was so already); NextDueMs bigint: until the next instant, 0 when it is due, null while
+--           (ListStopped), else the operator's own; @ExpectedPaused: only if it is so now; null: either
+-- Out:    Status: paused | resumed | exists (it was so already) | conflict (it isn't as expected: nothing was written); NextDueMs bigint: until the next instant, 0 when it is due, null while
 --           paused
 -- Raises: 50404 unknown definition or schedule; 50422 a bad value; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  Schedule, new row, then its row in StoppedSchedule
@@ -12,7 +12,7 @@
 -- Twin:   postgres/sql/functions/set_schedule_paused.sql
 CREATE OR ALTER PROCEDURE Taskgate.SetSchedulePaused
   @Name nvarchar(max), @Schedule nvarchar(max), @Paused bit, @NextRunAt nvarchar(max), @ChangedBy nvarchar(max),
-  @Reason nvarchar(max) = NULL, @IsStop bit = 0
+  @Reason nvarchar(max) = NULL, @IsStop bit = 0, @ExpectedPaused bit = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -41,9 +41,9 @@ BEGIN
     SELECT @vWasPaused = s.Paused, @vNextRunAt = s.NextRunAt
     FROM Taskgate.Schedule AS s WITH (ROWLOCK, UPDLOCK) -- the row as it is after the wait; kept to the end
     WHERE s.ScheduleId = @vScheduleId;
-    SET @vStatus = CASE WHEN @vWasPaused = @Paused THEN N'exists' WHEN @Paused = 1 THEN N'paused' ELSE N'resumed' END;
+    SET @vStatus = CASE WHEN @vWasPaused <> @ExpectedPaused THEN N'conflict' WHEN @vWasPaused = @Paused THEN N'exists' WHEN @Paused = 1 THEN N'paused' ELSE N'resumed' END;
     IF @vStatus = N'resumed' AND @vNextRunAt <= @vNow SET @vNextRunAt = @vAt;
-    IF @vWasPaused IS NOT NULL AND @vStatus <> N'exists'
+    IF @vWasPaused IS NOT NULL AND @vStatus IN (N'paused', N'resumed')
     BEGIN
       UPDATE s
       SET Paused = @Paused, NextRunAt = @vNextRunAt
@@ -53,7 +53,7 @@ BEGIN
       VALUES (@vDefinition, N'schedule_paused', CASE @Paused WHEN 1 THEN N'false' ELSE N'true' END + N' of ' + @vSchedule,
               CASE @Paused WHEN 1 THEN N'true' ELSE N'false' END + N' of ' + @vSchedule, N'operator', @ChangedBy, @Reason, @vNow);
     END;
-    IF @vStatus <> N'exists' OR COALESCE(@IsStop, 0) = 0
+    IF @vStatus IN (N'paused', N'resumed') OR @vStatus = N'exists' AND COALESCE(@IsStop, 0) = 0
       DELETE x
       FROM Taskgate.StoppedSchedule AS x WITH (ROWLOCK, UPDLOCK) -- the holder of the schedule's row owns this one
       WHERE x.ScheduleId = @vScheduleId;
@@ -72,6 +72,6 @@ BEGIN
     THROW;
   END CATCH;
   SELECT @vStatus AS [Status],
-         CASE WHEN @Paused = 1 THEN NULL WHEN @vNextRunAt > @vNow THEN DATEDIFF_BIG(MILLISECOND, @vNow, @vNextRunAt)
+         CASE WHEN @Paused = 1 OR @vStatus = N'conflict' THEN NULL WHEN @vNextRunAt > @vNow THEN DATEDIFF_BIG(MILLISECOND, @vNow, @vNextRunAt)
               WHEN @vNextRunAt IS NOT NULL THEN 0 END AS [NextDueMs];
 END;

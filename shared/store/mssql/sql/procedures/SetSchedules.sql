@@ -1,5 +1,6 @@
 -- Taskgate.SetSchedules: writes what the code says of a definition's schedules, all of them: those that aren't named are removed.
 --         An operator's pauses stay. When an instant comes is computed by the caller: SQL knows no time zones that it could rely on.
+--         While a stop of everything is on, a new schedule is made paused, as a part of the stop.
 -- In:     @Name: the definition; @Build bigint: of the code; an older one than the definition's changes nothing
 --         @Schedules: JSON array of 0..100, at most 8 MiB of UTF-8, of {name 1..200 characters, each once; kind 1..200 characters; cron
 --           1..200 characters; timeZone 1..100 characters; missed: skip | once | all; payload: text of a JSON object without blanks
@@ -10,10 +11,11 @@
 --           removed; NextDueMs bigint: until the definition's next instant, 0 when one is due, or null
 -- Raises: 50404 unknown definition; 50413 too many or too large; 50422 a bad value, naming entry and field; 50490 inside a transaction;
 --         1222 locked for longer than 2 s
--- Locks:  TaskDefinition, Schedule ascending, new rows
+-- Locks:  TaskDefinition, Schedule ascending, Stop for new schedules, new rows
 -- Isolation: callers of one definition exclude each other by its row, so the build that is compared stays; who fires a schedule skips
 --         its row, and who pauses it waits. The next instant stays where expression and time zone do, so nothing is left out or
---         done twice by a deployment
+--         done twice by a deployment. A stop that is being set is waited for at its row; one that comes later waits for this call and
+--         then finds the schedules (SetStop)
 -- Plan:   unique names, primary keys
 -- Once:   by value
 -- Twin:   postgres/sql/functions/set_schedules.sql
@@ -26,7 +28,8 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vDefinition int, @vBuild bigint,
-          @vBytes bigint, @vCount int, @vStatus nvarchar(20), @vChanged int = 0, @vNextRunAt datetime2(3);
+          @vBytes bigint, @vCount int, @vStatus nvarchar(20), @vChanged int = 0, @vNextRunAt datetime2(3),
+          @vStoppedAt datetime2(3), @vStoppedBy nvarchar(200), @vReason nvarchar(400);
   DECLARE @vWanted TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
     Kind nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, Cron nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
@@ -158,10 +161,17 @@ BEGIN
         ON s.ScheduleId = o.ScheduleId
       WHERE o.Ord IS NULL
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per schedule
-      INSERT INTO Taskgate.Schedule (TaskDefinitionId, Name, Kind, Cron, TimeZone, MissedPolicy, NextRunAt, Payload)
+      IF EXISTS (SELECT 1 FROM @vWanted AS w WHERE w.ScheduleId IS NULL)
+        SELECT @vStoppedAt = s.StoppedAt, @vStoppedBy = s.StoppedBy, @vReason = s.Reason
+        FROM Taskgate.Stop AS s WITH (ROWLOCK, HOLDLOCK) -- shared, versions or not: lock, then look; the last lock, kept to the end
+        WHERE s.StopId = 1;
+      INSERT INTO Taskgate.Schedule (TaskDefinitionId, Name, Kind, Cron, TimeZone, MissedPolicy, NextRunAt, Payload, Paused)
       OUTPUT inserted.ScheduleId, inserted.Name INTO @vNew (ScheduleId, Name)
-      SELECT @vDefinition, w.Name, w.Kind, w.Cron, w.TimeZone, w.MissedPolicy, w.NextRunAt, w.Payload
+      SELECT @vDefinition, w.Name, w.Kind, w.Cron, w.TimeZone, w.MissedPolicy, w.NextRunAt, w.Payload,
+             CASE WHEN @vStoppedAt IS NULL THEN 0 ELSE 1 END
       FROM @vWanted AS w WHERE w.ScheduleId IS NULL ORDER BY w.Ord;
+      INSERT INTO Taskgate.StoppedSchedule WITH (ROWLOCK) (ScheduleId, StoppedAt, StoppedBy, Reason)
+      SELECT n.ScheduleId, @vNow, @vStoppedBy, @vReason FROM @vNew AS n WHERE @vStoppedAt IS NOT NULL;
       UPDATE w SET ScheduleId = n.ScheduleId FROM @vWanted AS w INNER JOIN @vNew AS n ON n.Name = w.Name;
       INSERT INTO Taskgate.ScheduleGroup (ScheduleId, GroupKey)
       SELECT w.ScheduleId, w.GroupKey
@@ -181,6 +191,12 @@ BEGIN
         FROM @vWanted AS w
         INNER JOIN @vNew AS n ON n.Name = w.Name) AS c
       ORDER BY c.Ord, c.Name;
+      INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
+      SELECT @vDefinition, N'schedule_paused', N'false of ' + w.Name, N'true of ' + w.Name, N'operator', @vStoppedBy, @vReason, @vNow
+      FROM @vWanted AS w
+      INNER JOIN @vNew AS n ON n.Name = w.Name
+      WHERE @vStoppedAt IS NOT NULL
+      ORDER BY w.Ord;
       SELECT @vChanged = (SELECT COUNT(*) FROM @vOld AS o WHERE o.IsChanged = 1) + (SELECT COUNT(*) FROM @vNew AS n);
       SET @vStatus = CASE @vChanged WHEN 0 THEN N'exists' ELSE N'set' END;
       SELECT @vNextRunAt = MIN(s.NextRunAt)

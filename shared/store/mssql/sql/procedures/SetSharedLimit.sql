@@ -2,7 +2,9 @@
 -- doesn't exist yet is made. Acts at the next grant.
 -- In:     @Name 1..200 characters; @Limit -1 none | 0 nothing starts | 1..1000 | null: the code's limit again;
 --         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy, @Reason for the audit
--- Out:    Status: set | created; OldLimit (null: it was made), NewLimit: effective, -1 none; Held: tokens held now by all definitions
+--         @ExpectedLimit -1..1000: only if this is the limit in force; null: any, also none yet
+-- Out:    Status: set | created | conflict (another limit is in force, or there is none: nothing was written; OldLimit and NewLimit are
+--         it, Held and OverLimit 0); OldLimit (null: it was made, or isn't there), NewLimit: effective, -1 none; Held: tokens held now by all definitions
 --         together; OverLimit: of them above the new limit: they come back as their tasks end, no task is stopped
 --         Definitions: JSON array of names of those that draw from it and have ready tasks (hints are due when raised), or null
 -- Raises: 50404 null for a name that doesn't exist; 50409 the operation id was used by another operation; 50422 name or limit
@@ -13,10 +15,11 @@
 -- Isolation: calls with equal operation ids exclude each other by a lock on the id, kept to the end; the row of that id is read
 --         in a later statement. It is locked before the limit: its holder may be a user's open transaction, and no grant waits for that
 -- Plan:   unique name, primary keys
--- Once:   by operation id, and by value
+-- Once:   by operation id, and by value; a conflict writes nothing, and its repeat reads the limit again
 -- Twin:   postgres/sql/functions/set_shared_limit.sql
 CREATE OR ALTER PROCEDURE Taskgate.SetSharedLimit
-  @Name nvarchar(max), @Limit int, @OperationId uniqueidentifier, @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL
+  @Name nvarchar(max), @Limit int, @OperationId uniqueidentifier, @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL,
+  @ExpectedLimit int = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -73,6 +76,14 @@ BEGIN
     END;
     IF @vOperation IS NOT NULL
       ROLLBACK TRANSACTION; -- a repeat: nothing has been changed but the lock mark
+    ELSE IF @vMade = 1 AND @ExpectedLimit IS NOT NULL OR COALESCE(@vOverride, @vLimit) <> @ExpectedLimit
+    BEGIN
+      ROLLBACK TRANSACTION; -- likewise; a new name's place is given back
+      SET @vAnswer = N'{"status":"conflict","oldLimit":'
+        + CASE @vMade WHEN 1 THEN N'null' ELSE CONVERT(nvarchar(11), COALESCE(@vOverride, @vLimit)) END
+        + N',"newLimit":' + CASE @vMade WHEN 1 THEN N'-1' ELSE CONVERT(nvarchar(11), COALESCE(@vOverride, @vLimit)) END
+        + N',"held":0,"overLimit":0,"definitions":null}';
+    END;
     ELSE
     BEGIN
       EXEC Taskgate._ChangeSharedLimit @SharedLimitId = @vId, @Limit = @vLimit, @Override = @Limit,

@@ -50,7 +50,7 @@ begin
                         when a.setting = 'shared_limit_override' then 'set_shared_limit'
                         when a.setting = 'paused' then case a.new_value when 'true' then 'pause_definition' else 'resume_definition' end
                         when a.setting = 'schedule_paused' then 'set_schedule_paused' when a.setting = 'watermark' then 'set_watermark'
-                        when a.setting = 'owner' then 'set_definition_owner'
+                        when a.setting = 'owner' then 'set_definition_owner' when a.setting = 'stop' then 'set_stop'
                         else 'set_group' end as action offset 0) n
            left join task_definition d on d.task_definition_id = a.task_definition_id
           where a.changed_at >= v_since and a.changed_at < v_before

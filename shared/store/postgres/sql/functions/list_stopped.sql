@@ -1,19 +1,21 @@
 -- taskgate.list_stopped: what a stop of everything has paused, and what its end is to resume.
 -- In:     p_max int 1..1000
--- Out:    status: listed; definitions: JSON array, by name, of {definition, at, by, reason}; schedules: JSON array, by definition and name,
+-- Out:    status: listed; stop: JSON of {at, by, reason} of the stop that is on, or null: none is; definitions: JSON array, by name, of {definition, at, by, reason}; schedules: JSON array, by definition and name,
 --           of {definition, name, at, by, reason}; at most p_max each
 -- Raises: TG422 max out of range
 -- Locks:  none
--- Plan:   pk_stopped_definition, pk_stopped_schedule; primary keys; a schedule that its code has removed isn't told
+-- Plan:   pk_stop, pk_stopped_definition, pk_stopped_schedule; primary keys; a schedule that its code has removed isn't told
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ListStopped.sql
-create or replace function taskgate.list_stopped(p_max int, out status text, out definitions text, out schedules text)
+create or replace function taskgate.list_stopped(p_max int, out status text, out stop text, out definitions text, out schedules text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
 begin
   perform _check_range('max', p_max, 1, 1000);
   status := 'listed';
+  select json_build_object('at', _iso(x.stopped_at), 'by', x.stopped_by, 'reason', x.reason)::text into list_stopped.stop
+    from taskgate.stop x where x.stop_id = 1 and x.stopped_at is not null;
   select coalesce('[' || string_agg(json_build_object('definition', x.name, 'at', _iso(x.stopped_at), 'by', x.stopped_by, 'reason', x.reason)::text, ','
            order by x.name) || ']', '[]')
     into definitions

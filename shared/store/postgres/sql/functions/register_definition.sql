@@ -1,4 +1,5 @@
--- taskgate.register_definition: writes what the code says of a definition; an operator's overrides stay.
+-- taskgate.register_definition: writes what the code says of a definition; an operator's overrides stay. While a stop of everything is on,
+--         a new definition is made paused, as a part of the stop.
 -- In:     p_name 1..200 characters without leading or trailing blanks; p_build bigint: an older one changes nothing;
 --         p_settings_hash: of all settings below; p_registered_by: who, for the audit
 --         p_limit -1 none | 0 nothing starts | 1..1000; p_lease_ms 1000..86400000; p_retry_attempts 1..1000; p_lost_max 0..1000;
@@ -13,7 +14,8 @@
 -- Out:    status: created | updated | exists | outdated (an older build asked); task_definition_id int
 -- Raises: TG422 a value out of range, naming field and value
 -- Locks:  advisory 46 (registrations of one name come one after the other), shared_limit (those before and those now), task_definition,
---         rate_bucket: waits for the claim that holds it; task_kind
+--         rate_bucket: waits for the claim that holds it; task_kind; stop in share mode, of a new definition: a stop that is being set is
+--         waited for, and one that comes later finds the definition (set_stop)
 -- Plan:   unique name, then primary key
 -- Once:   by name and hash: a repeat is `exists`
 -- Twin:   mssql/sql/procedures/RegisterDefinition.sql
@@ -35,6 +37,7 @@ declare
   r record;
   l record;
   w record;
+  t record;
 begin
   v_problem := case
     when p_name is null or char_length(p_name) not between 1 and 200 or p_name <> btrim(p_name) then 'name: expected 1..200 characters without blanks at either end (' || coalesce(left(p_name, 220), 'null') || ')'
@@ -95,6 +98,13 @@ begin
   if status = 'created' then
     insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, changed_at)
     values (d.task_definition_id, 'limit', null, p_limit::text, 'code', p_registered_by, v_now);
+    select s.stopped_at, s.stopped_by, s.reason into t from stop s where s.stop_id = 1 for share;   -- the last lock; kept to the end
+    if t.stopped_at is not null then
+      update task_definition x set paused = true where x.task_definition_id = d.task_definition_id;
+      insert into stopped_definition (task_definition_id, stopped_at, stopped_by, reason) values (d.task_definition_id, v_now, t.stopped_by, t.reason);
+      insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
+      values (d.task_definition_id, 'paused', 'false', 'true', 'operator', t.stopped_by, t.reason, v_now);
+    end if;
   else
     insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, changed_at)
     select d.task_definition_id, v.setting, v.old_value, v.new_value, 'code', p_registered_by, v_now

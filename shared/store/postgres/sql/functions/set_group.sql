@@ -1,8 +1,10 @@
 -- taskgate.set_group: an operator's settings of a group; one that doesn't exist yet is made. Acts at once; such a group is never purged.
 -- In:     p_name: the definition; p_group_key 1..200 characters; p_group_scope: definition (null: so) | global;
 --         p_slots int 1..1000, p_paused, p_strict: null leaves them, in a new group as the definition has them;
+--         p_expected_slots int, p_expected_paused, p_expected_strict: only if the group is there and these are its settings; null: any
 --         p_changed_by, p_reason for the audit, whose entries name the scope: own_group_slots, global_group_slots
--- Out:    status: created | set | exists (they were so already); old_slots, new_slots int, old_paused, new_paused, old_strict, new_strict
+-- Out:    status: created | set | exists (they were so already) | conflict (they aren't as expected, or there is no such group: nothing
+--           was written; old ones are those of the group, or null, new ones the same, or those that it would have); old_slots, new_slots int, old_paused, new_paused, old_strict, new_strict
 --           boolean: old ones null in a new group; used int: slots in use, which may be more than the new ones: no running task is stopped, and
 --           nothing is handed over until fewer are; waiting int: tasks, counted up to 1000
 --         woken: JSON array of definitions that got ready tasks, or null
@@ -13,6 +15,7 @@
 -- Twin:   mssql/sql/procedures/SetGroup.sql
 create or replace function taskgate.set_group(
   p_name text, p_group_key text, p_group_scope text, p_slots int, p_paused boolean, p_strict boolean, p_changed_by text, p_reason text default null,
+  p_expected_slots int default null, p_expected_paused boolean default null, p_expected_strict boolean default null,
   out status text, out old_slots int, out new_slots int, out old_paused boolean, out new_paused boolean, out old_strict boolean, out new_strict boolean,
   out used int, out waiting int, out woken text)
 language plpgsql security definer
@@ -38,7 +41,13 @@ begin
   perform pg_advisory_xact_lock(43, _group_latch(v_scope, p_group_key));   -- no other call makes it from here on
   select x.group_id, x.slots, x.paused, x.strict as group_strict into g from task_group x
    where x.task_definition_id = v_scope and x.group_key = p_group_key for no key update;   -- lock, then look
-  if not found then                                  -- also when a purge has just removed it
+  if g.slots <> p_expected_slots or g.paused <> p_expected_paused or g.group_strict <> p_expected_strict
+    or g.group_id is null and (p_expected_slots is not null or p_expected_paused is not null or p_expected_strict is not null) then
+    status := 'conflict'; old_slots := g.slots; new_slots := coalesce(g.slots, d.group_slots); old_paused := g.paused;
+    new_paused := coalesce(g.paused, false); old_strict := g.group_strict; new_strict := coalesce(g.group_strict, d.group_strict); used := 0; waiting := 0;
+    return;
+  end if;
+  if g.group_id is null then                         -- also when a purge has just removed it
     insert into task_group (task_definition_id, group_key, slots, paused, strict)
     values (v_scope, p_group_key, coalesce(p_slots, d.group_slots), coalesce(p_paused, false), coalesce(p_strict, d.group_strict))
     returning group_id, slots, paused, strict as group_strict into g;

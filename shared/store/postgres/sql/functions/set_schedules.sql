@@ -1,5 +1,6 @@
 -- taskgate.set_schedules: writes what the code says of a definition's schedules, all of them: those that aren't named are removed.
---         An operator's pauses stay. When an instant comes is computed by the caller, the same way for both dialects.
+--         An operator's pauses stay. When an instant comes is computed by the caller, the same way for both dialects. While a stop of
+--         everything is on, a new schedule is made paused, as a part of the stop.
 -- In:     p_name: the definition; p_build bigint: of the code; an older one than the definition's changes nothing
 --         p_schedules text: JSON array of 0..100, at most 8 MiB, of {name 1..200 characters, each once; kind 1..200 characters; cron
 --           1..200 characters; timeZone 1..100 characters; missed: skip | once | all; payload: text of a JSON object without blanks
@@ -9,7 +10,8 @@
 -- Out:    status: set | exists (nothing was to be done) | outdated (an older build asked); changed: how many were created, changed or
 --           removed; next_due_ms bigint: until the definition's next instant, 0 when one is due, or null
 -- Raises: TG404 unknown definition; TG413 too many or too large; TG422 a bad value, naming entry and field
--- Locks:  task_definition, schedule ascending, new rows
+-- Locks:  task_definition, schedule ascending, new rows; stop in share mode, for new schedules: a stop that is being set is waited for,
+--         and one that comes later finds the schedule (set_stop)
 -- Plan:   unique names, primary keys
 -- Once:   by value
 -- Twin:   mssql/sql/procedures/SetSchedules.sql
@@ -28,6 +30,7 @@ declare
   v_id int;
   w record;
   o record;
+  t record;
 begin
   perform _check_actor(p_changed_by, null);
   changed := 0;
@@ -99,9 +102,13 @@ begin
      where s.task_definition_id = v_definition and s.name = w.name;
     v_id := o.schedule_id;
     if v_id is null then
-      insert into schedule (task_definition_id, name, kind, cron, time_zone, missed_policy, next_run_at, payload)
-      values (v_definition, w.name, w.kind, w.cron, w.time_zone, w.missed, w.next_run_at, w.payload)
+      select x.stopped_at, x.stopped_by, x.reason into t from stop x where x.stop_id = 1 for share;   -- the last lock; kept to the end
+      insert into schedule (task_definition_id, name, kind, cron, time_zone, missed_policy, next_run_at, payload, paused)
+      values (v_definition, w.name, w.kind, w.cron, w.time_zone, w.missed, w.next_run_at, w.payload, t.stopped_at is not null)
       returning schedule_id into v_id;
+      if t.stopped_at is not null then
+        insert into stopped_schedule (schedule_id, stopped_at, stopped_by, reason) values (v_id, v_now, t.stopped_by, t.reason);
+      end if;
     elsif not o.is_same then
       update schedule s
          set kind = w.kind, cron = w.cron, time_zone = w.time_zone, missed_policy = w.missed, payload = w.payload,
@@ -115,6 +122,10 @@ begin
     changed := changed + 1;
     insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, changed_at)
     values (v_definition, 'schedule', left(o.label, 400), left(w.cron || ' ' || w.time_zone || ' of ' || w.name, 400), 'code', p_changed_by, v_now);
+    if o.label is null and t.stopped_at is not null then
+      insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
+      values (v_definition, 'schedule_paused', 'false of ' || w.name, 'true of ' || w.name, 'operator', t.stopped_by, t.reason, v_now);
+    end if;
   end loop;
   for o in
     select s.schedule_id, s.name, s.cron, s.time_zone from schedule s

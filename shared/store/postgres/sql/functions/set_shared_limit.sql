@@ -2,17 +2,19 @@
 -- doesn't exist yet is made. Acts at the next grant.
 -- In:     p_name 1..200 characters; p_limit -1 none | 0 nothing starts | 1..1000 | null: the code's limit again;
 --         p_operation_id uuid: a repeat with it answers what the first call did; p_changed_by, p_reason for the audit
--- Out:    status: set | created; old_limit (null: it was made), new_limit: effective, -1 none; held: tokens held now by all definitions
+--         p_expected_limit -1..1000: only if this is the limit in force; null: any, also none yet
+-- Out:    status: set | created | conflict (another limit is in force, or there is none: nothing was written; old_limit and new_limit are
+--         it, held and over_limit 0); old_limit (null: it was made, or isn't there), new_limit: effective, -1 none; held: tokens held now by all definitions
 --         together; over_limit: of them above the new limit: they come back as their tasks end, no task is stopped
 --         definitions: JSON array of names of those that draw from it and have ready tasks (hints are due when raised), or null
 -- Raises: TG404 null for a name that doesn't exist; TG409 the operation id was used by another operation; TG422 name or limit
 --         out of range or no operation id
 -- Locks:  operation, shared_limit, shared_token_demand (own new row), task_execution (dead holders, by skip)
 -- Plan:   unique name, primary keys
--- Once:   by operation id, and by value
+-- Once:   by operation id, and by value; a conflict writes nothing, and its repeat reads the limit again
 -- Twin:   mssql/sql/procedures/SetSharedLimit.sql
 create or replace function taskgate.set_shared_limit(
-  p_name text, p_limit int, p_operation_id uuid, p_changed_by text, p_reason text default null,
+  p_name text, p_limit int, p_operation_id uuid, p_changed_by text, p_reason text default null, p_expected_limit int default null,
   out status text, out old_limit int, out new_limit int, out held int, out over_limit int, out definitions text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
@@ -41,6 +43,11 @@ begin
     over_limit := v_answer ->> 'overLimit'; definitions := v_answer ->> 'definitions';
     return;
   end if;
+  if v_id is null and p_expected_limit is not null then
+    delete from operation o where o.operation_id = p_operation_id;
+    status := 'conflict'; new_limit := -1; held := 0; over_limit := 0;
+    return;
+  end if;
   if v_id is null then
     insert into shared_limit (name) values (p_name) on conflict (name) do nothing returning shared_limit_id into v_id;
     v_is_new := found;
@@ -52,6 +59,11 @@ begin
   status := case when v_is_new then 'created' else 'set' end;
   perform _lock_shared(array[v_id]);
   select x.concurrency_limit, x.concurrency_limit_override into s from shared_limit x where x.shared_limit_id = v_id;
+  if coalesce(s.concurrency_limit_override, s.concurrency_limit) <> p_expected_limit then
+    delete from operation o where o.operation_id = p_operation_id;
+    status := 'conflict'; old_limit := coalesce(s.concurrency_limit_override, s.concurrency_limit); new_limit := old_limit; held := 0; over_limit := 0;
+    return;
+  end if;
   select * into c from _change_shared_limit(v_id, s.concurrency_limit, p_limit);
   old_limit := case when v_is_new then null else c.o_old end;
   new_limit := c.o_new; held := c.o_held; over_limit := c.o_over_limit;

@@ -1,0 +1,68 @@
+import { describe, expect, test } from "@jest/globals";
+import { readStop, resumeAll, stopAll } from "../../../shared/admin/stop-actions";
+import { StoreConflictError } from "../../../shared/core/errors";
+import { realRandom } from "../../../shared/platform/real-clock";
+import type { TaskStore } from "../../../shared/ports/task-store";
+import { MemoryTaskStore } from "../../../shared/testing/memory-store/memory-task-store";
+import { schedule, setAll } from "../../contract/schedule-builders";
+import { define, statusOf } from "../../support/builders";
+import { overriding } from "../worker/worker-bench";
+
+const ada = { changedBy: "ada", reason: "the partner is down" };
+const wakeUp = { hint: () => Promise.resolve() } as never;
+
+function openStore(): TaskStore {
+  return new MemoryTaskStore({ clock: { now: () => Date.now() }, random: realRandom });
+}
+
+describe("a stop of everything", () => {
+  test("pauses more definitions and schedules than one call lists, and its end resumes all of them", async () => {
+    const store = openStore();
+    for (let number = 0; number < 1_003; number += 1) await define(store, {}, `d${String(number)}`);
+    const many = Array.from({ length: 100 }, (_, number) => schedule({ name: String(number) }));
+    for (let number = 0; number < 11; number += 1) await setAll(store, `d${String(number)}`, many);
+    const stopped = await stopAll({ store, wakeUp }, ada);
+    expect([stopped.definitions.length, stopped.schedules.length]).toEqual([1_003, 1_100]);
+    expect(await readStop({ store, wakeUp })).toMatchObject({ by: "ada", reason: ada.reason });
+    const resumed = await resumeAll({ store, wakeUp }, ada);
+    expect([resumed.definitions.length, resumed.schedules.length]).toEqual([1_003, 1_100]);
+    expect(resumed.left).toEqual([]);
+    expect(await readStop({ store, wakeUp })).toBeNull();
+    expect((await statusOf(store, "d1002")).paused).toBe(false);
+  });
+
+  test("is on where nothing is registered yet, and its end resumes what came meanwhile", async () => {
+    const store = openStore();
+    expect(await stopAll({ store, wakeUp }, ada)).toEqual({
+      definitions: [],
+      schedules: [],
+      left: [],
+    });
+    expect(await readStop({ store, wakeUp })).toMatchObject({ by: "ada", definitions: [] });
+    await define(store, {}, "later");
+    await setAll(store, "later", [schedule()]);
+    expect((await statusOf(store, "later")).paused).toBe(true);
+    expect(await resumeAll({ store, wakeUp }, ada)).toEqual({
+      definitions: ["later"],
+      schedules: [{ definition: "later", name: "nightly" }],
+      left: [],
+    });
+  });
+
+  test("names a definition that is locked, and does not try it for ever", async () => {
+    const store = openStore();
+    await define(store, {}, "free");
+    await define(store, {}, "locked");
+    await stopAll({ store, wakeUp }, ada);
+    const blocking = overriding(store, {
+      resumeDefinition: (input) =>
+        input.name === "locked"
+          ? Promise.reject(new StoreConflictError("locked for too long"))
+          : store.resumeDefinition(input),
+    });
+    const resumed = await resumeAll({ store: blocking, wakeUp }, ada);
+    expect(resumed).toMatchObject({ definitions: ["free"], left: ["locked"] });
+    expect(await readStop({ store, wakeUp })).toMatchObject({ definitions: ["locked"] });
+    expect((await resumeAll({ store, wakeUp }, ada)).definitions).toEqual(["locked"]);
+  });
+});
