@@ -79,7 +79,7 @@ BEGIN
     ELSE IF @vMade = 1 AND @ExpectedLimit IS NOT NULL OR COALESCE(@vOverride, @vLimit) <> @ExpectedLimit
     BEGIN
       ROLLBACK TRANSACTION; -- likewise; a new name's place is given back
-      SET @vAnswer = N'{"status":"conflict","oldLimit":'
+      SET @vAnswer = N'{"status":"' + N'conflict' + N'","oldLimit":'
         + CASE @vMade WHEN 1 THEN N'null' ELSE CONVERT(nvarchar(11), COALESCE(@vOverride, @vLimit)) END
         + N',"newLimit":' + CASE @vMade WHEN 1 THEN N'-1' ELSE CONVERT(nvarchar(11), COALESCE(@vOverride, @vLimit)) END
         + N',"held":0,"overLimit":0,"definitions":null}';
