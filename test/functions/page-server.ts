@@ -125,6 +125,7 @@ async function serve(
   );
   const { body, status = 200 } = answer;
   const json = answer.jsonBody as unknown;
-  response.writeHead(status, answer.headers as Record<string, string>);
+  const type = json === undefined ? {} : { "content-type": "application/json; charset=utf-8" };
+  response.writeHead(status, { ...type, ...(answer.headers as Record<string, string>) });
   response.end(json === undefined ? body : JSON.stringify(json));
 }
