@@ -106,7 +106,7 @@ describe("the command line", () => {
     [["tasks", "a", "--sate", "dead"], "Did you mean `--state`?"],
     [
       ["status", "--verbose"],
-      "option: got `--verbose`, expected one of --watch, --every, --db, --timeout, --json, --no-color, --help",
+      "option: got `--verbose`, expected one of --watch, --every, --db, --url, --timeout, --json, --no-color, --help",
     ],
     [["tasks"], "NAME: got nothing, expected an argument, as in `taskgate tasks NAME`"],
     [["status", "now"], "argument: got `now`, expected no argument"],
