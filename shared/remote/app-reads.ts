@@ -51,8 +51,7 @@ function settingReads(app: AppConnection) {
   const schedules = async (query: { definition?: string | undefined; max: number }) =>
     rowsOf<ScheduleStatus>(await app.get(["schedules"], query), "schedules").map(showSchedule);
   return {
-    status: async () =>
-      without(objectOf<StatusReport>(await app.get(["status"])), "operatorApi"),
+    status: async () => without(objectOf<StatusReport>(await app.get(["status"])), "operatorApi"),
     definitions: async (name) => {
       if (name !== undefined) return [objectOf(await app.get(["definitions", name]))];
       return untagged(await app.get(["definitions"]), "definitions");
@@ -91,10 +90,7 @@ function listReads(app: AppConnection) {
     audit: async ({ changedBy: actor, ...query }) =>
       rowsOf(await app.get(["audit"], { ...query, actor }), "entries"),
     failures: async (query) =>
-      without(
-        objectOf<FailuresReport>(await app.get(["failures"], query)),
-        "cursor",
-      ),
+      without(objectOf<FailuresReport>(await app.get(["failures"], query)), "cursor"),
     stopState: async () => objectOf<{ stop: StopState | null }>(await app.get(["stop"])).stop,
   } satisfies Partial<Reads>;
 }
@@ -118,9 +114,5 @@ function showExplained(report: ExplainReport): ExplainReport {
 function showSchedule(schedule: ScheduleStatus & { payloadBytes?: number | null }): ScheduleStatus {
   const { payload, payloadBytes = null } = schedule;
   const isHidden = payload === null && payloadBytes !== null;
-  return without(
-    schedule,
-    "etag",
-    ...(isHidden ? [] : (["payloadBytes"] as const)),
-  );
+  return without(schedule, "etag", ...(isHidden ? [] : (["payloadBytes"] as const)));
 }

@@ -107,6 +107,8 @@ const unsent = new Set([
   "ENETUNREACH",
   "EADDRNOTAVAIL",
   "UND_ERR_CONNECT_TIMEOUT",
+  // A port that fetch doesn't go to, such as 22: it has words alone for that.
+  "bad port",
 ]);
 /** Of a certificate that isn't trusted. */
 const certificate = /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME|ERR_TLS|ERR_SSL|EPROTO/;
@@ -140,9 +142,18 @@ export function notReached({ base, request }: Asked, error: unknown): TaskgateEr
   );
 }
 
+interface Cause {
+  readonly code?: unknown;
+  readonly message?: unknown;
+  readonly errors?: readonly { readonly code?: unknown }[];
+}
+
 /** The code of a failure; fetch has it at its cause, and of several addresses at the first one's. */
 function codeOf(error: unknown): string {
-  const { cause } = (error ?? {}) as { cause?: { code?: unknown; errors?: { code?: unknown }[] } };
-  const found = [cause?.code, cause?.errors?.[0]?.code].find((each) => typeof each === "string");
+  const { cause } = (error ?? {}) as { cause?: Cause };
+  const words = cause?.message === "bad port" ? cause.message : undefined;
+  const found = [cause?.code, cause?.errors?.[0]?.code, words].find(
+    (each) => typeof each === "string",
+  );
   return typeof found === "string" ? found : "";
 }
