@@ -56,6 +56,8 @@ function terminal(line: string, typed = "", variables = {}): Promise<string> {
 const cases: readonly (readonly [words: string, offered: readonly string[]])[] = [
   ["taskgate re", ["redrive", "replay", "reschedule", "resume"]],
   ["taskgate --db x sta", ["stamp", "stats", "status"]],
+  ["taskgate --url x sta", ["stamp", "stats", "status"]],
+  ["taskgate status --ur", ["--url"]],
   ["taskgate tasks --sta", ["--state"]],
   ["taskgate tasks greet --state de", ["dead"]],
   ["taskgate tasks g", ["greet"]],

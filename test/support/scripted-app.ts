@@ -52,7 +52,7 @@ export function answering(
 }
 
 /** Answers what a route of the product answers whose call throws this. */
-export function failing(error: unknown): Script {
+export function failing(error: Error): Script {
   const handler = createHandler(
     () => Promise.resolve({} as Admin),
     () => Promise.reject(error),
