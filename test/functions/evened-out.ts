@@ -10,6 +10,6 @@ export function evenedOut(text: string): string {
       .replaceAll(/\b(cli:[\w-]+|http)\b/g, "ACTOR")
       .replaceAll(/ +/g, " ")
       // The pace falls with each moment.
-      .replaceAll(/(ended well a minute| TIME) [\d.]+(?=$| \d+ )/gm, "$1 N")
+      .replaceAll(/(ended well a minute| TIME| -) [\d.]+(?=$| \d+ (?:TIME|-|unknown))/gm, "$1 N")
   );
 }
