@@ -14,11 +14,14 @@ import { evenedOut } from "./evened-out";
 let near: ApiSetup;
 let far: ApiSetup;
 let incident: Incident;
+let waiting = "";
 
 beforeAll(async () => {
   [near, far] = [await setupApi(), await setupApi()];
   incident = await makeIncident(near);
   await makeIncident(far);
+  const [ready] = await near.admin.tasks({ definition: "parse-movies", state: "ready", max: 1 });
+  waiting = ready?.task ?? "";
 }, 180_000);
 afterAll(async () => {
   await near.close();
@@ -72,7 +75,9 @@ const looks: readonly string[] = [
 
 function wordsOf(line: string): string[] {
   const { dead, running, ready, batch } = incident;
-  const ids: Record<string, string> = { DEAD: dead, RUNNING: running, READY: ready, BATCH: batch };
+  const ids: Record<string, string> = {
+    ...{ DEAD: dead, RUNNING: running, READY: ready, WAITING: waiting, BATCH: batch },
+  };
   return line.split(" ").map((word) => ids[word] ?? word);
 }
 
@@ -91,24 +96,33 @@ describe("a command that looks says by an app's address what it says with a data
 
 /** In this order; later ones see what earlier ones have done. */
 const changes: readonly string[] = [
-  ...["limit import-orders 2", "limit import-orders code", "limit flights none"],
-  ...["limit partner-api 9 --shared", "limit other-api 1 --shared", "rate flights 5/s --burst 2"],
-  ...["rate flights 5/s", "rate flights none", "rate flights code", "owner flights billing"],
-  ...["owner flights --release", "pause flights --reason why", "pause flights", "resume flights"],
-  ...["group import-orders customer-G --slots 3", "group import-orders customer-Z --pause"],
+  ...["limit import-orders 2 -r r1", "limit import-orders code", "limit flights none"],
+  ...["limit partner-api 9 --shared -r r2", "limit other-api 1 --shared"],
+  ...["rate flights 5/s --burst 2 -r r3", "rate flights 5/s", "rate flights none"],
+  ...["rate flights code", "owner flights billing -r r4", "owner flights --release"],
+  ...["pause flights -r r5", "pause flights", "resume flights -r r6"],
+  ...["group import-orders customer-G --slots 3 -r r7", "group import-orders customer-Z --pause"],
   ...["group import-orders customer-G --strict", "group import-orders customer-Z --resume"],
+  ...["group import-orders customer-G --slots 2 --global", "schedule nightly-report daily --pause"],
+  ...["schedule nightly-report daily --resume -r r8", "schedule nightly-report nobody --pause"],
+  ...["schedule nightly-report daily --run --for 2090-01-31T08:30:00Z"],
   ...["enqueue flights", "enqueue flights --priority 7 --group g --dedupe-key k"],
   ...["enqueue flights --dedupe-key k", "enqueue flights --dedupe-key k --replace"],
-  ...["enqueue flights --run-in 10m", "cancel RUNNING READY 999999", "redrive DEAD RUNNING"],
-  ...["redrive send-invoice --all -n 2", "redrive send-invoice --all --outcome cancelled"],
-  ...["reschedule 1h READY 999999", "reschedule 2090-01-31T08:30:00Z READY"],
+  ...["enqueue flights --run-in 10m", "reschedule 2090-01-31T08:30:00Z WAITING -r r9"],
   ...[
-    'watermark flights by-day --set {"day":1}',
+    "reschedule 1h WAITING 999999",
+    "reschedule now WAITING",
+    "reschedule 2090-02-01T00:00:00Z WAITING",
+  ],
+  ...["cancel RUNNING READY 999999 -r r10", "redrive DEAD RUNNING -r r11"],
+  ...["redrive send-invoice --all -n 2 -r r12", "redrive send-invoice --all --outcome cancelled"],
+  ...[
+    'watermark flights by-day --set {"day":1} -r r13',
     "watermark flights by-day --from-version 9 --clear",
   ],
   ...["watermark flights by-day --from-version 1 --clear", "watermark flights by-day"],
-  ...["batch BATCH --cancel", "batch BATCH --resume", "stop --all --reason move", "stop --all"],
-  ...["resume --all", "resume --all", "pause nobody", "limit nobody 1", "explain 999999"],
+  ...["batch BATCH --cancel -r r14", "batch BATCH --resume", "stop --all -r move", "stop --all"],
+  ...["resume --all -r r15", "resume --all", "pause nobody", "limit nobody 1", "explain 999999"],
 ];
 
 describe("a command that changes something does by an app's address what it does with a database", () => {
@@ -127,7 +141,8 @@ describe("a command that changes something does by an app's address what it does
 
   test.each([
     ...["definitions", "groups", "watermarks", "limits", "schedules"],
-    ...["audit -n 60", "batches", "tasks flights", "tasks send-invoice --state dead"],
+    ...["audit -n 100", "batches", "tasks flights", "tasks send-invoice --state dead"],
+    ...["tasks parse-movies --state scheduled", "tasks nightly-report"],
   ])("afterwards `taskgate %s` is the same of both databases", async (line) => {
     const words = [...line.split(" "), "--json"];
     const [one, other] = [await near.taskgate(...words), await far.taskgate(...words)];
