@@ -81,6 +81,40 @@ describe("which tasks lie together", () => {
     expect(told.map(({ result }) => result)).toEqual(results);
   });
 
+  test.each([
+    ["first", ["plain", "key", "group", "plain", "large"]],
+    ["last", ["group", "large", "key", "plain", "plain"]],
+  ])(
+    "plain tasks lie together where they come %s in a call with others, and each keeps its own result",
+    async (_, kinds) => {
+      const tasks: Record<string, Partial<NewTask>> = {
+        plain: {},
+        key: { dedupeKey: "order-1" },
+        group: { group: "customer-1" },
+        large: { payload: JSON.stringify(["x".repeat(3_000)]) },
+      };
+      const { store, name, worker } = await open();
+      await enqueue(
+        store,
+        name,
+        kinds.map((kind) => tasks[kind] ?? {}),
+      );
+      const waits = await enqueue(store, name, [{ group: "customer-1" }]);
+      const claimed = await worker.claim(5);
+      const ends = claimed.map((task, n) => done(task, { result: `{"n":${String(n)}}` }));
+      const { refused } = await worker.work({ done: ends });
+      expect(refused).toEqual([]);
+      expect(await stored()).toMatchObject({ rows: 1 });
+      const told = await Promise.all(claimed.map(({ taskId }) => factsOf(store, taskId)));
+      expect(told.map(({ state, result }) => [state, result])).toEqual(
+        claimed.map((_task, n) => ["done", `{"n":${String(n)}}`]),
+      );
+      expect((await worker.claim(1)).map(({ taskId }) => taskId)).toEqual(waits);
+      await enqueue(store, name, [{ dedupeKey: "order-1" }]);
+      expect(await worker.claim(2)).toHaveLength(1);
+    },
+  );
+
   test("a pack spans at most 4096 ids: who looks for one of them need not look farther", async () => {
     const field = await open();
     await scene.client.query("select setval('taskgate.task_sequence', 4090, false)");

@@ -1,6 +1,7 @@
 import { expect, test } from "@jest/globals";
 import type { Client } from "pg";
 import { asTaskId } from "../../shared/core/ids";
+import type { TaskStore } from "../../shared/ports/task-store";
 import { define } from "../support/builders";
 import { definitionId, useContention } from "../support/contention";
 import { storeOver } from "../support/store-over-connection";
@@ -24,6 +25,12 @@ const knownMax: Readonly<Record<string, number>> = {
 };
 /** Counts of a definition stop at 10,000 each: ready, waiting, dead, done. */
 const countsMax = 45_000;
+
+/** Reads that look through more entries of indexes. */
+const entriesMax: Readonly<Record<string, number>> = {
+  list_groups: 11_000,
+  list_definitions: countsMax,
+};
 
 const fillings = (id: number): string[] => [
   `insert into taskgate.task (task_id, task_definition_id, kind, priority, created_at, payload)
@@ -49,6 +56,20 @@ async function rowsFetched(session: Client, look: () => Promise<unknown>): Promi
   return (await fetchedBy(session)) - before;
 }
 
+async function entriesRead(session: Client, look: () => Promise<unknown>): Promise<number> {
+  const before = await readBy(session);
+  await look();
+  return (await readBy(session)) - before;
+}
+
+/** Entries of indexes, by this session's transaction so far: a plan may read more of them than rows. */
+async function readBy(session: Client): Promise<number> {
+  const { rows } = await session.query<{ count: string }>(
+    "select sum(pg_stat_get_xact_tuples_returned(indexrelid)) as count from pg_stat_user_indexes where schemaname = 'taskgate'",
+  );
+  return Number(rows[0]?.count);
+}
+
 /** By this session's transaction so far. */
 async function fetchedBy(session: Client): Promise<number> {
   const { rows } = await session.query<{ count: string }>(
@@ -59,16 +80,10 @@ async function fetchedBy(session: Client): Promise<number> {
 
 const states = ["ready", "scheduled", "waiting", "claimed", "done", "dead", "cancelled"] as const;
 
-test("no read fetches more rows than it may, whatever there is, and counts of a definition stop at 10,000 each", async () => {
-  const owner = scene.openStore(1);
-  const name = await define(owner, { limit: 4 });
-  const id = await definitionId(scene.client, name);
-  for (const statement of fillings(id)) await scene.client.query(statement);
-  await scene.client.query("analyze");
-  const session = await scene.connect("operator");
-  const store = storeOver(session, scene.url);
-  const max = 1_000;
-  const looks: Record<string, () => Promise<unknown>> = {
+const max = 1_000;
+
+function looksAt(store: TaskStore, name: string): Record<string, () => Promise<unknown>> {
+  return {
     ...Object.fromEntries(
       states.map((state) => [`list_tasks ${state}`, () => store.listTasks({ name, state, max })]),
     ),
@@ -84,6 +99,17 @@ test("no read fetches more rows than it may, whatever there is, and counts of a 
     read_statistics: () => store.readStatistics({ name, grain: 60, max: 168 }),
     sweep: () => store.sweep({ max }),
   };
+}
+
+test("no read fetches more rows than it may, whatever there is, and counts of a definition stop at 10,000 each", async () => {
+  const owner = scene.openStore(1);
+  const name = await define(owner, { limit: 4 });
+  const id = await definitionId(scene.client, name);
+  for (const statement of fillings(id)) await scene.client.query(statement);
+  await scene.client.query("analyze");
+  const session = await scene.connect("operator");
+  const store = storeOver(session, scene.url);
+  const looks = looksAt(store, name);
   const fetched: Record<string, number> = {};
   await session.query("begin");
   for (const [read, look] of Object.entries(looks)) {
@@ -97,5 +123,28 @@ test("no read fetches more rows than it may, whatever there is, and counts of a 
   const counts = await rowsFetched(session, () => store.listDefinitions({ name }));
   expect(counts).toBeLessThanOrEqual(countsMax);
   await session.query("rollback");
+  await store.close();
+});
+
+test("plans that were made beside empty tables read no more index entries later, whatever there is", async () => {
+  const owner = scene.openStore(1);
+  const name = await define(owner, { limit: 4 });
+  const id = await definitionId(scene.client, name);
+  const session = await scene.connect("operator");
+  const store = storeOver(session, scene.url);
+  const looks = {
+    ...looksAt(store, name),
+    list_definitions: () => store.listDefinitions({ name }),
+  };
+  for (const look of Object.values(looks)) await look();
+  for (const statement of fillings(id)) await scene.client.query(statement);
+  const read: Record<string, number> = {};
+  await session.query("begin");
+  for (const [name, look] of Object.entries(looks)) read[name] = await entriesRead(session, look);
+  await session.query("rollback");
+  const tooMany = Object.entries(read).filter(
+    ([look, count]) => count > (entriesMax[look] ?? rowsMax) + 100,
+  );
+  expect(tooMany).toEqual([]);
   await store.close();
 });

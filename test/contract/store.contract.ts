@@ -70,6 +70,7 @@ import { describeTransactions } from "./transactions.contract";
 import { describeOperationIds } from "./operation-ids.contract";
 import { describeFailureList } from "./failure-list.contract";
 import { describePace } from "./pace.contract";
+import { describeStatisticRounds } from "./statistics-rounds.contract";
 import { describeStatistics } from "./statistics.contract";
 import { describeStops } from "./stops.contract";
 import { describeWatermarks } from "./watermarks.contract";
@@ -131,6 +132,7 @@ export function describeStore(setup: StoreSetup): void {
   describeFailureList(setup);
   describePace(setup);
   describeStatistics(setup);
+  describeStatisticRounds(setup);
   describePurgeLocked(setup);
   describeReadModels(setup);
   describeBatches(setup);

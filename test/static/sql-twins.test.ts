@@ -208,7 +208,21 @@ describe("SQL stands in .sql files", () => {
   });
 });
 
-test("the hot path compares no list with each entry of another: an operator over a list isn't hashed in a kept plan", () => {
-  const lines = file(postgres, "work").text.split("\n");
-  expect(lines.filter((line) => /unnest.* (?:= any|<> all) \(/.test(line))).toEqual([]);
+test("where lists are long none is compared with each entry of another: an operator over a list isn't hashed in a kept plan", () => {
+  const hot = ["work", "_end_tasks", "_hand_over", "_claimed", "_drop_claims"];
+  const bulk = ["_enqueue_grouped", "_replace_payloads", "_promote", "_purge_tasks"];
+  for (const name of [...hot, ...bulk]) {
+    const lines = file(postgres, name).text.split("\n");
+    const comparing = lines.filter((line) => /(?:unnest.*| u\.\w+ )(?:= any|<> all) \(/.test(line));
+    expect([name, ...comparing]).toEqual([name]);
+  }
+});
+
+test("each operation on PostgreSQL forbids the plans that read more than they answer, but for the check that reads all", () => {
+  const forbidden = ["seqscan", "hashjoin", "mergejoin", "bitmapscan"];
+  for (const name of names.map(toSnakeCase)) {
+    const { text } = file(postgres, name);
+    const missing = forbidden.filter((plan) => !text.includes(`set enable_${plan} = off`));
+    expect([name, missing]).toEqual([name, name === "check_invariants" ? forbidden : []]);
+  }
 });

@@ -5,6 +5,7 @@
 --         p_results text[]: same length; p_task_execution_id: of the last attempt, null: none; p_now
 --         p_released_task_ids, p_released_group_ids: tasks that only leave their groups (a retry that isn't strict)
 --         p_are_blocked: true: these tasks were never admitted: they hold no slot and are counted in no wave
+--         p_retain_done_ms, p_keep_payload: of the definition, where tasks are done: all of them are its own
 -- Out:    o_woken int[]: definitions that got ready tasks; o_opening bigint[]: batches whose next wave is still being opened
 -- Raises: TG413, TG422 a result that is too large or isn't the text of a JSON object or array
 -- Locks:  task (only the claim's owner gets here), dedupe in key order, then groups ascending, then waves as _end_in_waves,
@@ -14,7 +15,7 @@
 create or replace function taskgate._end_tasks(
   p_task_ids bigint[], p_fences bigint[], p_outcomes smallint[], p_durations_ms int[], p_results text[],
   p_task_execution_id bigint, p_now timestamptz, p_released_task_ids bigint[], p_released_group_ids int[], p_are_blocked boolean default false,
-  out o_woken int[], out o_opening bigint[])
+  p_retain_done_ms bigint default null, p_keep_payload boolean default null, out o_woken int[], out o_opening bigint[])
 language plpgsql as $$
 declare
   v_key_definitions int[];
@@ -25,8 +26,6 @@ declare
   v_in_waves bigint[];
   v_waves bigint[];
   v_wave_outcomes smallint[];
-  v_retain_done_ms bigint;
-  v_keep_payload boolean;
   v_purge_done_after timestamptz;
   v_ids bigint[];
   v_fences bigint[];
@@ -35,30 +34,27 @@ declare
   v_results text[];
   v_is_packed boolean;
   v_one record;
+  v_left int;
   c record;
 begin
   o_woken := '{}'; o_opening := '{}';
   if p_results is not null then perform _check_results(p_results); end if;
-  if p_task_execution_id is not null then            -- whose tasks are done: one execution's, so one definition's
-    select d.retain_done_ms, d.keep_payload into v_retain_done_ms, v_keep_payload
-      from task_execution x join task_definition d on d.task_definition_id = x.task_definition_id where x.task_execution_id = p_task_execution_id;
-  end if;
   -- One task that nothing else hangs on, the most frequent end beside packs: two short statements. The long one below takes five times as long
   -- to start as to run for it.
-  if cardinality(p_task_ids) = 1 and p_outcomes[1] = 10 and v_retain_done_ms > 0 and p_released_group_ids is null and not p_are_blocked then
+  if cardinality(p_task_ids) = 1 and p_outcomes[1] = 10 and p_retain_done_ms > 0 and p_released_group_ids is null and not p_are_blocked then
     delete from task t
-     where t.task_id = p_task_ids[1] and t.dedupe_key is null and t.group_id is null and t.wave_id is null and t.pending_group_key is null
+     where t.task_id = p_task_ids[1] and _is_plain(t)
     returning * into v_one;
     if found then
       insert into archive (task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, task_execution_id, fence,
                            duration_ms, build, outcome, failed_count, lost_count, error, result, payload)
-      values (v_one.task_id, v_one.task_definition_id, v_one.kind, v_one.priority, v_one.rank, v_one.created_at, p_now, p_now + interval '1 ms' * v_retain_done_ms, p_task_execution_id,
-              p_fences[1], p_durations_ms[1], v_one.build, 10, v_one.failed_count, v_one.lost_count, v_one.last_error, p_results[1], case when v_keep_payload then v_one.payload end);
+      values (v_one.task_id, v_one.task_definition_id, v_one.kind, v_one.priority, v_one.rank, v_one.created_at, p_now, p_now + interval '1 ms' * p_retain_done_ms, p_task_execution_id,
+              p_fences[1], p_durations_ms[1], v_one.build, 10, v_one.failed_count, v_one.lost_count, v_one.last_error, p_results[1], case when p_keep_payload then v_one.payload end);
       return;
     end if;
   end if;
-  v_is_packed := coalesce(v_retain_done_ms, 0) > 0 and cardinality(p_task_ids) > 1 and 10 = all (p_outcomes);
-  v_purge_done_after := p_now + interval '1 ms' * v_retain_done_ms;
+  v_is_packed := coalesce(p_retain_done_ms, 0) > 0 and cardinality(p_task_ids) > 1 and 10 = all (p_outcomes);
+  v_purge_done_after := p_now + interval '1 ms' * p_retain_done_ms;
   -- In the order of the ids: one search for all of them, and width_bucket finds the values of each (a join costs a tenth more).
   v_ids := array(select u.id from unnest(p_task_ids) u(id) order by u.id);
   if v_ids = p_task_ids and coalesce(array_dims(p_durations_ms), array_dims(v_ids)) = array_dims(v_ids) then   -- as most come: to sort all that is said of them costs another tenth
@@ -68,6 +64,25 @@ begin
       into v_fences, v_outcomes, v_durations_ms, v_results
       from (select * from unnest(p_task_ids, p_fences, p_outcomes, p_durations_ms, p_results) a(task_id, fence, outcome, duration_ms, result)
              order by a.task_id) u;
+  end if;
+  -- Several that nothing hangs on: the long statement below takes three times as long to start as this one. One look tells whether they may be such.
+  if v_is_packed and exists (select 1 from task t where t.task_id = v_ids[1] and _is_plain(t)) then
+    with gone as (
+      delete from task t where t.task_id = any (v_ids) and _is_plain(t) and t.failed_count + t.lost_count = 0 and coalesce(octet_length(t.payload), 0) <= 2000
+         and (p_results is null or coalesce(octet_length(v_results[width_bucket(t.task_id, (select v_ids))]), 0) <= 2000)
+      returning t.task_id, t.task_definition_id, t.kind, t.priority, t.rank, t.created_at, t.build, t.payload, width_bucket(t.task_id, (select v_ids)) as n),
+    packed as (
+      insert into archive_pack (first_task_id, last_task_id, task_definition_id, kind, priority, build, task_execution_id, finished_at, purge_after,
+                                task_ids, ranks, created_ats, fences, durations_ms, results, payloads)
+      select min(g.task_id), max(g.task_id), g.task_definition_id, g.kind, g.priority, g.build, p_task_execution_id, p_now, v_purge_done_after,
+             array_agg(g.task_id order by g.task_id), case when bool_or(g.rank <> 0) then array_agg(g.rank order by g.task_id) end,
+             array_agg(g.created_at order by g.task_id), array_agg(v_fences[g.n] order by g.task_id),
+             case when p_durations_ms is not null then array_agg(v_durations_ms[g.n] order by g.task_id) end,
+             case when p_results is not null then array_agg(v_results[g.n] order by g.task_id) end,
+             case when p_keep_payload and count(g.payload) > 0 then array_agg(g.payload order by g.task_id) end
+        from gone g group by g.task_id / 4096, g.task_definition_id, g.kind, g.priority, g.build)
+    select cardinality(v_ids) - count(*) into v_left from gone g;
+    if v_left = 0 then return; end if;
   end if;
   with gone as (
     delete from task t where t.task_id = any (v_ids)
@@ -85,7 +100,7 @@ begin
            case when p_durations_ms is not null then array_agg(v_durations_ms[g.n] order by g.task_id) end,
            case when count(g.dedupe_key) > 0 then array_agg(g.dedupe_key order by g.task_id) end,
            case when p_results is not null then array_agg(v_results[g.n] order by g.task_id) end,
-           case when v_keep_payload and count(g.payload) > 0 then array_agg(g.payload order by g.task_id) end
+           case when p_keep_payload and count(g.payload) > 0 then array_agg(g.payload order by g.task_id) end
       from gone g where g.is_packed
      group by g.task_id / 4096, g.task_definition_id, g.kind, g.priority, g.wave_id, g.build),
   rest as materialized (                             -- most often nothing: the looks below are spared
@@ -103,15 +118,15 @@ begin
            case when v_outcomes[g.n] <> 10 then g.group_id end,      -- a done task is never redriven: its row keeps no group
            g.wave_id, g.dedupe_key, g.build, v_outcomes[g.n], g.failed_count, g.lost_count, g.last_error,
            case when p_results is not null then v_results[g.n] end,
-           case when v_outcomes[g.n] <> 10 or v_keep_payload then g.payload end
-      from rest g where not g.is_packed and (v_outcomes[g.n] <> 10 or v_retain_done_ms > 0)),
+           case when v_outcomes[g.n] <> 10 or p_keep_payload then g.payload end
+      from rest g where not g.is_packed and (v_outcomes[g.n] <> 10 or p_retain_done_ms > 0)),
   early as (                                         -- for a redrive: what the archive's columns don't say
     insert into ended_early (task_id, pending_group_key, pending_group_is_global, was_blocked)
     select g.task_id, g.pending_group_key, g.pending_group_is_global, p_are_blocked
       from rest g where g.pending_group_key is not null or p_are_blocked),
   forgotten as (                                     -- kept nowhere: its earlier attempts go, too
     delete from attempt p                            -- a join would be free to read all attempts
-     where p.task_id = any (array(select g.task_id from gone g where v_retain_done_ms = 0 and v_outcomes[g.n] = 10)))
+     where p.task_id = any (array(select g.task_id from gone g where p_retain_done_ms = 0 and v_outcomes[g.n] = 10)))
   select array_agg(g.task_definition_id order by g.task_definition_id, g.dedupe_key) filter (where g.dedupe_key is not null),
          array_agg(g.dedupe_key order by g.task_definition_id, g.dedupe_key) filter (where g.dedupe_key is not null),
          array_agg(g.task_id order by g.task_definition_id, g.dedupe_key) filter (where g.dedupe_key is not null),

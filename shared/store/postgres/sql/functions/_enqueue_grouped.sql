@@ -54,7 +54,7 @@ begin
            case when u.group_key is not null and g.group_id is null then coalesce(u.run_at, p_now) else u.run_at end as starts_at
       from unnest(p_ids, p_payloads, p_kinds, p_priorities, p_group_keys, p_globals, p_run_ats, p_dedupe_keys, p_traces, p_is_new, v_groups)
            as u(id, payload, kind, priority, group_key, is_global, run_at, dedupe_key, trace, is_new, group_id)
-     cross join lateral (select case when u.group_id = any (v_locked) then u.group_id end as group_id) g where u.is_new),
+     cross join lateral (select case when (u.group_id in (select unnest(v_locked))) is true then u.group_id end as group_id) g where u.is_new),   -- hashed: not each with each
   ranked as materialized (
     select n.id, n.priority, n.group_id, row_number() over (partition by n.group_id order by n.priority, n.id) as n
       from new n where n.starts_at is null),

@@ -42,7 +42,7 @@ begin
                 select g.group_id from task_group g
                  where g.task_definition_id = case when t.pending_group_is_global then 0 else p_task_definition_id end
                    and g.group_key = t.pending_group_key) end as group_id offset 0) x   -- offset: read once, though named twice
-     where (t.group_id is null and t.pending_group_key is null) or x.group_id = any (v_locked)),
+     where (t.group_id is null and t.pending_group_key is null) or (x.group_id in (select unnest(v_locked))) is true),
   ranked as materialized (
     select d.*, row_number() over (partition by d.group_id, d.has_slot order by d.priority, d.rank, d.task_id) as n from due d),
   gate as materialized (                             -- with each group's first task: the slots that may be filled

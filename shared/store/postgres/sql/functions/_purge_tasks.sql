@@ -27,7 +27,7 @@ begin
   v_packs := array(select k.first_task_id from archive_pack k where k.first_task_id = any (v_packs) and k.purge_after < p_now
                     order by k.first_task_id for update skip locked);
   v_packed := array(select u.task_id from archive_pack k cross join lateral unnest(k.task_ids) u(task_id)
-                     where k.first_task_id = any (v_packs) and u.task_id = any (v_due));
+                     where k.first_task_id = any (v_packs) and (u.task_id in (select unnest(v_due))) is true);
   v_due := v_rows || v_packed;
 
   -- 2. Attempts. A task that has more loses them call by call, and goes with the last.
@@ -42,8 +42,8 @@ begin
   -- 3. The tasks: a pack goes when all of its tasks do, and is cut to those that stay otherwise.
   delete from archive a where a.task_id = any (v_due);
   get diagnostics o_tasks = row_count;
-  o_tasks := o_tasks + (select count(*) from unnest(v_packed) u(id) where u.id = any (v_due));
-  delete from archive_pack k where k.first_task_id = any (v_packs) and k.task_ids <@ v_due;
+  o_tasks := o_tasks + (select count(*) from unnest(v_packed) u(id) where (u.id in (select unnest(v_due))) is true);
+  delete from archive_pack k where k.first_task_id = any (v_packs) and not exists (select 1 from unnest(k.task_ids) u(id) where u.id not in (select unnest(v_due)));
   update archive_pack k
      set (first_task_id, last_task_id, task_ids, ranks, created_ats, fences, durations_ms, dedupe_keys, results, payloads) = (
            select min(u.task_id), max(u.task_id), array_agg(u.task_id order by u.task_id),
@@ -55,7 +55,7 @@ begin
                   case when k.payloads is not null then array_agg(u.payload order by u.task_id) end
              from unnest(k.task_ids, k.ranks, k.created_ats, k.fences, k.durations_ms, k.dedupe_keys, k.results, k.payloads)
                   u(task_id, rank, created_at, fence, duration_ms, dedupe_key, result, payload)
-            where u.task_id <> all (v_due))
-   where k.first_task_id = any (v_packs) and k.task_ids && v_due;
+            where u.task_id not in (select unnest(v_due)))
+   where k.first_task_id = any (v_packs) and exists (select 1 from unnest(k.task_ids) u(id) where (u.id in (select unnest(v_due))) is true);
   delete from ended_early e where e.task_id = any (v_due);
 end $$;

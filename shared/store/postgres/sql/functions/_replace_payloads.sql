@@ -37,7 +37,7 @@ begin
   end if;
   v_rest := array(
     select t.task_id from unnest(p_ids) u(id) join task t on t.task_id = u.id
-     where t.task_id <> all (v_ours)
+     where t.task_id not in (select unnest(v_ours))
        and not exists (select 1 from ready r where r.task_definition_id = t.task_definition_id and r.priority = t.priority
                           and r.rank = t.rank and r.task_id = t.task_id)
        and not exists (select 1 from group_waiting w where w.group_id = t.group_id and w.priority = t.priority

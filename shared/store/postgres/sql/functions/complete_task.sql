@@ -15,20 +15,20 @@ create or replace function taskgate.complete_task(
   out status text, out woken text, out opening text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := _now();
-  v_definition int;
+  e record;
   c record;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception 'transaction: expected isolation level read committed (%)', current_setting('transaction_isolation') using errcode = 'TG490';
   end if;
   if p_result is not null then perform _check_results(array[p_result]); end if;
-  select e.task_definition_id into v_definition from task_execution e
-   where e.task_execution_id = p_task_execution_id and e.state = 1
-     and exists (select 1 from unnest(e.inflight, e.inflight_fence) u(id, f) where u.id = p_task_id and u.f = p_fence)
-     for no key update;
+  select x.task_definition_id, d.retain_done_ms, d.keep_payload into e from task_execution x join task_definition d on d.task_definition_id = x.task_definition_id
+   where x.task_execution_id = p_task_execution_id and x.state = 1
+     and exists (select 1 from unnest(x.inflight, x.inflight_fence) u(id, f) where u.id = p_task_id and u.f = p_fence)
+     for no key update of x;
   if not found then
     status := case when exists (select 1 from archived a where a.task_id = p_task_id and a.first_task_id between p_task_id - 4095 and p_task_id and a.last_task_id >= p_task_id
                                     and a.fence = p_fence and a.task_execution_id = p_task_execution_id and a.outcome = 10)
@@ -36,8 +36,9 @@ begin
     return;
   end if;
   perform _drop_claims(p_task_execution_id, array[p_task_id], 1, coalesce(p_duration_ms, 0), 0, 0);
-  select * into c from _end_tasks(array[p_task_id], array[p_fence], array[10::smallint], array[p_duration_ms], array[p_result], p_task_execution_id, v_now, null, null);
-  woken := _definition_names(c.o_woken, v_definition);
+  select * into c from _end_tasks(array[p_task_id], array[p_fence], array[10::smallint], array[p_duration_ms], array[p_result], p_task_execution_id, v_now, null, null,
+                              false, e.retain_done_ms, e.keep_payload);
+  woken := _definition_names(c.o_woken, e.task_definition_id);
   opening := _id_list(c.o_opening);
   status := 'done';
 end $$;

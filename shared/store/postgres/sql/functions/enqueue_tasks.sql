@@ -29,7 +29,7 @@ create or replace function taskgate.enqueue_tasks(
   out status text, out task_ids text, out outcomes text, out ready boolean, out next_due_ms bigint)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := _now();
   d record;
@@ -72,6 +72,15 @@ begin
     select case when w.state = 0 and w.is_sealed then 'sealed' else 'late' end into status from wave w where w.wave_id = p_wave_id;
     task_ids := '[]'; ready := false;
     return;
+  end if;
+
+  if p_wave_id is null and p_changed_by is null and not exists (select 1 from task_kind k where k.task_definition_id = d.task_definition_id) then
+    task_ids := _enqueue_plain(d.task_definition_id, p_name, p_build, p_tasks, v_now);
+    if task_ids is not null then
+      ready := true;
+      if p_operation_id is not null then perform _keep_enqueued(p_operation_id, task_ids, null, true, null); end if;
+      return;
+    end if;
   end if;
 
   -- 1. The entries as arrays, with the first problem found. One that can't even be read is looked for only then.
@@ -163,18 +172,17 @@ begin
         into v_replaced from unnest(v_first) f where v.replacing[f];
     end if;
     outcomes := '[' || (
-      select string_agg(case when u.is_new then '"enqueued"' when u.n = any (v_first) and v_ids[u.n] = any (v_replaced) then '"replaced"' else '"duplicate"' end, ',' order by u.n)
+      select string_agg(case when u.is_new then '"enqueued"' when (u.n in (select unnest(v_first))) is true and (v_ids[u.n] in (select unnest(v_replaced))) is true then '"replaced"' else '"duplicate"' end, ',' order by u.n)
         from unnest(v_is_new) with ordinality u(is_new, n)) || ']';
   end if;
   if p_changed_by is not null and (v_is_new is null or true = any (v_is_new) or cardinality(v_replaced) > 0) then
     perform _audit_call('enqueue_tasks', d.task_definition_id, null,
                         array(select distinct u.id from unnest(v_ids, coalesce(v_is_new, array_fill(true, array[cardinality(v_ids)]))) u(id, is_new)
-                               where u.is_new or u.id = any (v_replaced) order by u.id), p_changed_by, null, v_now);
+                               where u.is_new or (u.id in (select unnest(v_replaced))) is true order by u.id), p_changed_by, null, v_now);
   end if;
   ready := coalesce(ready, false);
   task_ids := '[' || (select string_agg('"' || u.id || '"', ',' order by u.n) from unnest(v_ids) with ordinality u(id, n)) || ']';
   if p_operation_id is not null then
-    update operation o set answer = json_build_object('taskIds', task_ids, 'outcomes', outcomes, 'ready', ready, 'nextDueMs', next_due_ms)::text
-     where o.operation_id = p_operation_id;
+    perform _keep_enqueued(p_operation_id, task_ids, outcomes, ready, next_due_ms);
   end if;
 end $$;

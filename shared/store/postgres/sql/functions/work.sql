@@ -36,7 +36,7 @@ create or replace function taskgate.work(
   out release_requested boolean, out free_tokens int, out next_due_ms bigint, out retry_in_ms bigint, out woken text, out opening text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := _now();
   v_done_count int := coalesce(cardinality(p_done_task_ids), 0);
@@ -48,13 +48,15 @@ declare
   v_prefetched bigint[];
   v_ok bigint[];
   v_ok_fence bigint[];
+  v_durations_ms int[];
+  v_ran_ms bigint;
+  v_results text[];
   v_want int := coalesce(p_want, 0);
   v_woken int[] := '{}';
   v_ids bigint[];
   v_any_solo boolean;
   v_free int;
   v_permits record;
-  v_after record;
 begin
   if v_want not between 0 and 1000 then raise exception 'want: expected 0..1000 (%)', p_want using errcode = 'TG422'; end if;
   if v_done_count <> coalesce(cardinality(p_done_fences), 0) or v_done_count <> coalesce(cardinality(p_done_durations_ms), v_done_count) then
@@ -79,10 +81,13 @@ begin
   end if;
 
   -- 1. The execution's own row: only its holder may change its claims.
-  select x.*, d.paused, d.lease_ms, d.prefetch_max, d.execution_tokens, coalesce(d.concurrency_limit_override, d.concurrency_limit) as task_limit,
+  select x.task_definition_id, x.state, x.worker, x.build, x.token_count, x.call_number, x.call_fence, x.call_refused, x.is_solo,
+         x.inflight, x.inflight_fence, x.inflight_at, x.prefetched,
+         d.paused, d.lease_ms, d.prefetch_max, d.execution_tokens, d.retain_done_ms, d.keep_payload, coalesce(d.concurrency_limit_override, d.concurrency_limit) as task_limit,
          v_want > 0 and exists (select 1 from scheduled s where s.task_definition_id = x.task_definition_id and s.run_at <= v_now) as is_due,
          v_want > 0 and exists (select 1 from rate_bucket b where b.task_definition_id = x.task_definition_id) as has_rate,
-         exists (select 1 from task_definition_shared_limit l where l.task_definition_id = x.task_definition_id) as has_shared
+         exists (select 1 from task_definition_shared_limit l where l.task_definition_id = x.task_definition_id) as has_shared,
+         exists (select 1 from token_demand q where q.task_definition_id = x.task_definition_id and q.denied_at > v_now - d.lease_ms * interval '1 ms' - interval '2 seconds') as has_demand   -- else nothing is asked for or reserved
     into e
     from task_execution x join task_definition d on d.task_definition_id = x.task_definition_id
    where x.task_execution_id = p_task_execution_id for no key update of x;
@@ -94,8 +99,8 @@ begin
     v_free := e.task_limit - (length(e.execution_tokens) - length(replace(e.execution_tokens, 'S:0', ''))) / 3;
     if v_free < 0 then over_limit := -v_free; else free_tokens := v_free; end if;
   end if;
-  if free_tokens > 0 and _reserved_ms(e.task_definition_id, v_now) is not null then free_tokens := 0; end if;
-  if over_limit = 0 and (_is_asked(e.task_definition_id, e.lease_ms, e.execution_tokens, e.worker, v_now)
+  if free_tokens > 0 and e.has_demand and _reserved_ms(e.task_definition_id, v_now) is not null then free_tokens := 0; end if;
+  if over_limit = 0 and (e.has_demand and _is_asked(e.task_definition_id, e.lease_ms, e.execution_tokens, e.worker, v_now)
                          or e.has_shared and _is_asked_shared(e.task_definition_id, e.lease_ms, e.worker, v_now)) then
     release_requested := true; free_tokens := 0;
   end if;
@@ -137,15 +142,18 @@ begin
     elsif cardinality(v_prefetched) > 0 then
       v_prefetched := array(select u.id from unnest(v_prefetched) with ordinality u(id, n) where u.id not in (select unnest(v_ok)) order by u.n);
     end if;
-    select * into c from _end_tasks(
-      v_ok, v_ok_fence, array_fill(10::smallint, array[cardinality(v_ok)]),
-      case when cardinality(v_ok) = v_done_count then p_done_durations_ms
-           else array(select d.ms from unnest(p_done_task_ids, p_done_durations_ms) with ordinality d(id, ms, n) where (d.id in (select unnest(v_ok))) is true order by d.n) end,
-      case when p_done_results is not null then
-             array(select r.result from unnest(p_done_task_ids) with ordinality d(id, n)
-                     join json_array_elements_text(p_done_results::json) with ordinality r(result, n) on r.n = d.n
-                    where (d.id in (select unnest(v_ok))) is true order by d.n) end,
-      p_task_execution_id, v_now, null, null);
+    v_durations_ms := p_done_durations_ms;
+    if refused_task_ids is not null then
+      v_durations_ms := array(select d.ms from unnest(p_done_task_ids, p_done_durations_ms) with ordinality d(id, ms, n) where (d.id in (select unnest(v_ok))) is true order by d.n);
+    end if;
+    if v_done_count = 1 then v_ran_ms := v_durations_ms[1]; else v_ran_ms := (select sum(u.ms) from unnest(v_durations_ms) u(ms)); end if;
+    if p_done_results is not null then
+      v_results := array(select r.result from unnest(p_done_task_ids) with ordinality d(id, n)
+                           join json_array_elements_text(p_done_results::json) with ordinality r(result, n) on r.n = d.n
+                          where (d.id in (select unnest(v_ok))) is true order by d.n);
+    end if;
+    c := _end_tasks(v_ok, v_ok_fence, array_fill(10::smallint, array[cardinality(v_ok)]), v_durations_ms, v_results, p_task_execution_id, v_now, null, null,
+                    false, e.retain_done_ms, e.keep_payload);
     v_woken := c.o_woken; opening := _id_list(c.o_opening);
     if cardinality(v_in) = 0 then e.is_solo := false; end if;
   end if;
@@ -164,23 +172,32 @@ begin
       v_want := v_permits.o_allowed;
       if v_want = 0 then status := 'limited'; retry_in_ms := v_permits.o_retry_in_ms; end if;
     end if;
-    select coalesce(p_after_priority, -32768) as priority, coalesce(p_after_rank, -9223372036854775808) as rank, coalesce(p_after_task_id, 0) as task_id into v_after;
-    with taken as (
-      delete from ready d where d.ctid = any (array(
+    p_after_priority := coalesce(p_after_priority, -32768); p_after_rank := coalesce(p_after_rank, -9223372036854775808); p_after_task_id := coalesce(p_after_task_id, 0);
+    if v_want = 1 then                               -- without a list, in two thirds of the time
+      delete from ready d where d.ctid = (
         select r.ctid from ready r
-         where r.task_definition_id = e.task_definition_id
-           and (r.priority, r.rank, r.task_id) >= (v_after.priority, v_after.rank, v_after.task_id)   -- always a place: it bounds the index scan
-         order by r.priority, r.rank, r.task_id limit v_want for update skip locked))
-      returning d.priority, d.rank, d.task_id, d.is_solo)
-    select array_agg(t.task_id order by t.priority, t.rank, t.task_id), bool_or(t.is_solo) into v_ids, v_any_solo from taken t;
+         where r.task_definition_id = e.task_definition_id and (r.priority, r.rank, r.task_id) >= (p_after_priority, p_after_rank, p_after_task_id)
+         order by r.priority, r.rank, r.task_id limit 1 for update skip locked)
+      returning array[d.task_id], d.is_solo into v_ids, v_any_solo;
+    else
+      with taken as (
+        delete from ready d where d.ctid = any (array(
+          select r.ctid from ready r
+           where r.task_definition_id = e.task_definition_id
+             and (r.priority, r.rank, r.task_id) >= (p_after_priority, p_after_rank, p_after_task_id)   -- always a place: it bounds the index scan
+           order by r.priority, r.rank, r.task_id limit v_want for update skip locked))
+        returning d.priority, d.rank, d.task_id, d.is_solo)
+      select array_agg(t.task_id order by t.priority, t.rank, t.task_id), bool_or(t.is_solo) into v_ids, v_any_solo from taken t;
+    end if;
     if v_any_solo then
       v_ids := _keep_solo(e.task_definition_id, v_ids, cardinality(v_in) = 0);
       e.is_solo := cardinality(v_in) = 0 and exists (select 1 from task t where t.task_id = v_ids[1] and t.lost_count >= 2);
     end if;
     if cardinality(v_ids) > 0 then
       status := 'claimed'; fence := nextval('fence_sequence');
-      select x.o_ids, x.o_kinds, x.o_attempts, x.o_payloads, x.o_extras, x.o_last_priority, x.o_last_rank
-        into task_ids, kinds, attempts, payloads, extras, last_priority, last_rank from _claimed(v_ids, e.build) x;
+      c := _claimed(v_ids, e.build);
+      task_ids := c.o_ids; kinds := c.o_kinds; attempts := c.o_attempts; payloads := c.o_payloads; extras := c.o_extras;
+      last_priority := c.o_last_priority; last_rank := c.o_last_rank;
       started := greatest(least(e.token_count - (cardinality(v_in) - cardinality(v_prefetched)), cardinality(v_ids)), 0);
       v_prefetched := v_prefetched || v_ids[started + 1:];
       v_in := v_in || v_ids;
@@ -199,8 +216,7 @@ begin
          lease_until = greatest(lease_until, v_now + e.lease_ms * interval '1 ms'),   -- a heartbeat may have come between
          call_number = p_call_number, call_fence = work.fence, call_refused = work.refused_task_ids,
          claimed_count = claimed_count + coalesce(cardinality(v_ids), 0), done_count = done_count + coalesce(cardinality(v_ok), 0),
-         ran_ms = ran_ms + coalesce((select sum(d.ms) from unnest(p_done_task_ids, p_done_durations_ms) d(id, ms)
-                                      where refused_task_ids is null or (d.id in (select unnest(v_ok))) is true), 0)
+         ran_ms = ran_ms + coalesce(v_ran_ms, 0)
    where task_execution_id = p_task_execution_id;
   if cardinality(v_woken) > 0 then woken := _definition_names(v_woken, e.task_definition_id); end if;
 end $$;

@@ -1,0 +1,38 @@
+-- taskgate._enqueue_plain: the part of enqueue_tasks for entries that say no more than payload, kind, priority and trace, as most do.
+-- In:     p_task_definition_id int, p_name text: the definition; p_build bigint; p_tasks text: as of enqueue_tasks; p_now timestamptz
+-- Out:    text: JSON array of the ids as strings, in input order; null: nothing was written, as an entry says more or something bad, and
+--         enqueue_tasks has to look at each
+-- Raises: -
+-- Locks:  new rows
+-- Plan:   no table is read; one pass over the text, one over the rows
+-- Twin:   inside mssql/sql/procedures/EnqueueTasks.sql
+create or replace function taskgate._enqueue_plain(p_task_definition_id int, p_name text, p_build bigint, p_tasks text, p_now timestamptz) returns text
+language plpgsql as $$
+declare
+  v record;
+  v_ids text;
+begin
+  if greatest(strpos(p_tasks, '"group"'), strpos(p_tasks, '"groupScope"'), strpos(p_tasks, '"runInMs"'), strpos(p_tasks, '"runAt"'), strpos(p_tasks, '"dedupeKey"'),
+              strpos(p_tasks, '"dedupeMs"'), strpos(p_tasks, '"onDuplicate"'), strpos(p_tasks, '\u')) > 0 then   -- a name might be written with \u
+    return null;
+  end if;
+  begin                                              -- nothing is written here: a block that writes costs a transaction id
+    select array_agg(coalesce(r.kind, p_name)) as kinds, array_agg(coalesce(r.priority, 100)) as priorities, array_agg(r.payload) as payloads, array_agg(r.trace) as traces,
+           bool_or(octet_length(r.payload) > 65536 or json_typeof(r.payload::json) not in ('object', 'array')
+                or r.kind is not null and (char_length(r.kind) not between 1 and 200 or r.kind <> btrim(r.kind))
+                or r.priority not between -32768 and 32767 or char_length(r.trace) > 55) as is_bad
+      into v
+      from json_to_recordset(p_tasks::json) as r(payload text, kind text, priority int, trace text);
+  exception when data_exception then
+    return null;
+  end;
+  if v.is_bad then return null; end if;
+  with new as materialized (
+    select nextval('taskgate.task_sequence') as id, u.kind, u.priority::smallint as priority, u.trace, u.payload
+      from unnest(v.kinds, v.priorities, v.traces, v.payloads) as u(kind, priority, trace, payload)),
+  added as (insert into task (task_id, task_definition_id, kind, priority, created_at, build, trace_parent, payload)
+            select n.id, p_task_definition_id, n.kind, n.priority, p_now, p_build, n.trace, n.payload from new n),
+  opened as (insert into ready (task_definition_id, priority, rank, task_id) select p_task_definition_id, n.priority, 0, n.id from new n)
+  select '[' || string_agg('"' || n.id || '"', ',' order by n.id) || ']' into v_ids from new n;
+  return v_ids;
+end $$;
