@@ -38,7 +38,7 @@ afterAll(async () => {
 
 /** The sample's handler gives up on it, and needs none of the sample's tables for that. */
 const badRow = JSON.stringify({
-  ...{ file: "f.csv", row: 7, content: "no flight", wave: "1", unknownAirports: ["XXX"] },
+  ...{ file: "f.csv", row: 7, content: "no flight", wave: "1", unknownAirports: ["QQQ"] },
 });
 
 /** The program with `--url`; nothing of the test's environment but the path reaches it. */
@@ -57,7 +57,7 @@ function taskgate(
 }
 
 describe("the program and an app that runs elsewhere", () => {
-  test("register what is named first, run the added task, and tell its end", async () => {
+  test("register a definition at its first call, run the added task, and tell its end", async () => {
     const added = await taskgate("enqueue", "check-row", "--payload", badRow, "--json");
     expect(added).toMatchObject({ code: 0, error: "" });
     const [{ task = "" } = {}] = (JSON.parse(added.out) as { tasks: { task?: string }[] }).tasks;
@@ -70,7 +70,7 @@ describe("the program and an app that runs elsewhere", () => {
     );
   }, 120_000);
 
-  test("refuse payloads and handlers that the app's code refuses", async () => {
+  test("refuse payloads and handlers that the code of the app refuses", async () => {
     const payload = await taskgate("enqueue", "check-row", "--payload", '{"row":"x"}');
     expect(payload).toMatchObject({ code: 2, out: "", error: expect.stringContaining("row") });
     const kind = await taskgate("enqueue", "check-row", "--kind", "check-rows");

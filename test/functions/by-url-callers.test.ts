@@ -127,7 +127,7 @@ describe("a caller that signs in with a token", () => {
     expect(whole.out).toContain('"payload":{"name":"Ada"},"result":{"text":"Hello"}');
   });
 
-  test("without a role or a token is told what is missing", async () => {
+  test("without a role or a token is told of the missing one", async () => {
     expect((await as("Other", "status")).out).toContain("Taskgate.Reader or Taskgate.Operator");
     const { code, out } = await run(signedIn, ["status"], {});
     expect([code, out]).toEqual([1, expect.stringContaining("set TASKGATE_FUNCTION_KEY")]);

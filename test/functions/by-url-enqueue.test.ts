@@ -55,7 +55,7 @@ async function enqueueFrom(path: string, ...words: readonly string[]): Promise<S
 }
 
 describe("enqueue --from by an app's address", () => {
-  test("cuts what is too long for a request, and adds each line once", async () => {
+  test("cuts a slice that is too long for a request, and adds each line once", async () => {
     // A thousand lines are less than 2 MiB as CSV, and more as JSON with the names of their fields.
     const field = "a-field-with-a-very-long-name-".repeat(30);
     const rows = Array.from({ length: 900 }, (_, at) => `${String(at)},${"x".repeat(1_800)}`);
@@ -72,7 +72,7 @@ describe("enqueue --from by an app's address", () => {
     expect((await enqueueFrom(path, "--key", "id")).at(-1)).toMatchObject({ enqueued: 0 });
   }, 60_000);
 
-  test("cuts what has too many values for a request", async () => {
+  test("cuts a slice of too many values for a request", async () => {
     const wide = JSON.stringify(Array.from({ length: 500 }, () => 1));
     const path = fileOf("wide.ndjson", Array.from({ length: 500 }, () => wide).join("\n"));
     const steps = await enqueueFrom(path);

@@ -9,7 +9,7 @@ import { answering, failing, startScriptedApp } from "../support/scripted-app";
 import type { Script, ScriptedApp } from "../support/scripted-app";
 
 /*
- * Goal: whatever answers at the address of an app, a command says in a sentence what it was and what to do, with the exit code that the
+ * Goal: of each answer at the address of an app a command says in a sentence what it was and what to do, with the exit code that the
  * same failure has with a database. A change isn't sent twice, and no secret leaves for another host or stands in an output. Method:
  * a server answers as the case says, the command line runs in this process.
  */
