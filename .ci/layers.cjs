@@ -132,6 +132,11 @@ module.exports = {
       ],
       "a composition root: enqueue from any program",
     ),
+    only(
+      "shared/remote/",
+      ["shared/core/", "shared/ports/", "shared/admin/", "shared/remote/"],
+      "the admin of an app elsewhere: knows HTTP, no database",
+    ),
     only("shared/cli/", ["shared/"], "a composition root"),
     only(
       "shared/init/",

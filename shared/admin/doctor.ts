@@ -43,6 +43,29 @@ export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
   const { expired } = await store.sweep({ max: sweepMax });
   const findings: DoctorFinding[] = [
     finding("database", "ok", `The ${store.dialect} database answers, its procedures are there.`),
+    ...examineDefinitions({ definitions, expired, build }),
+  ];
+  for (const probe of probes) findings.push(await runProbe(probe));
+  if (deep) findings.push(...(await checkPromises(store)));
+  return diagnose(findings);
+}
+
+/** The findings as a report. */
+export function diagnose(findings: readonly DoctorFinding[]): DoctorReport {
+  return { status: worst(findings), findings };
+}
+
+/** What a look at all definitions shows: builds, limits, pauses, dead letters, and `expired` executions. `build`: of the running code; 0: not known. */
+export function examineDefinitions({
+  definitions,
+  expired,
+  build,
+}: {
+  readonly definitions: readonly DefinitionStatus[];
+  readonly expired: number;
+  readonly build: number;
+}): DoctorFinding[] {
+  return [
     checkDefinitions(definitions, build),
     ...checkBuilds(definitions),
     ...definitions.flatMap(checkDefinition),
@@ -54,9 +77,6 @@ export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
           `Executions past their lease: ${String(expired)}; the next sweep takes their tasks back. If the number stays, no sweep runs.`,
         ),
   ];
-  for (const probe of probes) findings.push(await runProbe(probe));
-  if (deep) findings.push(...(await checkPromises(store)));
-  return { status: worst(findings), findings };
 }
 
 function checkDefinitions(definitions: readonly DefinitionStatus[], build: number): DoctorFinding {

@@ -10,7 +10,14 @@ export interface ExplainReport {
   /** moving: between two states at this instant; ask again. */
   readonly status: "found" | "moving";
   readonly reasons: readonly Reason[];
-  readonly facts: TaskFacts | null;
+  readonly facts: ShownFacts | null;
+}
+
+/** A task's facts. The sizes are there where an app tells them: a null beside a size stands for what the caller may not see. */
+export interface ShownFacts extends TaskFacts {
+  /** Bytes of UTF-8; null: there is no payload. */
+  readonly payloadBytes?: number | null;
+  readonly resultBytes?: number | null;
 }
 
 /** A task that moves all the time is answered as moving after so many reads. */

@@ -32,19 +32,27 @@ export async function listSchedules(
   return (await store.listSchedules(request)).schedules;
 }
 
-/**
- * One schedule of a definition; without `schedule` its only one. Throws InvalidArgumentError naming the schedules that there are: (unknown)
- * for a name that isn't among them, and where none is named and there is more than one.
- */
+/** One schedule of a definition, as `pickSchedule` picks it, and the database's instant of the read. */
 export async function getSchedule(
   { store }: AdminTools,
   { definition, schedule }: { definition: string; schedule?: string | undefined },
 ): Promise<{ found: ScheduleStatus; now: Date }> {
   const { now, schedules } = await store.listSchedules({ name: definition, max: schedulesMax });
-  const isOnly = schedule === undefined && schedules.length === 1;
-  const found = isOnly ? schedules[0] : schedules.find((other) => other.name === schedule);
-  if (found === undefined) throw unknownSchedule(schedule, schedules);
-  return { found, now };
+  return { found: pickSchedule(schedules, schedule), now };
+}
+
+/**
+ * The schedule of that name among those of a definition; without a name their only one. Throws InvalidArgumentError naming the schedules
+ * that there are: (unknown) for a name that isn't among them, and where none is named and there is more than one.
+ */
+export function pickSchedule(
+  schedules: readonly ScheduleStatus[],
+  name: string | undefined,
+): ScheduleStatus {
+  const isOnly = name === undefined && schedules.length === 1;
+  const found = isOnly ? schedules[0] : schedules.find((other) => other.name === name);
+  if (found === undefined) throw unknownSchedule(name, schedules);
+  return found;
 }
 
 /** Stops a schedule, or lets it go on with its next instant from now; leaves a hint for that. Throws SettingsConflict. */

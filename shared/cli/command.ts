@@ -1,6 +1,7 @@
 import type { Admin } from "../admin/create-admin";
 import type { CommandExitCode } from "./exit-codes";
 import type { Output } from "../terminal/output";
+import type { AppTarget } from "./app-target";
 import type { Target } from "./target";
 
 /** What a command of the program consists of. */
@@ -106,14 +107,16 @@ export interface CommandContext {
   readonly endSoon: () => void;
   /** Reads a file of the user's as UTF-8 text; `-` is standard input. */
   readonly readFile: (path: string) => string;
-  /** Finds the database; throws SettingsError with what to do when there is none. */
+  /** Finds the database; throws SettingsError with what to do when there is none, and where an app is named in its place. */
   readonly target: () => Target;
+  /** The app that is asked in place of a database; null: a database is worked on. */
+  readonly app: () => AppTarget | null;
   /**
    * Asks the person at the terminal whether that is to happen. `what` is called only to ask; its text ends with a full stop. true without asking where
    * --yes or --json was given, or there is no terminal. false: nothing may be changed; that has been said.
    */
   readonly confirm: (what: () => Promise<string> | string) => Promise<boolean>;
-  /** Opens the store behind `target`; closed by the program when the command has ended. */
+  /** Opens the store behind `target`, or the way to `app`; closed by the program when the command has ended. */
   readonly admin: () => Promise<Admin>;
   /** Gives up the connections, which may be half-open: `admin` opens new ones. */
   readonly reconnect: () => void;
@@ -133,8 +136,13 @@ export interface Command {
   readonly details?: string;
   /** At least one. */
   readonly examples: readonly Example[];
+  /** Left out: it asks an admin, which an app has, too. Else it takes no --url. */
+  readonly worksOn?: WorkPlace;
   readonly run: (context: CommandContext) => Promise<CommandExitCode>;
 }
+
+/** Where commands work that no app can do for them. */
+export type WorkPlace = "the database itself" | "the storage account itself" | "this computer";
 
 /** `NAME`, `[NAME]`, `ID..` or `[ID..]`. */
 export function showParameter({ name, isOptional, isList }: Parameter): string {

@@ -14,6 +14,7 @@ const requireLater = createRequire(__filename);
 export const devCommand: Command = {
   name: "dev",
   group: "develop",
+  worksOn: "this computer",
   parameters: [],
   options: {
     port: { type: "string", valueName: "N", sentence: "Port of the functions; default 7071." },

@@ -14,6 +14,7 @@ import { exitCodes } from "./exit-codes";
 export const ejectCommand: Command = {
   name: "eject",
   group: "develop",
+  worksOn: "this computer",
   parameters: [],
   options: {
     name: {

@@ -50,12 +50,20 @@ export async function enqueueFrom(
       // A single slice is done before a person has read a line about it.
       if (done.calls > 0 && !isJson)
         progress.show("enqueue", describeProgress(done, share, estimate.leftMs()));
-      current = slice;
-      done = add(done, await send(context, plan, slice), slice);
-      current = [];
-      bytes += slice.reduce((sum, task) => sum + task.bytes, 0);
-      if (input.bytes !== null) estimate.note(monotonicMs(), bytes / input.bytes);
-      tell("running");
+      const parts: (readonly SourceTask[])[] = [slice];
+      for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+        current = part;
+        const report = await send(context, plan, part);
+        current = [];
+        if (report === "too large") {
+          parts.unshift(...halvesOf(part));
+          continue;
+        }
+        done = add(done, report, part);
+        bytes += part.reduce((sum, task) => sum + task.bytes, 0);
+        if (input.bytes !== null) estimate.note(monotonicMs(), bytes / input.bytes);
+        tell("running");
+      }
     }
   } catch (error) {
     progress.end();
@@ -72,12 +80,12 @@ export async function enqueueFrom(
   return isStopped ? 130 : exitCodes.ok;
 }
 
-/** Enqueues all tasks of a slice, or none where one of them can't be enqueued. */
+/** Enqueues all tasks of a slice, or none where one of them can't be enqueued, or where several are too large for one call. */
 async function send(
   { changedBy, admin }: CommandContext,
   plan: FromPlan,
   slice: readonly SourceTask[],
-): Promise<EnqueueReport> {
+): Promise<EnqueueReport | "too large"> {
   const problems = new ProblemList();
   const read = slice.flatMap((task) => newTaskOf(task, plan, problems) ?? []);
   const tasks = take(resultOf(read, problems));
@@ -85,8 +93,19 @@ async function send(
   try {
     return await (await admin()).enqueue({ tasks, definition, allowsUnknownKind, changedBy });
   } catch (error) {
+    if (slice.length > 1 && isTooLarge(error)) return "too large";
     throw namingLines(error, slice);
   }
+}
+
+/** A request of HTTP takes less than a call of the database: nothing has been added then. */
+function isTooLarge(error: unknown): boolean {
+  return error instanceof TaskgateError && error.code === "TASKGATE_ARG_TOO_LARGE";
+}
+
+function halvesOf(slice: readonly SourceTask[]): (readonly SourceTask[])[] {
+  const middle = Math.ceil(slice.length / 2);
+  return [slice.slice(0, middle), slice.slice(middle)];
 }
 
 /** Tasks in slices of one call. An end by `interrupted` drops the slice that has begun. */

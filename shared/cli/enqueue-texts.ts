@@ -29,7 +29,8 @@ export function whenItStarts(
 ): string {
   if (result.enqueued === 0) return "";
   if (result.nextDueMs !== null) return ` It is due in ${showDuration(result.nextDueMs)}.`;
-  const isQueueKnown = context.target().settings.storage !== null;
+  // An app knows the queue of its own trigger.
+  const isQueueKnown = context.app() !== null || context.target().settings.storage !== null;
   return isQueueKnown
     ? " A worker is told."
     : " No queue is known here (AzureWebJobsStorage): the next sweep finds it.";

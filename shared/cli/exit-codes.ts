@@ -11,7 +11,7 @@ export const exitCodes = {
   usage: 2,
   /** There is no such definition or task. */
   notFound: 3,
-  /** The database can't be reached, or its answer was lost. */
+  /** The database or the app can't be reached, or its answer was lost. */
   unreachable: 4,
 } as const;
 

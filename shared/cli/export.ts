@@ -1,17 +1,18 @@
 import type { Admin } from "../admin/create-admin";
+import type { ShownFacts } from "../admin/explain-report";
 import { listMax, readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
 import { listableStates, readDefinitionName, readListTasksQuery } from "../admin/requests";
 import { TaskgateError } from "../core/errors";
 import type { TaskId } from "../core/ids";
 import { realClock } from "../platform/real-clock";
-import type { ListableState, TaskFacts } from "../ports/task-store";
+import type { ListableState } from "../ports/task-store";
 import { progressBar } from "../terminal/bars";
 import { createProgressLine } from "../terminal/progress-line";
 import { maxOption, nameParameter, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
-import { exportedLine } from "./exported-task";
+import { exportedLine, requireShown } from "./exported-task";
 import { openLines } from "./open-lines";
 
 /** `taskgate export NAME` */
@@ -107,6 +108,7 @@ async function write(
       progress.end();
       for (const facts of found) {
         if (facts === null) continue;
+        requireShown(facts);
         output.line(exportedLine(facts));
         written += 1;
       }
@@ -120,7 +122,7 @@ async function write(
 }
 
 /** null: it was removed, or moves all the time. */
-async function factsOf(admin: Admin, taskId: TaskId): Promise<TaskFacts | null> {
+async function factsOf(admin: Admin, taskId: TaskId): Promise<ShownFacts | null> {
   try {
     return (await admin.explain(taskId)).facts;
   } catch (error) {

@@ -1,3 +1,5 @@
+import type { ShownFacts } from "../admin/explain-report";
+import { StoreForbiddenError } from "../core/errors";
 import type { TaskFacts } from "../ports/task-store";
 
 /** A task as a line of JSON: what `taskgate export` writes, and what `taskgate enqueue --from` makes of it. */
@@ -29,6 +31,17 @@ export function exportedLine(facts: TaskFacts): string {
   const result = facts.result ?? null;
   const ending = result === null ? "" : `,"result":${onOneLine(result)}`;
   return `${JSON.stringify(members).slice(0, -1)},"payload":${onOneLine(facts.payload ?? "null")}${ending}}`;
+}
+
+/** Throws StoreForbiddenError for a task whose payload or result the caller may not see: the line would tell that it has none. */
+export function requireShown({ task, ...facts }: ShownFacts): void {
+  const { payload, payloadBytes = null, result = null, resultBytes = null } = facts;
+  const isHidden =
+    (payload === null && payloadBytes !== null) || (result === null && resultBytes !== null);
+  if (!isHidden) return;
+  throw new StoreForbiddenError(
+    `The sign-in may not see the payload and the result of task ${task}: an export wants the app role Taskgate.Payloads or Taskgate.Operator`,
+  );
 }
 
 /** In JSON a line break stands between parts only: inside a text it is written as \n. */

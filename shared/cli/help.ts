@@ -21,7 +21,7 @@ const exitSentences: Readonly<Record<keyof typeof exitCodes, string>> = {
   failed: "not done, or a check found something",
   usage: "the command line or a setting can't be used",
   notFound: "no such definition or task",
-  unreachable: "the database can't be reached",
+  unreachable: "the database or the app can't be reached",
 };
 
 /** The text of `taskgate --help`. */
@@ -43,6 +43,7 @@ export function renderHelp(commands: readonly Command[]): string {
     "",
     "The database is the first of --db, TASKGATE_DATABASE_URL (or TASKGATE_SQL_SERVER and",
     "TASKGATE_SQL_DATABASE), and the run that `taskgate dev` keeps in the current folder.",
+    "--url, or TASKGATE_URL where no database is named, asks a deployed app over HTTP instead.",
     "",
     exitLines(),
     "",

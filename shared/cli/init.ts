@@ -16,6 +16,7 @@ import { exitCodes } from "./exit-codes";
 export const initCommand: Command = {
   name: "init",
   group: "develop",
+  worksOn: "this computer",
   parameters: [],
   options: {
     template: {

@@ -27,6 +27,9 @@ import type { Output } from "../terminal/output";
 import { asksForJson, parseCommandLine } from "./parse-arguments";
 import type { Parsed } from "./parse-arguments";
 import { readTime } from "./read-values";
+import { findApp, refuseApp } from "./app-target";
+import type { AppTarget } from "./app-target";
+import { openApp } from "./open-app";
 import { findTarget } from "./target";
 import type { Target } from "./target";
 
@@ -88,8 +91,17 @@ async function runCommand(
   let target: Target | undefined;
   let services: Services | undefined;
   const before = { hasHung: false };
-  const getTarget = (): Target =>
-    (target ??= findTarget({ databaseUrl: parsed.options["db"], environment, folder }));
+  const { db: databaseUrl, url } = parsed.options;
+  const { name, worksOn } = parsed.command;
+  // Found anew at each use: it costs nothing, and a bad one is told by commands that need it.
+  const getApp = (): AppTarget | null => findApp({ url, databaseUrl, environment });
+  const getTarget = (): Target => {
+    const app = getApp();
+    if (app !== null)
+      throw refuseApp(app.origin, { name, worksOn: worksOn ?? "the database itself" });
+    return (target ??= findTarget({ databaseUrl, environment, folder }));
+  };
+  if (url !== undefined && worksOn !== undefined) throw refuseApp("--url", { name, worksOn });
   const context: CommandContext = {
     args: parsed.args,
     options: parsed.options,
@@ -105,8 +117,12 @@ async function runCommand(
     endSoon: () => options.onHang?.(),
     confirm: (what) => confirm(what, parsed.flags, options),
     target: getTarget,
+    app: getApp,
     admin: () => {
-      services ??= openServices(getTarget().settings, output, { timeoutMs, onSlow });
+      const waiting = { timeoutMs, onSlow };
+      const app = getApp();
+      services ??=
+        app === null ? openServices(getTarget().settings, output, waiting) : openApp(app, waiting);
       return Promise.resolve(services.admin);
     },
     reconnect: () => {

@@ -34,6 +34,7 @@ const firewallWaitMs = 10 * 60_000;
 export const migrateCommand: Command = {
   name: "migrate",
   group: "deploy",
+  worksOn: "the database itself",
   parameters: [],
   options: {
     check: {

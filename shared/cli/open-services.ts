@@ -21,8 +21,8 @@ import { PatientCalls, patientStore } from "../store/patient-store";
 import { storeAddress } from "./store-address";
 import type { Output } from "../terminal/output";
 
-/** After this silence of the database the user is told. */
-const sayAfterMs = 3_000;
+/** After this silence of the database, or of an app, the user is told. */
+export const sayAfterMs = 3_000;
 
 /** What a command works with, and how to end it. */
 export interface Services {

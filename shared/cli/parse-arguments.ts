@@ -15,10 +15,15 @@ export const globalOptions = {
     valueName: "URL",
     sentence: "Database to work on: postgres://.. or mssql://..",
   },
+  url: {
+    type: "string",
+    valueName: "URL",
+    sentence: "App to ask in place of a database: https://HOST (TASKGATE_FUNCTION_KEY).",
+  },
   timeout: {
     type: "string",
     valueName: "TIME",
-    sentence: "Gives up a database that is silent for this time; default 15s.",
+    sentence: "Gives up a database or an app that is silent for this time; default 15s.",
   },
   json: { type: "boolean", sentence: "One JSON document, for programs." },
   "no-color": { type: "boolean", sentence: "No colours, also on a terminal." },

@@ -14,6 +14,7 @@ const queues = ["ingest", "hints"] as const;
 export const replayCommand: Command = {
   name: "replay",
   group: "change",
+  worksOn: "the storage account itself",
   parameters: [{ name: "QUEUE", values: queues }],
   options: { max: maxOption(maxLimit, maxDefault) },
   sentence: "Retries the messages of a poison queue: ingest or hints.",

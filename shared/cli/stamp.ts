@@ -10,6 +10,7 @@ import { exitCodes } from "./exit-codes";
 export const stampCommand: Command = {
   name: "stamp",
   group: "deploy",
+  worksOn: "this computer",
   parameters: [],
   options: {},
   sentence: "Writes the number of this build beside the app's host.json.",

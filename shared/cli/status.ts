@@ -1,5 +1,5 @@
 import { report } from "./command";
-import type { Command } from "./command";
+import type { Command, CommandContext } from "./command";
 import { renderDefinitions } from "./definitions";
 import { exitCodes } from "./exit-codes";
 import type { StatusReport } from "../admin/create-admin";
@@ -21,16 +21,19 @@ export const statusCommand: Command = {
     const admin = await context.admin();
     const status = await admin.status();
     report(context, status, () => {
-      const { settings, origin } = context.target();
-      const lines = [
-        `${status.dialect} database (${origin}), schema ${settings.schema}`,
-        describeWork(status),
-      ];
+      const lines = [placeOf(context, status), describeWork(status)];
       return [...lines, "", renderDefinitions(status.definitions, context.output)].join("\n");
     });
     return exitCodes.ok;
   },
 };
+
+function placeOf(context: CommandContext, { dialect }: StatusReport): string {
+  const app = context.app();
+  if (app !== null) return `${dialect} database of the app at ${app.base} (${app.origin})`;
+  const { settings, origin } = context.target();
+  return `${dialect} database (${origin}), schema ${settings.schema}`;
+}
 
 /** Running and waiting tasks, in one line. */
 export function describeWork({

@@ -56,12 +56,14 @@ export const commandSynonyms: Readonly<Record<string, readonly string[]>> = {
 export const optionSynonyms: Readonly<Record<string, string>> = {
   count: "max",
   database: "db",
+  endpoint: "url",
   follow: "watch",
   force: "yes",
   format: "json",
+  host: "url",
   interval: "every",
   max: "max",
   output: "json",
+  server: "url",
   status: "state",
-  url: "db",
 };

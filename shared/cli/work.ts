@@ -16,6 +16,7 @@ const pollMinMs = 100;
 export const workCommand: Command = {
   name: "work",
   group: "deploy",
+  worksOn: "the database itself",
   parameters: [],
   options: {
     definitions: {

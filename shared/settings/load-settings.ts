@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import { SettingsError } from "../core/errors";
 import { didYouMean } from "../core/near-name";
 import { listOfProcedures } from "../core/procedure-name";
+import { commandLineNames } from "./command-line-settings";
 import { describeExpected, isExpected } from "./setting-formats";
 import { settingsTable } from "./settings";
 import type {
@@ -157,7 +158,10 @@ class SettingsReader {
   }
 
   #refuseUnknown(environment: Environment): void {
-    const known: readonly string[] = settingsTable.map((entry) => entry.name);
+    const known: readonly string[] = [
+      ...settingsTable.map((entry) => entry.name),
+      ...commandLineNames,
+    ];
     for (const name of Object.keys(environment)) {
       if (!name.startsWith("TASKGATE_") || name.startsWith("TASKGATE_TEST_")) continue;
       const given = environment[name];

@@ -11,6 +11,8 @@ export interface StorePatience {
   readonly sayAfterMs: number;
   readonly onSlow: (text: string) => void;
   readonly timers: Timers;
+  /** What is asked, as the subject of a sentence; default: the database. */
+  readonly subject?: string;
 }
 
 /** Bounds calls from outside: repeats and time-outs of the store are meant for workers, for which no person waits. */
@@ -54,7 +56,7 @@ export class PatientCalls {
           if (this.#hasTold) return;
           this.#hasTold = true;
           this.#patience.onSlow(
-            `The database hasn't answered for ${formatDuration(sayAfterMs)}: still trying, for ${formatDuration(timeoutMs)} in all`,
+            `${this.#subject} hasn't answered for ${formatDuration(sayAfterMs)}: still trying, for ${formatDuration(timeoutMs)} in all`,
           );
         }),
       );
@@ -66,8 +68,12 @@ export class PatientCalls {
     }
   }
 
+  get #subject(): string {
+    return this.#patience.subject ?? "The database";
+  }
+
   #silence(): string {
-    return `The database doesn't answer: gave up after ${formatDuration(this.#patience.timeoutMs)}`;
+    return `${this.#subject} doesn't answer: gave up after ${formatDuration(this.#patience.timeoutMs)}`;
   }
 }
 

@@ -66,9 +66,10 @@ function withField(good: unknown, name: string, value: unknown): unknown {
   return Object.fromEntries(value === missing ? others : [...others, [name, value]]);
 }
 
-/** `taskgate` with these words against the test's database. */
+/** `taskgate` with these words against the test's database, or where the environment says. */
 async function runTaskgate(
   words: readonly string[],
+  environment: Readonly<Record<string, string>> = { TASKGATE_DATABASE_URL: api.operatorUrl },
 ): Promise<{ code: number; out: string; error: string }> {
   const lines = { out: [] as string[], error: [] as string[] };
   const output = {
@@ -76,7 +77,6 @@ async function runTaskgate(
     error: (text: string) => void lines.error.push(text),
     columns: null,
   };
-  const environment = { TASKGATE_DATABASE_URL: api.operatorUrl };
   const code = await runCli({ words, environment, folder: "/nowhere", output });
   return { code, out: lines.out.join("\n"), error: lines.error.join("\n") };
 }
@@ -251,8 +251,12 @@ describe.each(settingsTable.map((entry): [string, SettingEntry] => [entry.name, 
 );
 
 describe.each(Object.entries(cliEntries))("taskgate %s", (name, entry) => {
-  async function expectRefused(words: readonly string[], field: string): Promise<void> {
-    const { code, out, error } = await runTaskgate([...words, "--json"]);
+  async function expectRefused(
+    words: readonly string[],
+    field: string,
+    environment?: Readonly<Record<string, string>>,
+  ): Promise<void> {
+    const { code, out, error } = await runTaskgate([...words, "--json"], environment);
     expect([2, 3]).toContain(code);
     expect(out).toBe("");
     const parsed = JSON.parse(error) as { error: { problems: Problem[] } };
@@ -269,6 +273,41 @@ describe.each(Object.entries(cliEntries))("taskgate %s", (name, entry) => {
       if (first !== undefined && first.isOptional !== true)
         await expectRefused([name], showParameter(first));
     });
+  });
+
+  test("refuses the same by an app's address, or refuses the address", async () => {
+    const { worksOn } = commands.find((candidate) => candidate.name === name) ?? {};
+    const url = await api.appUrl();
+    await expectNothingStored(async () => {
+      if (worksOn !== undefined) {
+        await expectRefused([name, ...entry.args, "--url", url], "--url");
+        return;
+      }
+      const environment = { TASKGATE_URL: url };
+      for (const { words, field } of entry.bad)
+        await expectRefused([name, ...words], field, environment);
+      await expectRefused([name, ...entry.args, "one-too-many"], entry.listField ?? "argument", {
+        TASKGATE_URL: url,
+      });
+    });
+  });
+
+  test.each([
+    "",
+    "nonsense",
+    "ftp://app.example",
+    "http://app.example",
+    "https://u:p@app.example",
+    "https://app.example/api?code=secret-7",
+    "https://app.example/#a",
+    `https://${"x".repeat(2_000)}`,
+  ])("refuses the app `%s`", async (url) => {
+    const { code, error } = await runTaskgate([name, ...entry.args, `--url=${url}`], {});
+    const { worksOn } = commands.find((candidate) => candidate.name === name) ?? {};
+    if (entry.isOffline === true && worksOn === undefined) return;
+    expect(code).toBe(2);
+    expect(error).toMatch(/--url: got an(other text| address), expected /);
+    expect(error).not.toContain("secret-7");
   });
 
   test("says the same to people, on standard error", async () => {

@@ -112,6 +112,48 @@ const rows: readonly Row[] = [
   [db(`postgres://u:${secret}@h`), 2, /TASKGATE_DATABASE_URL: expected/],
   [["--db", `postgres://u:${secret}@127.0.0.1:1/d`, "status"], 4, /can't be reached|refused/i],
   [db(`mssql://u:${secret}@127.0.0.1:1/d?encrpt=${secret}`), 2, /encrpt|options/],
+  // Apps: no key is ever shown.
+  [["status", "--url"], 2, /--url: got nothing, expected a value: --url URL/],
+  [["status", "--url", "app.example"], 2, /--url: got another text, expected https:\/\/HOST, or/],
+  [
+    ["status", "--url", `https://app.example?code=${secret}`],
+    2,
+    /--url: .*a key belongs into TASKGATE_FUNCTION_KEY/,
+  ],
+  [["status", "--url", `https://u:${secret}@app.example`], 2, /without a user or password/],
+  [["status", "--url", "http://app.example"], 2, /http:\/\/ is for this machine only/],
+  [
+    ["status", "--url", "https://app.example", "--db", `postgres://u:${secret}@h/d`],
+    2,
+    /--url: got two addresses, expected either --url or --db, not both/,
+  ],
+  [
+    ["--url", "http://127.0.0.1:2", "status"],
+    4,
+    /can't be reached \(ECONNREFUSED\); nothing happened/,
+  ],
+  [
+    ["migrate", "--url", "http://127.0.0.1:2"],
+    2,
+    /`taskgate migrate` works on the database itself/,
+  ],
+  [["replay", "hints", "--url", "http://127.0.0.1:2"], 2, /works on the storage account itself/],
+  [["stamp", "--url", "http://127.0.0.1:2"], 2, /works on this computer; leave it out/],
+  [
+    ["doctor", "--deep", "--url", "http://127.0.0.1:2"],
+    2,
+    /--deep: got set, expected it with --db/,
+  ],
+  [
+    enqueue("--allow-unknown-kind", "--url", "http://127.0.0.1:2"),
+    2,
+    /--allow-unknown-kind: got set, expected it with --db only/,
+  ],
+  [
+    ["pause", "..", "--url", "http://127.0.0.1:2"],
+    2,
+    /got "\.\.", expected a name that an address can/,
+  ],
 ];
 
 const withFile = (
@@ -138,6 +180,37 @@ export const cliCases: readonly CliCase[] = [
     environment: { TASKGATE_SMTP_PASSWORD: secret },
     code: 2,
     says: /TASKGATE_SMTP_PASSWORD: expected the name of a setting/,
+  },
+  ...[`${secret} with a blank`, `${secret}\n`, `${secret}\u00e9`].flatMap((value) =>
+    ["TASKGATE_FUNCTION_KEY", "TASKGATE_TOKEN"].map((name): CliCase => ({
+      words: ["status", "--url", "http://127.0.0.1:2"],
+      environment: { [name]: value },
+      code: 2,
+      says: new RegExp(`${name}: expected letters, digits and signs of ASCII .* not shown$`, "m"),
+    })),
+  ),
+  {
+    words: ["status"],
+    environment: { TASKGATE_DATABASE_URL: "", TASKGATE_URL: `https://u:${secret}@app.example` },
+    code: 2,
+    says: /TASKGATE_URL: expected https:\/\/HOST, .* without a user or password, got another text/,
+  },
+  {
+    words: ["pause", "known"],
+    environment: {
+      TASKGATE_DATABASE_URL: "",
+      TASKGATE_URL: "http://127.0.0.1:2",
+      TASKGATE_FUNCTION_KEY: secret,
+    },
+    code: 4,
+    says: /The app at http:\/\/127\.0\.0\.1:2\/api can't be reached/,
+  },
+  // They belong to the command line: with a database they are no unknown settings.
+  {
+    words: ["status"],
+    environment: { TASKGATE_URL: "https://app.example", TASKGATE_TOKEN: secret },
+    code: 0,
+    says: /postgres database \(TASKGATE_DATABASE_URL\)/,
   },
   {
     words: ["status"],

@@ -10,6 +10,8 @@ import { openStore } from "../../shared/store/open-store";
 import { recordCalls } from "../support/call-record";
 import { urlAs } from "../support/roles";
 import { createTestDatabase } from "../support/test-postgres";
+import { servePage } from "./page-server";
+import type { PageServer } from "./page-server";
 
 /** One request of a test, without a host: what the host would have read from the network. */
 export interface ApiRequest {
@@ -43,6 +45,10 @@ export interface ApiSetup {
   call(request: ApiRequest): Promise<ApiResponse>;
   /** Runs a command line as the operator does; no terminal, no local run. */
   taskgate(...words: readonly string[]): Promise<{ code: number; out: string }>;
+  /** The same by the app's address: the command line has no database. */
+  byUrl(...words: readonly string[]): Promise<{ code: number; out: string }>;
+  /** The address of the app, as `--url` takes it; it listens from the first call on. */
+  appUrl(): Promise<string>;
   register(name: string, settings?: Partial<DefinitionSettings>): Promise<void>;
   close(): Promise<void>;
 }
@@ -92,6 +98,18 @@ export async function setupApi(login: "app" | "worker" = "app"): Promise<ApiSetu
       settings: all,
     });
   };
+  let server: Promise<PageServer> | null = null;
+  const appUrl = async (): Promise<string> => {
+    server ??= servePage(admin);
+    return new URL((await server).url).origin;
+  };
+  const runBy = async (environment: Record<string, string>, words: readonly string[]) => {
+    const lines: string[] = [];
+    const line = (text: string): void => void lines.push(text);
+    const output = { line, error: line, columns: null };
+    const code = await runCli({ words, environment, folder: "/nowhere", output });
+    return { code, out: lines.join("\n") };
+  };
   return {
     ownerUrl: database.url,
     operatorUrl: urlAs(database.url, "operator"),
@@ -101,18 +119,12 @@ export async function setupApi(login: "app" | "worker" = "app"): Promise<ApiSetu
     logged,
     register,
     call: (request) => callRoute(() => Promise.resolve(admin), request, logged),
-    taskgate: async (...words) => {
-      const lines: string[] = [];
-      const line = (text: string): void => void lines.push(text);
-      const code = await runCli({
-        words,
-        environment: { TASKGATE_DATABASE_URL: urlAs(database.url, "operator") },
-        folder: "/nowhere",
-        output: { line, error: line, columns: null },
-      });
-      return { code, out: lines.join("\n") };
-    },
+    taskgate: (...words) =>
+      runBy({ TASKGATE_DATABASE_URL: urlAs(database.url, "operator") }, words),
+    appUrl,
+    byUrl: async (...words) => runBy({ TASKGATE_URL: await appUrl() }, words),
     close: async () => {
+      await (await server)?.close();
       await store.close();
       await database.drop();
       const owners = record.callsOf(new URL(database.url).username);

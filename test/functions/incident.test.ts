@@ -6,9 +6,11 @@ import { done, enqueue, enqueueOne, setLimit, startWorker } from "../support/bui
 import type { Worker } from "../support/builders";
 import { setupApi } from "./api-setup";
 import type { ApiSetup } from "./api-setup";
+import { evenedOut } from "./evened-out";
 
 /*
- * Goal: an operator's ten questions at three in the morning, each answered by one command and one request, compared by value
+ * Goal: an operator's ten questions at three in the morning, each answered by one command, with a database and with the app's address
+ * alone, and by one request, compared by value
  * with what the incident's script has done: a limit was lowered, a worker is frozen, a payload is poison, a definition is
  * paused, a group is full, a handler hangs.
  */
@@ -105,7 +107,12 @@ async function play() {
   return { hanging, oldest, waiting, dead, lostTask, groupHolder, groupWaiting };
 }
 
-const taskgate: ApiSetup["taskgate"] = (...words) => api.taskgate(...words);
+/** A command that looks, by both ways in; they say the same. */
+const taskgate: ApiSetup["taskgate"] = async (...words) => {
+  const [near, far] = [await api.taskgate(...words), await api.byUrl(...words)];
+  expect({ ...far, out: evenedOut(far.out) }).toEqual({ ...near, out: evenedOut(near.out) });
+  return far;
+};
 
 async function json(...words: readonly string[]): Promise<unknown> {
   const { out } = await taskgate(...words, "--json");
@@ -213,8 +220,11 @@ describe("An operator's ten questions", () => {
   });
 
   test("8: whether anything is lost is told by the promises that hold, and by leases that are over", async () => {
-    const { out } = await taskgate("doctor", "--deep");
+    const { out } = await api.taskgate("doctor", "--deep");
     expect(out).toMatch(/promises: .*holds/);
+    // The promises want the database itself; leases that are over are told by the app, too.
+    expect((await api.byUrl("doctor")).out).toMatch(/leases: Executions past their lease: 1;/);
+    expect((await taskgate("status")).out).toContain("1 execution past its lease");
     expect(await get("api-status")).toMatchObject({ expired: 1 });
   });
 
@@ -230,7 +240,7 @@ describe("An operator's ten questions", () => {
     const rare = { ...body, like: "Expected `to` to be an address", dryRun: true };
     expect((await api.call({ ...redrive, body: rare })).body).toMatchObject({ found: 1 });
     const [one = ""] = incident.dead;
-    expect((await taskgate("redrive", one)).code).toBe(0);
+    expect((await api.taskgate("redrive", one)).code).toBe(0);
     expect((await api.call({ ...redrive, body: { ...body, reason: "mended" } })).body).toEqual({
       found: 2,
       redriven: 2,
@@ -238,7 +248,8 @@ describe("An operator's ten questions", () => {
     });
     expect((await taskgate("redrive", "mail", "--all", "--like", like, "--yes")).code).toBe(1);
     const other = ["redrive", "mail", "--all", "--like", "Expected `to` to be an address", "-y"];
-    expect(await json(...other)).toEqual({ found: 1, redriven: 1, left: 0 });
+    const redriven = await api.byUrl(...other, "--json");
+    expect(JSON.parse(redriven.out)).toEqual({ found: 1, redriven: 1, left: 0 });
     expect(await get("api-failures")).toMatchObject({ groups: [], read: 0 });
     expect(
       (await api.store.listAudit({ action: "redrive_tasks", max: 1 })).entries[0]?.tasks,
@@ -264,7 +275,7 @@ describe("An operator's ten questions", () => {
     expect((await taskgate("stop")).code).toBe(2);
 
     api.hints.length = 0;
-    const { out, code } = await taskgate("resume", "--all");
+    const { out, code } = await api.byUrl("resume", "--all");
     expect(code).toBe(0);
     expect(out).toContain("5 definitions and 1 schedule resumed.");
     const after = await api.store.listDefinitions({});

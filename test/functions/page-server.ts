@@ -30,6 +30,8 @@ export interface PageRoute {
 }
 
 interface PageOptions extends Partial<ApiOptions> {
+  /** What App Service adds to a request's headers before the app hears of it; it lets the request in, or answers 401. */
+  readonly platform?: (headers: IncomingMessage["headers"]) => Record<string, string> | 401;
   readonly extra?: readonly PageRoute[];
   readonly without?: readonly string[];
 }
@@ -40,7 +42,7 @@ interface PageOptions extends Partial<ApiOptions> {
  */
 export async function servePage(
   admin: Admin,
-  { extra = [], without = [], ...options }: PageOptions = {},
+  { extra = [], without = [], platform = () => ({}), ...options }: PageOptions = {},
 ): Promise<PageServer> {
   const api = createApiRoutes(() => Promise.resolve(admin), {
     operatorApi: true,
@@ -70,8 +72,10 @@ export async function servePage(
     const found = routes
       .map((route) => ({ ...route, params: route.template.match(path) }))
       .find(({ method, params }) => method === request.method && params !== null);
-    if (found === undefined) response.writeHead(404).end();
-    else void serve(request, response, { ...found, params: found.params ?? {} });
+    const added = platform(request.headers);
+    if (added === 401) response.writeHead(401).end();
+    else if (found === undefined) response.writeHead(404).end();
+    else void serve(request, response, { ...found, params: found.params ?? {}, added });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
@@ -104,8 +108,9 @@ function describeLess(api: readonly ApiRoute[], without: readonly string[]) {
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
-  { handler, params }: { handler: PageHandler; params: Record<string, string> },
+  given: { handler: PageHandler; params: Record<string, string>; added: Record<string, string> },
 ): Promise<void> {
+  const { handler, params, added } = given;
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
   const text = Buffer.concat(parts).toString("utf8");
@@ -119,17 +124,17 @@ async function serve(
         ...(request.headers["if-match"] === undefined
           ? {}
           : { "if-match": request.headers["if-match"] }),
+        ...added,
       },
       query: Object.fromEntries(url.searchParams),
-      params: Object.fromEntries(
-        Object.entries(params).map(([name, value]) => [name, decodeURIComponent(value)]),
-      ),
+      params,
       ...(text === "" ? {} : { body: { string: text } }),
     }),
     new InvocationContext({ invocationId: "1", functionName: "page", logHandler: () => undefined }),
   );
   const { body, status = 200 } = answer;
   const json = answer.jsonBody as unknown;
-  response.writeHead(status, answer.headers as Record<string, string>);
+  const type = json === undefined ? {} : { "content-type": "application/json; charset=utf-8" };
+  response.writeHead(status, { ...type, ...(answer.headers as Record<string, string>) });
   response.end(json === undefined ? body : JSON.stringify(json));
 }

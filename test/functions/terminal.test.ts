@@ -10,7 +10,9 @@ import type { ApiSetup } from "./api-setup";
 import { ensureBuilt, root } from "./built-app";
 
 // Goal: what a person at a terminal gets from the program itself: questions before what can't be undone, colours, and
-// completion. Method: `script` gives the program a real terminal; bash and zsh run the completion's own script.
+// completion; from a database and from an app over HTTP alike. Method: `script` gives the program a real terminal; bash and zsh run
+// the completion's own script.
+let target: Record<string, string>;
 let api: ApiSetup;
 let folder: string;
 
@@ -35,8 +37,7 @@ afterAll(async () => {
 async function shell(line: string, variables: Record<string, string> = {}): Promise<string> {
   const { PATH = "" } = process.env;
   const env = { PATH: `${folder}:${PATH}`, HOME: folder, TERM: "xterm", ...variables };
-  const url = { TASKGATE_DATABASE_URL: api.operatorUrl };
-  const options = { env: { ...env, ...url }, encoding: "utf8" } as const;
+  const options = { env: { ...env, ...target }, encoding: "utf8" } as const;
   const { stdout } = await promisify(execFile)("bash", ["-c", line], options);
   return stdout;
 }
@@ -51,47 +52,12 @@ function terminal(line: string, typed = "", variables = {}): Promise<string> {
   );
 }
 
-describe("on a terminal", () => {
-  test("cancel asks with the ids of the tasks, and only y goes on", async () => {
-    const [id = ""] = await enqueue(api.store, "greet", 1);
-    const call = `taskgate cancel ${id}`;
-    const no = await terminal(call, "n");
-    expect(no).toContain(`Cancels 1 task (${id}). A waiting task ends for good`);
-    expect(no).toMatch(/Nothing was changed\.\r\ncode 1/);
-    expect(await terminal(call, "y")).toMatch(/1 task is cancelled: \d+\r\ncode 0/);
-  });
-
-  test("limit 0 asks with what it stops; --yes doesn't ask", async () => {
-    const asked = await terminal("taskgate limit greet 0", "n");
-    expect(asked).toContain(
-      "Limit 0: no task of greet starts any more; 0 running tasks finish. Go on?",
-    );
-    expect((await api.admin.definitions("greet"))[0]?.limit).toBe(4);
-    const told = await terminal("taskgate limit greet 0 --yes");
-    expect(told).not.toContain("Go on?");
-    expect(told).toContain("The limit of greet is 0, it was 4.");
-    await shell("taskgate limit greet code");
-  });
-
-  test("status is coloured, unless NO_COLOR or --no-color says otherwise", async () => {
-    const escape = "\u001b[";
-    expect(await terminal("taskgate status")).toContain(escape);
-    expect(await terminal("taskgate status", "", { NO_COLOR: "1" })).not.toContain(escape);
-    expect(await terminal("taskgate status --no-color")).not.toContain(escape);
-    expect(await shell("taskgate status")).not.toContain(escape);
-    expect(await shell("taskgate status", { FORCE_COLOR: "1" })).toContain(escape);
-  });
-});
-
-test("without a terminal nothing is asked", async () => {
-  const [id = ""] = await enqueue(api.store, "greet", 1);
-  expect(await shell(`taskgate cancel ${id} < /dev/null`)).toBe(`1 task is cancelled: ${id}\n`);
-});
-
 /** What each shell offers for the words, the last of which is being typed. */
 const cases: readonly (readonly [words: string, offered: readonly string[]])[] = [
   ["taskgate re", ["redrive", "replay", "reschedule", "resume"]],
   ["taskgate --db x sta", ["stamp", "stats", "status"]],
+  ["taskgate --url x sta", ["stamp", "stats", "status"]],
+  ["taskgate status --ur", ["--url"]],
   ["taskgate tasks --sta", ["--state"]],
   ["taskgate tasks greet --state de", ["dead"]],
   ["taskgate tasks g", ["greet"]],
@@ -102,24 +68,70 @@ const cases: readonly (readonly [words: string, offered: readonly string[]])[] =
   ["taskgate help wa", ["watermark", "watermarks"]],
 ];
 
-describe("completion", () => {
-  test.each(cases)("bash offers for `%s`", async (words, offered) => {
-    const lines = await shell(`eval "$(taskgate completion bash)"
-      complete -p taskgate >&2
-      COMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))
-      _taskgate && printf '%s\\n' "\${COMPREPLY[@]}"`);
-    expect(lines.trim().split("\n").sort()).toEqual([...offered]);
+describe.each(["a database", "the address of an app"])("with %s", (place) => {
+  beforeAll(async () => {
+    target =
+      place === "a database"
+        ? { TASKGATE_DATABASE_URL: api.operatorUrl }
+        : { TASKGATE_URL: await api.appUrl() };
   });
 
-  const zsh = ["/usr/bin/zsh", "/bin/zsh"].find((path) => existsSync(path));
-  (zsh === undefined ? test.skip : test).each(cases)(
-    "zsh offers for `%s`",
-    async (words, offered) => {
-      const script = `compdef() { true; }; compadd() { shift; print -l -- \${(M)@:#$typed*}; }
-      eval "$(taskgate completion zsh)"
-      words=(${words}); CURRENT=\${#words}; _taskgate`;
-      const lines = await shell(`exec ${zsh ?? ""} -f -c "$SCRIPT"`, { SCRIPT: script });
+  describe("on a terminal", () => {
+    test("cancel asks with the ids of the tasks, and only y goes on", async () => {
+      const [id = ""] = await enqueue(api.store, "greet", 1);
+      const call = `taskgate cancel ${id}`;
+      const no = await terminal(call, "n");
+      expect(no).toContain(`Cancels 1 task (${id}). A waiting task ends for good`);
+      expect(no).toMatch(/Nothing was changed\.\r\ncode 1/);
+      expect(await terminal(call, "y")).toMatch(/1 task is cancelled: \d+\r\ncode 0/);
+    });
+
+    test("limit 0 asks with what it stops; --yes doesn't ask", async () => {
+      const asked = await terminal("taskgate limit greet 0", "n");
+      expect(asked).toContain(
+        "Limit 0: no task of greet starts any more; 0 running tasks finish. Go on?",
+      );
+      expect((await api.admin.definitions("greet"))[0]?.limit).toBe(4);
+      const told = await terminal("taskgate limit greet 0 --yes");
+      expect(told).not.toContain("Go on?");
+      expect(told).toContain("The limit of greet is 0, it was 4.");
+      await shell("taskgate limit greet code");
+    });
+
+    test("status is coloured, unless NO_COLOR or --no-color says otherwise", async () => {
+      const escape = "\u001b[";
+      expect(await terminal("taskgate status")).toContain(escape);
+      expect(await terminal("taskgate status", "", { NO_COLOR: "1" })).not.toContain(escape);
+      expect(await terminal("taskgate status --no-color")).not.toContain(escape);
+      expect(await shell("taskgate status")).not.toContain(escape);
+      expect(await shell("taskgate status", { FORCE_COLOR: "1" })).toContain(escape);
+    });
+  });
+
+  test("without a terminal nothing is asked", async () => {
+    const [id = ""] = await enqueue(api.store, "greet", 1);
+    expect(await shell(`taskgate cancel ${id} < /dev/null`)).toBe(`1 task is cancelled: ${id}\n`);
+  });
+
+  describe("completion", () => {
+    test.each(cases)("bash offers for `%s`", async (words, offered) => {
+      const lines = await shell(`eval "$(taskgate completion bash)"
+        complete -p taskgate >&2
+        COMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))
+        _taskgate && printf '%s\\n' "\${COMPREPLY[@]}"`);
       expect(lines.trim().split("\n").sort()).toEqual([...offered]);
-    },
-  );
+    });
+
+    const zsh = ["/usr/bin/zsh", "/bin/zsh"].find((path) => existsSync(path));
+    (zsh === undefined ? test.skip : test).each(cases)(
+      "zsh offers for `%s`",
+      async (words, offered) => {
+        const script = `compdef() { true; }; compadd() { shift; print -l -- \${(M)@:#$typed*}; }
+        eval "$(taskgate completion zsh)"
+        words=(${words}); CURRENT=\${#words}; _taskgate`;
+        const lines = await shell(`exec ${zsh ?? ""} -f -c "$SCRIPT"`, { SCRIPT: script });
+        expect(lines.trim().split("\n").sort()).toEqual([...offered]);
+      },
+    );
+  });
 });

@@ -8,7 +8,7 @@ import type { BatchRequest } from "../batch-requests";
 /** Calls about batches. */
 export interface BatchCalls {
   /** Batches and how far they are, newest first. */
-  batches(request: ListBatchesInput): Promise<BatchReport[]>;
+  batches(request: Omit<ListBatchesInput, "batchId">): Promise<BatchReport[]>;
   /** One batch. Throws InvalidArgumentError (unknown). */
   batch(batchId: BatchId): Promise<BatchReport>;
   /** Lets a halted batch go on. */

@@ -10,6 +10,7 @@ import { oneLine, renderFacts, renderTable } from "../../../shared/terminal/outp
 import { asksForJson, globalOptions, parseCommandLine } from "../../../shared/cli/parse-arguments";
 import { commandSynonyms } from "../../../shared/cli/synonyms";
 import { describeWork } from "../../../shared/cli/status";
+import { findApp } from "../../../shared/cli/app-target";
 import { findTarget } from "../../../shared/cli/target";
 
 function messageOf(words: string[]): string {
@@ -106,7 +107,7 @@ describe("the command line", () => {
     [["tasks", "a", "--sate", "dead"], "Did you mean `--state`?"],
     [
       ["status", "--verbose"],
-      "option: got `--verbose`, expected one of --watch, --every, --db, --timeout, --json, --no-color, --help",
+      "option: got `--verbose`, expected one of --watch, --every, --db, --url, --timeout, --json, --no-color, --help",
     ],
     [["tasks"], "NAME: got nothing, expected an argument, as in `taskgate tasks NAME`"],
     [["status", "now"], "argument: got `now`, expected no argument"],
@@ -242,6 +243,69 @@ describe("the target", () => {
       expect(() => find(undefined, {})).toThrow(SettingsError);
     },
   );
+});
+
+describe("the app in place of a database", () => {
+  const url = "https://app.example";
+  const find = (options: Partial<Parameters<typeof findApp>[0]>) =>
+    findApp({ url: undefined, databaseUrl: undefined, environment: {}, ...options });
+  const database = { TASKGATE_DATABASE_URL: "postgres://a@b/c" };
+
+  test("is --url before everything, and TASKGATE_URL behind each way to name a database", () => {
+    expect(find({ url, environment: database })).toMatchObject({ origin: "--url" });
+    const environment = { TASKGATE_URL: "https://other.example" };
+    expect(find({ url, environment })?.base).toBe("https://app.example/api");
+    expect(find({ environment })).toMatchObject({
+      base: "https://other.example/api",
+      origin: "TASKGATE_URL",
+    });
+    expect(find({ environment: { ...environment, ...database } })).toBeNull();
+    const identity = { TASKGATE_SQL_SERVER: "a.b", TASKGATE_SQL_DATABASE: "c" };
+    expect(find({ environment: { ...environment, ...identity } })).toBeNull();
+    expect(find({ environment, databaseUrl: "postgres://a@b/c" })).toBeNull();
+    expect(find({})).toBeNull();
+    // An empty text counts as not set.
+    expect(find({ environment: { TASKGATE_URL: "" } })).toBeNull();
+    expect(find({ environment: { ...environment, TASKGATE_DATABASE_URL: "" } })).not.toBeNull();
+  });
+
+  test("is refused beside --db", () => {
+    expect(() => find({ url, databaseUrl: "postgres://a@b/c" })).toThrow(
+      "--url: got two addresses, expected either --url or --db, not both",
+    );
+  });
+
+  test.each([
+    ["https://app.example", "https://app.example/api"],
+    ["https://app.example/", "https://app.example/api"],
+    ["https://APP.example:8443", "https://app.example:8443/api"],
+    ["https://app.example/api/taskgate", "https://app.example/api/taskgate"],
+    ["https://app.example/gate//", "https://app.example/gate"],
+    ["http://127.0.0.1:7071", "http://127.0.0.1:7071/api"],
+    ["http://localhost:7071", "http://localhost:7071/api"],
+    ["http://[::1]:7071", "http://[::1]:7071/api"],
+  ])("%s has its routes at %s", (given, base) => {
+    expect(find({ url: given })?.base).toBe(base);
+  });
+
+  test.each([
+    "http://10.0.0.1",
+    "http://localhost.example",
+    "http://128.0.0.1",
+    "http://127.example",
+  ])("%s is refused: a key would travel in the clear", (given) => {
+    expect(() => find({ url: given })).toThrow(/http:\/\/ is for this machine only/);
+  });
+
+  test("gets its secrets from the environment alone", () => {
+    const secrets = { TASKGATE_FUNCTION_KEY: "k-1==", TASKGATE_TOKEN: "a.b-c_d" };
+    expect(find({ url, environment: secrets })?.signIn).toEqual({ key: "k-1==", token: "a.b-c_d" });
+    expect(find({ url })?.signIn).toEqual({ key: null, token: null });
+    const wrong = { TASKGATE_FUNCTION_KEY: "k 1", TASKGATE_TOKEN: "x".repeat(12_001) };
+    expect(() => find({ url, environment: wrong })).toThrow(
+      /TASKGATE_FUNCTION_KEY: expected .* got a value of 3 characters that is not shown\n- TASKGATE_TOKEN: .* 12001 characters/,
+    );
+  });
 });
 
 describe("tables", () => {

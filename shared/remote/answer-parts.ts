@@ -1,0 +1,34 @@
+import { StoreContractError } from "../core/errors";
+
+/** Parts of an app's answers, as the admin has them. What an answer holds beside its known members is the app's word: it isn't checked again. */
+
+/** The object that an app answered, as the admin's answer of that call. */
+export function objectOf<Shown extends object>(answer: unknown): Shown {
+  if (typeof answer === "object" && answer !== null && !Array.isArray(answer))
+    return answer as Shown;
+  throw otherVersion("an object");
+}
+
+/** The list that an answer has as this member. Throws StoreContractError where it has none. */
+export function rowsOf<Row extends object>(answer: unknown, member: string): Row[] {
+  const rows = objectOf<Record<string, unknown>>(answer)[member];
+  if (Array.isArray(rows)) return rows as Row[];
+  throw otherVersion(`the list \`${member}\``);
+}
+
+/** The same without members that only HTTP has. */
+export function without<Part extends object, Name extends string>(
+  part: Part,
+  ...names: readonly Name[]
+): Omit<Part, Name> {
+  const members = Object.entries(part).filter(
+    ([name]) => !(names as readonly string[]).includes(name),
+  );
+  return Object.fromEntries(members) as Omit<Part, Name>;
+}
+
+function otherVersion(expected: string): StoreContractError {
+  return new StoreContractError(
+    `The app's answer lacks ${expected}: it has another version than this command line. Use the version that the app has`,
+  );
+}

@@ -1,0 +1,30 @@
+import type { Admin } from "../admin/create-admin";
+import { diagnose, examineDefinitions } from "../admin/doctor";
+import type { DoctorReport } from "../admin/doctor";
+import { invalidInput } from "../admin/read-result";
+
+/** What only the database and the computer of the app can tell. */
+const unseen =
+  "Not looked at: schema, held rows, promises and hint queue. `taskgate doctor --db ADDRESS` looks at them.";
+
+/**
+ * Looks for faults as far as the app's answers show them: definitions, and executions past their lease. Throws
+ * InvalidArgumentError for `deep`, which reads the whole database and takes longer than a request may.
+ */
+export async function examineApp(
+  { status }: Pick<Admin, "status">,
+  { deep }: { deep: boolean },
+): Promise<DoctorReport> {
+  if (deep) {
+    const expected =
+      "it with --db only: it reads the whole database, longer than a request may take";
+    throw invalidInput([{ field: "--deep", value: "set", expected }]);
+  }
+  const { dialect, definitions, expired } = await status();
+  return diagnose([
+    { check: "app", status: "ok", text: `The app answers, and its ${dialect} database does.` },
+    // The app's own build is the one that registers: this command line's says nothing of it.
+    ...examineDefinitions({ definitions, expired, build: 0 }),
+    { check: "database", status: "note", text: unseen },
+  ]);
+}

@@ -1,0 +1,118 @@
+import type { Admin } from "../admin/create-admin";
+import type { ExplainReport } from "../admin/explain-report";
+import type { FailuresReport } from "../admin/failure-actions";
+import { pickSchedule } from "../admin/schedule-actions";
+import type { StatusReport } from "../admin/status-report";
+import type { StopState } from "../admin/stop-actions";
+import type { ScheduleStatus } from "../ports/task-store";
+import { objectOf, rowsOf, without } from "./answer-parts";
+import type { AppConnection } from "./app-connection";
+
+/**
+ * What the admin tells, by a request for each call. A list of HTTP has as many rows at most as a list of the admin, so one page is
+ * all of it. Tags and cursors are left out: the answers are those of the admin beside the database.
+ */
+
+type Reads = Pick<
+  Admin,
+  | "status"
+  | "definitions"
+  | "executions"
+  | "pace"
+  | "tasks"
+  | "explain"
+  | "groups"
+  | "sharedLimits"
+  | "schedules"
+  | "schedule"
+  | "watermarks"
+  | "batches"
+  | "batch"
+  | "audit"
+  | "failures"
+  | "stopState"
+  | "statistics"
+  | "summaries"
+>;
+
+/** Schedules of one definition that are looked through for one of them. */
+const schedulesMax = 1_000;
+
+/** The calls that change nothing. */
+export function appReads(app: AppConnection): Reads {
+  return {
+    ...settingReads(app),
+    ...taskReads(app),
+    ...listReads(app),
+  };
+}
+
+function settingReads(app: AppConnection) {
+  const schedules = async (query: { definition?: string | undefined; max: number }) =>
+    rowsOf<ScheduleStatus>(await app.get(["schedules"], query), "schedules").map(showSchedule);
+  return {
+    status: async () => without(objectOf<StatusReport>(await app.get(["status"])), "operatorApi"),
+    definitions: async (name) => {
+      if (name !== undefined) return [objectOf(await app.get(["definitions", name]))];
+      return untagged(await app.get(["definitions"]), "definitions");
+    },
+    sharedLimits: async ({ name, max }) =>
+      untagged(await app.get(["shared-limits"], { name, max }), "sharedLimits"),
+    groups: async ({ name: definition, groupKey: key, max }) =>
+      untagged(await app.get(["groups"], { definition, key, max }), "groups"),
+    schedules: ({ name: definition, max }) => schedules({ definition, max }),
+    schedule: async ({ definition, schedule }) =>
+      pickSchedule(await schedules({ definition, max: schedulesMax }), schedule),
+    watermarks: async ({ name: definition, watermark, max }) =>
+      untagged(await app.get(["watermarks"], { definition, watermark, max }), "watermarks"),
+  } satisfies Partial<Reads>;
+}
+
+function taskReads(app: AppConnection) {
+  return {
+    tasks: async ({ definition, state, max }) =>
+      rowsOf(await app.get(["definitions", definition, "tasks"], { state, max }), "tasks"),
+    explain: async (taskId) => showExplained(objectOf(await app.get(["tasks", taskId]))),
+    pace: async (definition) => objectOf(await app.get(["definitions", definition, "pace"])),
+    statistics: async ({ definition, window }) =>
+      objectOf(await app.get(["definitions", definition, "statistics"], { window })),
+    summaries: async () => rowsOf(await app.get(["statistics"]), "definitions"),
+  } satisfies Partial<Reads>;
+}
+
+function listReads(app: AppConnection) {
+  return {
+    executions: async ({ definition, isOpen: open, max }) =>
+      rowsOf(await app.get(["executions"], { definition, open, max }), "executions"),
+    batches: async ({ before, max }) =>
+      rowsOf(await app.get(["batches"], { before, max }), "batches"),
+    batch: async (batchId) => objectOf(await app.get(["batches", batchId])),
+    audit: async ({ changedBy: actor, ...query }) =>
+      rowsOf(await app.get(["audit"], { ...query, actor }), "entries"),
+    failures: async (query) =>
+      without(objectOf<FailuresReport>(await app.get(["failures"], query)), "cursor"),
+    stopState: async () => objectOf<{ stop: StopState | null }>(await app.get(["stop"])).stop,
+  } satisfies Partial<Reads>;
+}
+
+/** Rows without the tags of their settings. */
+function untagged<Row extends object>(answer: unknown, member: string): Row[] {
+  return rowsOf<Row>(answer, member).map((row) => without(row, "etag") as Row);
+}
+
+/** Sizes of payload and result stay where the caller may not see the parts themselves. */
+function showExplained(report: ExplainReport): ExplainReport {
+  const { facts } = report;
+  if (facts === null) return report;
+  const { payload, payloadBytes = null, result = null, resultBytes = null } = facts;
+  const isHidden =
+    (payload === null && payloadBytes !== null) || (result === null && resultBytes !== null);
+  if (isHidden) return report;
+  return { ...report, facts: without(facts, "payloadBytes", "resultBytes") };
+}
+
+function showSchedule(schedule: ScheduleStatus & { payloadBytes?: number | null }): ScheduleStatus {
+  const { payload, payloadBytes = null } = schedule;
+  const isHidden = payload === null && payloadBytes !== null;
+  return without(schedule, "etag", ...(isHidden ? [] : (["payloadBytes"] as const)));
+}
