@@ -10,4 +10,6 @@ export interface ResultColumn {
   readonly title: string;
   /** Numbers stand at the right. */
   readonly isNumber: boolean;
+  /** A bar beside each number; of one column at most. Default: none. */
+  readonly hasBars?: boolean;
 }

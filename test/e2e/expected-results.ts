@@ -10,7 +10,7 @@ interface Row {
   destination: string;
 }
 
-/** The four tables of sample/results, rows only. */
+/** The four tables of the sample's results, rows only. */
 export interface ExpectedResults {
   readonly byOrigin: (string | number)[][];
   readonly byHour: number[][];

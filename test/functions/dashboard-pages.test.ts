@@ -23,7 +23,7 @@ const results = {
       columns: [
         { title: "airport", isNumber: false },
         { title: "flights", isNumber: true },
-        { title: "mean delay, min", isNumber: true },
+        { title: "mean delay, min", isNumber: true, hasBars: true },
       ],
       rows: [
         ["ORD", 212, 18.5],
@@ -43,7 +43,7 @@ const stage = useStage({
     extra: [
       {
         method: "GET",
-        route: "sample/results",
+        route: "results",
         handler: () => Promise.resolve({ jsonBody: results }),
       },
     ],

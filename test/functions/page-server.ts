@@ -63,7 +63,7 @@ export async function servePage(
     { method: "GET", template: parseRoute("dashboard/{file?}"), handler: serveAsset },
     {
       method: "GET",
-      template: parseRoute("sample/results"),
+      template: parseRoute("results"),
       handler: () => Promise.resolve({ jsonBody: { tables: [] } }),
     },
   ];

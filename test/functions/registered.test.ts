@@ -107,7 +107,7 @@ describe("the compiled app", () => {
       "api-batch-resume": "POST batches/{id}/resume (function)",
       "api-batch-cancel": "POST batches/{id}/cancel (function)",
       dashboard: "GET dashboard/{file?} (anonymous)",
-      "sample-results": "GET sample/results (function)",
+      "app-results": "GET results (function)",
     });
     expect(report.functions).toHaveLength(Object.keys(found).length);
   });

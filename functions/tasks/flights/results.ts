@@ -47,13 +47,15 @@ export async function readResults(transaction: StoreTransaction): Promise<Result
     const rows = await run(transaction, statement);
     return {
       title,
-      columns: columns.map(({ title: head, isNumber }) => ({ title: head, isNumber })),
+      columns: columns.map(({ title: head, isNumber, hasBars = false }) => {
+        return { title: head, isNumber, hasBars };
+      }),
       rows: rows.map((row) => columns.map((column) => cell(row[column.name], column))),
     };
   };
   const origin = textColumn("origin", "from");
   const flights = numberColumn("flight_count", "flights");
-  const delay = numberColumn("delay", "mean delay, min");
+  const delay = { ...numberColumn("delay", "mean delay, min"), hasBars: true };
   const hour = numberColumn("hour", "hour");
   const city = textColumn("city", "city");
   const destination = textColumn("destination", "to");

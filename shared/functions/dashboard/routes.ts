@@ -11,7 +11,7 @@ import type { AuthLevel } from "../api/routes";
 import { admit } from "../api/sign-in";
 import type { AppProcess } from "../runtime";
 import { serveAsset } from "./assets";
-import { createGetResults } from "./sample-results";
+import { createGetResults } from "./app-results";
 
 /** One route as `app.http` takes it. */
 export interface DashboardRoute {
@@ -40,9 +40,9 @@ export const createDashboardRoutes = (
     handler: serveAsset,
   },
   {
-    name: "sample-results",
+    name: "app-results",
     methods: ["GET"],
-    route: "sample/results",
+    route: "results",
     authLevel: authLevelOf(signIn),
     isStatic: false,
     handler: createHandler(

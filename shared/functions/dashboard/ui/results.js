@@ -1,13 +1,12 @@
-// Tables of the app itself, such as what the sample has summed up: a page of its own, linked only where there are any.
+// Tables of the app itself, as its `results` reads them: a page of its own, linked only where there are any.
 
 import { call, slowly } from "./api.js";
 import { element, makeEmpty, redraw, section } from "./dom.js";
 
 const everyMs = 2_000;
 
-/** The route bears the name of the sample, which was the first to have results. */
 async function askResults() {
-  const { tables } = await call("sample/results");
+  const { tables } = await call("results");
   return tables;
 }
 
@@ -34,9 +33,9 @@ export const results = {
   },
 };
 
-/** The column whose numbers get bars: the last one that speaks of a mean. */
+/** The column whose numbers get bars: the first one for which the app wants them. */
 function chartColumn(columns) {
-  return columns.findLastIndex((column) => column.isNumber && column.title.startsWith("mean"));
+  return columns.findIndex((column) => column.isNumber && column.hasBars === true);
 }
 
 function drawResult({ title, columns, rows: lines }) {

@@ -1,10 +1,10 @@
 import type { Answer, Endpoint } from "../api/respond";
 import type { AppProcess } from "../runtime";
 
-/** Codes of "there is no such table": the sample was never set up in this database. */
+/** Codes of "there is no such table": the app has never made its own in this database. */
 const missingTable: readonly unknown[] = ["42P01", "3F000", 208];
 
-/** `GET api/sample/results`: the app's result tables, the sample's as shipped; none where it was never set up. */
+/** `GET api/results`: the app's result tables, as its `results` reads them; none where it has none, or has not made them. */
 export function createGetResults(process: AppProcess): Endpoint {
   return async (): Promise<Answer> => {
     const { results } = process.app;
