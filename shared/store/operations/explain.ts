@@ -4,7 +4,7 @@ import { json, status } from "./columns";
 import { limitOf, sharedLimitsOf } from "./limit";
 import type { Limit, SharedLimitRow, SharedLimitStatus } from "./limit";
 import { operationsOf } from "./operation";
-import type { ListableState, Standing } from "./tasks";
+import type { ListableState, Standing } from "./task-list";
 
 /* ---- Explain: why a task runs, or doesn't ---- */
 
