@@ -34,6 +34,7 @@ create table taskgate.archive (
   error text,
   result text,
   payload text,
+  trace_parent text,
   constraint pk_archive PRIMARY KEY (task_id)
 );
 create table taskgate.archive_pack (
@@ -55,6 +56,7 @@ create table taskgate.archive_pack (
   dedupe_keys text[] collate "C",
   results text[],
   payloads text[],
+  trace_parents text[],
   constraint ck_archive_pack_ends CHECK (((first_task_id = task_ids[1]) AND (last_task_id = task_ids[cardinality(task_ids)]))),
   constraint ck_archive_pack_span CHECK (((last_task_id - first_task_id) < 4096)),
   constraint pk_archive_pack PRIMARY KEY (first_task_id)
@@ -472,7 +474,7 @@ CREATE INDEX ix_task_wave ON taskgate.task USING btree (wave_id, task_id) WHERE 
 CREATE INDEX ix_wave_opening ON taskgate.wave USING btree (wave_id) WHERE (state = 1);
 
 -- Views with their columns, and who may read
-create view taskgate.archived (task_id bigint, task_definition_id integer, kind text, priority smallint, rank bigint, created_at timestamp with time zone, finished_at timestamp with time zone, purge_after timestamp with time zone, task_execution_id bigint, fence bigint, duration_ms integer, group_id integer, wave_id bigint, dedupe_key text, build bigint, outcome smallint, failed_count smallint, lost_count smallint, error text, result text, payload text, first_task_id bigint, last_task_id bigint);
+create view taskgate.archived (task_id bigint, task_definition_id integer, kind text, priority smallint, rank bigint, created_at timestamp with time zone, finished_at timestamp with time zone, purge_after timestamp with time zone, task_execution_id bigint, fence bigint, duration_ms integer, group_id integer, wave_id bigint, dedupe_key text, build bigint, outcome smallint, failed_count smallint, lost_count smallint, error text, result text, payload text, trace_parent text, first_task_id bigint, last_task_id bigint);
 create view taskgate.v_execution_log (task_id bigint, definition text, kind text, payload text, worker text, started_at timestamp with time zone, ended_at timestamp with time zone, duration_ms integer, outcome text, error text, task_execution_id bigint, fence bigint); -- read by taskgate_operator, taskgate_worker
 
 -- Functions: signature, answer, how they run, who may call
@@ -586,7 +588,7 @@ create function taskgate.list_groups(p_name text, p_group_key text, p_max intege
 create function taskgate.list_schedules(p_name text, p_max integer, OUT status text, OUT now_at text, OUT schedules text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.list_shared_limits(p_name text, p_max integer, OUT status text, OUT shared_limits text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.list_stopped(p_max integer, OUT status text, OUT definitions text, OUT schedules text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
-create function taskgate.list_tasks(p_name text, p_state text, p_max integer, p_after text DEFAULT NULL::text, p_key text DEFAULT NULL::text, p_key_prefix text DEFAULT NULL::text, p_group_key text DEFAULT NULL::text, p_batch_id bigint DEFAULT NULL::bigint, p_created_since text DEFAULT NULL::text, p_created_before text DEFAULT NULL::text, p_finished_since text DEFAULT NULL::text, p_finished_before text DEFAULT NULL::text, p_path text DEFAULT NULL::text, p_value text DEFAULT NULL::text, p_look_max integer DEFAULT 5000, OUT status text, OUT tasks text, OUT looked_at integer, OUT next text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
+create function taskgate.list_tasks(p_name text, p_state text, p_max integer, p_after text DEFAULT NULL::text, p_key text DEFAULT NULL::text, p_key_prefix text DEFAULT NULL::text, p_group_key text DEFAULT NULL::text, p_batch_id bigint DEFAULT NULL::bigint, p_created_since text DEFAULT NULL::text, p_created_before text DEFAULT NULL::text, p_finished_since text DEFAULT NULL::text, p_finished_before text DEFAULT NULL::text, p_path text DEFAULT NULL::text, p_value text DEFAULT NULL::text, p_look_max integer DEFAULT 5000, OUT status text, OUT tasks text, OUT looked_at integer, OUT next text, OUT last_task bigint, OUT last_at text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.list_watermarks(p_name text, p_watermark text, p_max integer, OUT status text, OUT watermarks text) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker
 create function taskgate.pause_definition(p_name text, p_changed_by text, p_reason text DEFAULT NULL::text, p_is_stop boolean DEFAULT false, OUT status text, OUT ready boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator
 create function taskgate.promote_scheduled(p_name text, p_max integer, OUT status text, OUT promoted integer, OUT next_due_ms bigint, OUT ready boolean) language plpgsql security definer set enable_hashjoin=off set enable_mergejoin=off set enable_seqscan=off set lock_timeout=2s set plan_cache_mode=force_generic_plan set search_path=taskgate, pg_temp; -- called by taskgate_operator, taskgate_worker

@@ -32,6 +32,8 @@ export interface TaskFacts {
   lostCount: number;
   lastError: string | null;
   dedupeKey: string | null;
+  /** The W3C traceparent that it was enqueued with; null: none, or it ended before 0.2's migration 0010. */
+  traceParent: string | null;
   payload: string | null;
   attempts: TaskAttempt[];
   retryAttempts?: number;
