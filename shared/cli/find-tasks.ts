@@ -10,7 +10,7 @@ import type { CommandContext } from "./command";
 
 /** Tasks by state and filters: one page, or all pages of a search. */
 
-/** What was found. */
+/** The tasks, and how far the search looked. */
 export interface FoundTasks {
   readonly tasks: readonly TaskListEntry[];
   /** There may be others. */

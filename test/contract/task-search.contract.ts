@@ -232,7 +232,7 @@ function describeFilters(setup: StoreSetup): void {
     expect(await search(store, name, { ...filter, groupKey: "g-ready" })).toEqual([tasks["ready"]]);
   });
 
-  test("no neighbour's task is found, whatever it has in common", async () => {
+  test("a neighbour's task isn't found, even one with the same key and group", async () => {
     const { opened, name } = await sceneOf(open());
     const { store } = opened;
     const other = await define(store, settings);

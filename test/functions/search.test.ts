@@ -136,7 +136,7 @@ describe("GET tasks with filters", () => {
 });
 
 describe("taskgate tasks with filters", () => {
-  test("shows what was found, with the state", async () => {
+  test("shows the tasks that it found, with their states", async () => {
     const { code, out } = await api.taskgate("tasks", name, "--key-prefix", "order-");
     expect(code).toBe(0);
     expect(out.split("\n")[0]).toMatch(/TASK +KIND +STATE/);

@@ -1,4 +1,4 @@
-// The form that finds tasks of a definition. What it asks for stands in the address, so that it can be sent to somebody.
+// The form that finds tasks of a definition. Its fields stand in the address, so that a link can be sent.
 
 import { element } from "./dom.js";
 

@@ -5,7 +5,7 @@ import { button, element, setText } from "./dom.js";
 import { formatInstant } from "./format.js";
 import { toQuery } from "./task-filters.js";
 
-/** What was asked and found, and the line that says how far it was looked. `show(tasks)` draws. */
+/** The line that says how far a search looked, with its button. `show(tasks)` draws the tasks. */
 export function makeTaskSearch(show) {
   let asked = null;
   let found = [];
@@ -53,7 +53,7 @@ export function makeTaskSearch(show) {
     try {
       await ask(wanted);
     } catch (error) {
-      // A key that is wanted, or no connection: the page tells it and looks again.
+      // A key that is wanted, or no connection: the page tells it and asks later.
       if (error.constructor !== Error) {
         asked = null;
         throw error;
@@ -61,7 +61,7 @@ export function makeTaskSearch(show) {
       setText(says, `The API refused: ${error.message}.`);
     }
   };
-  // A change of this page's may have moved what was found: the next look asks anew.
+  // A change of this page's may have moved the tasks: the next look asks anew.
   window.addEventListener("taskgate-changed", () => (asked = null));
   const end = () => {
     asked = null;

@@ -11,7 +11,7 @@ RETURNS bit
 AS
 BEGIN
   DECLARE @vValue nvarchar(max) = @Payload, @vNext nvarchar(max), @vType int = 5, @vRest nvarchar(201) = @Path + N'.', @vStep nvarchar(200), @vCount int;
-  -- What is at the path stands in the text, unless something in it is escaped: most payloads aren't parsed.
+  -- The value at the path stands in the text, unless something in it is escaped: most payloads aren't parsed.
   IF @Payload IS NULL OR (DATALENGTH(@Value) > 0 AND CHARINDEX(N'\', @Payload COLLATE Latin1_General_100_BIN2) = 0
       AND CHARINDEX(@Value, @Payload COLLATE Latin1_General_100_BIN2) = 0)
     RETURN 0;

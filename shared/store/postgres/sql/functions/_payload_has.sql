@@ -14,7 +14,7 @@ declare
   v_count int;
   v_found text;
 begin
-  -- Whatever is at the path is in the text, unless something in it is escaped: most payloads aren't parsed.
+  -- The value at the path stands in the text, unless something in it is escaped: most payloads aren't parsed.
   if p_payload is null or position('\' in p_payload) = 0 and position(p_value in p_payload) = 0 then return false; end if;
   v_value := case when position('\u' in p_payload) = 0 then p_payload
                   else regexp_replace(replace(p_payload, '\\', '\u005c'),
