@@ -56,12 +56,13 @@ interface Addition extends Actor, OfDefinition {
   /** Complete: nothing of their kinds is added here. */
   readonly rows: readonly NewTask[];
   readonly operationId: OperationId;
+  readonly reason?: string;
 }
 
 /** Adds tasks as they are, and leaves hints. `nextDueMs`: until the earliest scheduled one is due; null: none is. */
 export async function addTasks(
   tools: Parameters<typeof enqueuePrepared>[0] & AdminTools,
-  { definition, rows, operationId, changedBy }: Addition,
+  { definition, rows, operationId, changedBy, reason }: Addition,
 ) {
   const { wakeUp } = tools;
   const traceParent = rows[0]?.traceParent;
@@ -74,6 +75,7 @@ export async function addTasks(
     {
       operationId,
       changedBy,
+      ...(reason === undefined ? {} : { reason }),
       onAdded: (_, answer) => {
         nextDueMs = answer.nextDueMs;
         if (answer.ready) hints.push(wakeUp.hint(definition, trace));

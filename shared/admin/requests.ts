@@ -6,7 +6,6 @@
 import { z } from "zod";
 import { limits } from "../core/limits";
 import type { TaskId } from "../core/ids";
-import type { ListableState } from "../ports/task-store";
 import { refused } from "./read-result";
 import type { ReadResult } from "./read-result";
 import { objectOf, queryOf, readValue } from "./object-schema";
@@ -23,17 +22,6 @@ import {
   text,
   traceParentForm,
 } from "./schemas";
-
-/** States that a list of tasks can be asked for. */
-export const listableStates = [
-  "ready",
-  "scheduled",
-  "waiting",
-  "claimed",
-  "done",
-  "dead",
-  "cancelled",
-] as const satisfies readonly ListableState[];
 
 /** A definition's name. */
 const definitionName = text(keyRule, "the name of a definition: ");
@@ -68,14 +56,6 @@ export type LimitRequest = ValueOf<typeof readLimitRequest>;
 export const readOperatorRequest = objectOf({ reason }, { isOptional: true });
 /** Pause or resume. */
 export type OperatorRequest = ValueOf<typeof readOperatorRequest>;
-
-/** Which tasks to list. */
-export const readListTasksQuery = queryOf({
-  state: oneOf(...listableStates).default("ready"),
-  max: maxEntries(),
-});
-/** Which tasks to list. */
-export type ListTasksRequest = ValueOf<typeof readListTasksQuery>;
 
 /** Which executions to list: all, or those that are live, or dead and not yet taken back. */
 export const readListExecutionsQuery = queryOf(

@@ -25,6 +25,7 @@ export const readRunScheduleRequest = objectOf(
     scheduledFor: instant
       .meta({ description: "The instant that the run stands for; default: now." })
       .exactOptional(),
+    reason,
     operationId,
   },
   { isOptional: true },

@@ -32,7 +32,8 @@ export async function runSchedule(
   const payload = withInstant(found.payload, instant);
   // As at an instant: no group of a kind whose group only its code can tell.
   const task = { payload, kind: found.kind, group: found.group };
-  const addition = { definition, rows: [task], operationId, changedBy };
+  const why = request.reason === undefined ? {} : { reason: request.reason };
+  const addition = { definition, rows: [task], operationId, changedBy, ...why };
   const { tasks, nextDueMs } = await addTasks(tools, addition);
   const [added] = tasks;
   if (added === undefined) throw new Error("An enqueue of one task answered none");

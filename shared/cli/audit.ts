@@ -3,14 +3,13 @@ import { readListAuditQuery } from "../admin/audit-requests";
 import { auditListMax, readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
 import { auditActions } from "../core/audit-actions";
-import { readDuration } from "../core/duration";
-import { realClock } from "../platform/real-clock";
 import type { AuditEntry } from "../ports/task-store";
 import { describeCut, renderTable, showInstant, showNumber } from "../terminal/output";
 import type { Column } from "../terminal/output";
 import { maxOption, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
+import { sinceText } from "./read-values";
 import { showIds } from "./task-results";
 
 /** `taskgate audit [OBJECT]` */
@@ -62,19 +61,14 @@ export const auditCommand: Command = {
   },
 };
 
-/** The audit keeps nothing for as long as ten years but the last word on a setting. */
-const agoMsMax = 3_650 * 86_400_000;
-
 /** As the query of the HTTP API; a time before now becomes an instant. */
 function queryOf({ args, options }: CommandContext): Record<string, string | undefined> {
   const { action, actor, since, before, max } = options;
-  const agoMs = since === undefined ? null : readDuration(since);
-  const isTime = agoMs !== null && agoMs <= agoMsMax;
   return {
     object: args[0],
     action,
     actor,
-    since: isTime ? new Date(realClock.nowMs() - agoMs).toISOString() : since,
+    since: sinceText(since),
     before,
     max,
   };

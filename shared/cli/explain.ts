@@ -15,7 +15,10 @@ export const explainCommand: Command = {
   parameters: [{ name: "ID" }],
   options: {},
   sentence: "Tells why a task runs, waits or has ended.",
-  details: "The sentence marked with > is the reason. Failed attempts follow, newest first.",
+  details: [
+    "The sentence marked with > is the reason. Failed attempts follow, newest first.",
+    "Trace: the W3C traceparent that the task was enqueued with; its second part is the trace's id.",
+  ].join("\n"),
   examples: [{ line: "taskgate explain 17", sentence: "Why doesn't task 17 run?" }],
   run: async (context) => {
     const taskId = take(readTaskId(context.args[0]));
@@ -25,8 +28,10 @@ export const explainCommand: Command = {
       const sentences = explanation.reasons.map(({ decides, sentence }) =>
         decides ? theme.strong(`> ${oneLine(sentence)}`) : `  ${oneLine(sentence)}`,
       );
+      const trace = explanation.facts?.traceParent ?? null;
+      const traced = trace === null ? [] : ["", `Trace: ${oneLine(trace)}`];
       const attempts = renderAttempts(explanation.facts, context.output);
-      return [...sentences, ...attempts].join("\n");
+      return [...sentences, ...traced, ...attempts].join("\n");
     });
     return exitCodes.ok;
   },

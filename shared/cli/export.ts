@@ -1,19 +1,24 @@
 import type { Admin } from "../admin/create-admin";
 import type { ShownFacts } from "../admin/explain-report";
-import { listMax, readListing } from "../admin/listing";
+import { listableStates } from "../admin/listable-states";
 import { take } from "../admin/read-result";
-import { listableStates, readDefinitionName, readListTasksQuery } from "../admin/requests";
+import { readDefinitionName } from "../admin/requests";
+import { readListTasksQuery } from "../admin/task-list-request";
 import { TaskgateError } from "../core/errors";
 import type { TaskId } from "../core/ids";
 import { realClock } from "../platform/real-clock";
 import type { ListableState } from "../ports/task-store";
 import { progressBar } from "../terminal/bars";
+import { showNumber } from "../terminal/output";
 import { createProgressLine } from "../terminal/progress-line";
-import { maxOption, nameParameter, report } from "./command";
+import { nameParameter, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
+import { countExported, exportedPages } from "./exported-pages";
+import type { Exporting } from "./exported-pages";
 import { exportedLine, requireShown } from "./exported-task";
 import { openLines } from "./open-lines";
+import { refusal } from "./read-values";
 
 /** `taskgate export NAME` */
 export const exportCommand: Command = {
@@ -29,7 +34,12 @@ export const exportCommand: Command = {
       values: listableStates,
       sentence: `One of ${listableStates.join(", ")}; several times for several; default all.`,
     },
-    max: maxOption(listMax, listMax),
+    max: {
+      type: "string",
+      short: "n",
+      valueName: "N",
+      sentence: "Of each state at most N, 1..1000000; default all.",
+    },
     to: {
       type: "string",
       valueName: "FILE",
@@ -38,8 +48,8 @@ export const exportCommand: Command = {
   },
   sentence: "Writes tasks with payload and result, each as a line of JSON.",
   details: [
-    "Of each state the tasks that `taskgate tasks` lists, at most 1,000: the next ones, or the newest finished ones.",
-    "Exit code 1: a state has more, or a task was removed or on the move meanwhile. Payloads need the same right as `taskgate explain`.",
+    "All tasks of each state, in the order in which `taskgate tasks` lists them: the next ones first, of finished ones the newest.",
+    "Exit code 1: a task was removed or on the move meanwhile. Payloads need the same right as `taskgate explain`.",
     "`taskgate enqueue NAME --from FILE` adds the same tasks again: payload, kind, priority, dedupe key, and the group that an unfinished task is in.",
     "Tasks that wait for their wave are in no list. Ctrl+C ends it between two tasks, with exit code 130.",
   ].join("\n"),
@@ -54,71 +64,97 @@ export const exportCommand: Command = {
     },
   ],
   run: async (context) => {
-    const definition = take(readDefinitionName(context.args[0]));
-    const { max = String(listMax), to } = context.options;
-    const queries = (context.lists["state"] ?? listableStates).map((state) =>
-      take(readListTasksQuery({ state, max })),
-    );
+    const exporting = readExporting(context);
+    const { to } = context.options;
     const { interrupted } = context.repeater();
     const admin = await context.admin();
-    const isAll = context.options["max"] === undefined;
-    const listed = new Set<TaskId>();
-    const cut: ListableState[] = [];
-    for (const query of queries) {
-      const { rows, more } = await readListing({ ...query, definition }, admin.tasks);
-      for (const { task } of rows) listed.add(task);
-      if (more) cut.push(query.state);
-    }
+    // Before the file is made: the definition may be unknown.
+    const [counts] = await admin.definitions(exporting.definition);
+    const total = counts === undefined ? null : countExported(counts, exporting);
     const output = openLines(to, context.output);
     try {
-      const written = await write(context, { admin, ids: [...listed], output, interrupted });
-      const left = listed.size - written;
+      const done = await write(context, { admin, exporting, total, output, interrupted });
       const isStopped = interrupted?.aborted === true;
-      tell(context, { definition, file: to ?? null, tasks: written, left, cut, isStopped });
+      tell(context, { ...done, definition: exporting.definition, file: to ?? null, isStopped });
       if (isStopped) return 130;
-      return left > 0 || (isAll && cut.length > 0) ? exitCodes.failed : exitCodes.ok;
+      return done.left > 0 ? exitCodes.failed : exitCodes.ok;
     } finally {
       output.close();
     }
   },
 };
 
+function readExporting({ args, options, lists }: CommandContext): Exporting {
+  const definition = take(readDefinitionName(args[0]));
+  const states = lists["state"] ?? listableStates;
+  const query = take(readListTasksQuery({ state: states.join(",") }));
+  const { max } = options;
+  if (max !== undefined && !(/^[1-9]\d{0,6}$/.test(max) && Number(max) <= exportMax))
+    throw refusal("--max", max, `a whole number in 1..${String(exportMax)}`);
+  return {
+    definition,
+    states: query.states ?? listableStates,
+    max: max === undefined ? null : Number(max),
+  };
+}
+
+/** Of each state, where a number is given. */
+const exportMax = 1_000_000;
+
 /** Tasks whose facts are read at a time. */
 const readAtOnce = 8;
 
 interface Writing {
   readonly admin: Admin;
-  readonly ids: readonly TaskId[];
+  readonly exporting: Exporting;
+  /** Tasks that there were at the beginning; null: that isn't known. */
+  readonly total: number | null;
   readonly output: ReturnType<typeof openLines>;
   readonly interrupted: AbortSignal | undefined;
 }
 
-/** Answers how many were written: some may be gone. */
+interface Written {
+  readonly tasks: number;
+  /** Listed, but removed or on the move since. */
+  readonly left: number;
+  /** States that have more tasks than were asked for. */
+  readonly cut: readonly ListableState[];
+}
+
+/** Writes page by page, until all are written or Ctrl+C. */
 async function write(
   { isJson, output: screen }: CommandContext,
-  { admin, ids, output, interrupted }: Writing,
-): Promise<number> {
+  { admin, exporting, total, output, interrupted }: Writing,
+): Promise<Written> {
   const progress = createProgressLine(screen, { isJson, monotonicMs: realClock.monotonicMs });
-  let written = 0;
+  const cut: ListableState[] = [];
+  let [tasks, left] = [0, 0];
   try {
-    for (let at = 0; at < ids.length && interrupted?.aborted !== true; at += readAtOnce) {
-      const slice = ids.slice(at, at + readAtOnce);
-      const found = await Promise.all(slice.map((id) => factsOf(admin, id)));
-      // Standard output may be the same terminal: its line must be empty.
-      progress.end();
-      for (const facts of found) {
-        if (facts === null) continue;
-        requireShown(facts);
-        output.line(exportedLine(facts));
-        written += 1;
+    for await (const { state, ids, isCut } of exportedPages(admin, exporting)) {
+      if (isCut) cut.push(state);
+      for (let at = 0; at < ids.length; at += readAtOnce) {
+        if (interrupted?.aborted === true) return { tasks, left, cut };
+        const slice = ids.slice(at, at + readAtOnce);
+        const found = await Promise.all(slice.map((id) => factsOf(admin, id)));
+        // Standard output may be the same terminal: its line must be empty.
+        progress.end();
+        for (const facts of found) {
+          if (facts === null) {
+            left += 1;
+            continue;
+          }
+          requireShown(facts);
+          output.line(exportedLine(facts));
+          tasks += 1;
+        }
+        if (!isJson && tasks + left !== total)
+          progress.show("export", describeProgress(tasks, total));
       }
-      const share = Math.min(at + readAtOnce, ids.length) / ids.length;
-      if (share < 1 && !isJson) progress.show("export", describeProgress(written, share));
     }
+    return { tasks, left, cut };
   } finally {
     progress.end();
   }
-  return written;
 }
 
 /** null: it was removed, or moves all the time. */
@@ -131,19 +167,18 @@ async function factsOf(admin: Admin, taskId: TaskId): Promise<ShownFacts | null>
   }
 }
 
-function describeProgress(written: number, share: number): string {
+/** The count alone where the whole isn't known. */
+function describeProgress(written: number, total: number | null): string {
+  const count = showNumber(written, "task", "tasks");
+  if (total === null || total === 0) return count;
+  const share = Math.min(written / total, 0.99);
   const percent = `${String(Math.floor(share * 100))} %`.padStart(5);
-  return `${progressBar(share, 26)} ${percent}  ${String(written)} ${written === 1 ? "task" : "tasks"}`;
+  return `${progressBar(share, 26)} ${percent}  ${count}`;
 }
 
-interface Exported {
+interface Exported extends Written {
   readonly definition: string;
   readonly file: string | null;
-  readonly tasks: number;
-  /** Listed, but removed or on the move since. */
-  readonly left: number;
-  /** States that have more tasks than were listed. */
-  readonly cut: readonly ListableState[];
   readonly isStopped: boolean;
 }
 

@@ -31,11 +31,11 @@ export async function readOldest(
   definition: string,
   max: number,
 ): Promise<OldestTasks> {
-  const [{ oldestReady }, listed] = await Promise.all([
+  const [{ oldestReady }, { tasks: listed, next }] = await Promise.all([
     admin.pace(definition),
-    admin.tasks({ definition, state: "ready", max: listMax }),
+    admin.tasks({ definition, states: ["ready"], max: listMax }),
   ]);
-  const isWhole = listed.length < listMax;
+  const isWhole = next === null;
   const isMissing = oldestReady !== null && !listed.some(({ task }) => task === oldestReady.task);
   const beyond = isMissing && !isWhole ? await readReady(admin, oldestReady.task) : [];
   // By the database's clock, which no list tells.

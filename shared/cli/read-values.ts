@@ -1,6 +1,7 @@
 import { invalidInput } from "../admin/read-result";
 import { readDuration } from "../core/duration";
 import { limits } from "../core/limits";
+import { realClock } from "../platform/real-clock";
 
 /** Values of arguments and options that several commands take. */
 
@@ -15,6 +16,16 @@ export function readTime(field: string, text: string, maxText: string): number {
   const ms = readDuration(text);
   if (ms !== null && ms > 0 && ms <= (readDuration(maxText) ?? 0)) return ms;
   throw refusal(field, text, `a time of 1ms to ${maxText}, such as 500ms, 90s, 10m or 2h`);
+}
+
+/** The audit keeps nothing for as long as ten years but the last word on a setting. */
+const agoMsMax = 3_650 * 86_400_000;
+
+/** A time before now, such as `2h`, as the instant; any other text stays as it is, and the reader of the request names the expected form. */
+export function sinceText(text: string | undefined): string | undefined {
+  const agoMs = text === undefined ? null : readDuration(text);
+  if (agoMs === null || agoMs > agoMsMax) return text;
+  return new Date(realClock.nowMs() - agoMs).toISOString();
 }
 
 /** Any other text stays a text, and the reader of the request names the expected form. */

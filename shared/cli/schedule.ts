@@ -72,18 +72,16 @@ function readAction({ flags, options }: CommandContext): "pause" | "resume" | "r
     return action;
   }
   if (action !== undefined) throw refusal("--run", "true", `either --run or --${action}, not both`);
-  if (options["reason"] !== undefined)
-    throw refusal(
-      "--reason",
-      options["reason"],
-      "none: an enqueue is audited with its actor alone",
-    );
   return "run";
 }
 
 async function runNow(context: CommandContext, definition: string): Promise<CommandExitCode> {
   const request = take(
-    readRunScheduleRequest({ schedule: context.args[1], scheduledFor: context.options["for"] }),
+    readRunScheduleRequest({
+      schedule: context.args[1],
+      scheduledFor: context.options["for"],
+      reason: context.options["reason"],
+    }),
   );
   const { changedBy } = context;
   const answer = await (await context.admin()).runSchedule({ ...request, definition, changedBy });

@@ -1,14 +1,16 @@
-import { readListing } from "../admin/listing";
+import { listableStates } from "../admin/listable-states";
 import { take } from "../admin/read-result";
-import { listableStates, readDefinitionName, readListTasksQuery } from "../admin/requests";
-import type { ListableState, TaskListEntry } from "../ports/task-store";
+import { readDefinitionName } from "../admin/requests";
+import { readListTasksQuery } from "../admin/task-list-request";
+import type { ListTasksRequest } from "../admin/task-list-request";
+import { isSearch, statesOf } from "../admin/task-list";
 import { maxOption, nameParameter, report } from "./command";
-import type { Command } from "./command";
+import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
+import type { CommandExitCode } from "./exit-codes";
+import { findTasks, renderFound } from "./find-tasks";
 import { readOldest, renderOldest } from "./oldest-tasks";
-import { refusal } from "./read-values";
-import { describeCut, renderTable, showInstant } from "../terminal/output";
-import type { Column } from "../terminal/output";
+import { refusal, sinceText } from "./read-values";
 
 /** `taskgate tasks NAME` */
 export const tasksCommand: Command = {
@@ -20,18 +22,56 @@ export const tasksCommand: Command = {
       type: "string",
       short: "s",
       valueName: "STATE",
+      isList: true,
       values: listableStates,
-      sentence: `One of ${listableStates.join(", ")}; default ready.`,
+      sentence: `One of ${listableStates.join(", ")}; several times for several. Default ready; of a search all.`,
     },
+    key: { type: "string", valueName: "KEY", sentence: "Only the tasks with this dedupe key." },
+    "key-prefix": {
+      type: "string",
+      valueName: "TEXT",
+      sentence: "Only tasks whose dedupe key begins so.",
+    },
+    group: { type: "string", valueName: "KEY", sentence: "Only tasks of this group." },
+    batch: { type: "string", valueName: "ID", sentence: "Only tasks of this batch." },
+    since: {
+      type: "string",
+      valueName: "TIME",
+      sentence: "Only tasks added within that time before now (2h, 7d), or since an instant.",
+    },
+    before: {
+      type: "string",
+      valueName: "INSTANT",
+      sentence: "Only tasks added before an instant: 2030-01-31T08:30:00Z.",
+    },
+    "ended-since": {
+      type: "string",
+      valueName: "TIME",
+      sentence: "Only tasks that ended within that time before now, or since an instant.",
+    },
+    "ended-before": {
+      type: "string",
+      valueName: "INSTANT",
+      sentence: "Only tasks that ended before an instant.",
+    },
+    where: {
+      type: "string",
+      valueName: "PATH=VALUE",
+      sentence: "Only tasks with this value in their payload: customer.id=42.",
+    },
+    all: { type: "boolean", sentence: "A search looks at all tasks, not at 5,000." },
     oldest: {
       type: "boolean",
       sentence: "The ready tasks that have waited longest, with their age.",
     },
     max: maxOption(),
   },
-  sentence: "Lists the tasks of a definition that are in one state.",
+  sentence:
+    "Lists tasks of a definition by state, or finds them by key, group, batch, time or payload.",
   details: [
     "Unfinished tasks stand in the order in which they will start, finished ones newest first.",
+    "A search looks at 5,000 tasks, state by state, and says where it stopped. A key finds the ready, scheduled or waiting task that holds it at once.",
+    "Done tasks name no group.",
     "--oldest compares the ages of up to 1,000 ready tasks: those that start next, and the oldest one at the head of a priority.",
   ].join("\n"),
   examples: [
@@ -41,52 +81,54 @@ export const tasksCommand: Command = {
       sentence: "The last 10 failures, with their errors.",
     },
     { line: "taskgate tasks greet --oldest -n 5", sentence: "The 5 that have waited longest." },
+    {
+      line: "taskgate tasks greet --where name=Ada --ended-since 2h",
+      sentence: "What became of Ada's tasks within two hours.",
+    },
   ],
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));
-    const { state, max } = context.options;
-    const query = take(readListTasksQuery({ state, max }));
-    const admin = await context.admin();
-    if (context.flags.has("oldest")) {
-      if (state !== undefined && state !== "ready")
-        throw refusal("--state", state, "ready, or nothing, together with --oldest");
-      const oldest = await readOldest(admin, definition, query.max);
-      report(context, oldest, () =>
-        oldest.tasks.length === 0
-          ? `No task of ${definition} is ready.`
-          : renderOldest(oldest, context.output),
-      );
-      return exitCodes.ok;
-    }
-    const { rows: tasks, more } = await readListing({ ...query, definition }, admin.tasks);
-    report(context, { tasks, more }, () =>
-      tasks.length === 0
-        ? `No task of ${definition} is ${query.state}.`
-        : renderTable(tasks, columnsOf(query.state), context.output) +
-          describeCut({ rows: tasks, more }),
+    const query = take(readListTasksQuery(queryOf(context)));
+    if (context.flags.has("oldest")) return showOldest(context, definition, query);
+    if (context.flags.has("all") && !isSearch(query))
+      throw refusal("--all", "true", "it only together with a filter; -n N lists up to 1000");
+    const found = await findTasks(context, definition, query);
+    report(context, found, () =>
+      renderFound({ found, definition, states: statesOf(query) }, context.output),
     );
     return exitCodes.ok;
   },
 };
 
-function columnsOf(state: ListableState): Column<TaskListEntry>[] {
-  const isFinished = state === "done" || state === "dead" || state === "cancelled";
-  const columns: Column<TaskListEntry>[] = [
-    { title: "task", value: (row) => row.task, isNumber: true },
-    { title: "kind", value: (row) => row.kind },
-    { title: "priority", value: (row) => String(row.priority), isNumber: true, isSpare: true },
-    { title: "created", value: (row) => showInstant(row.createdAt), isSpare: isFinished },
-    { title: "failed", value: (row) => String(row.failedCount), isNumber: true },
-    { title: "lost", value: (row) => String(row.lostCount), isNumber: true },
-  ];
-  if (state === "scheduled") columns.push({ title: "due", value: (row) => showInstant(row.dueAt) });
-  if (isFinished) columns.push({ title: "finished", value: (row) => showInstant(row.finishedAt) });
-  if (state === "claimed") {
-    columns.push({ title: "state", value: (row) => row.state });
-    columns.push({ title: "claimed", value: (row) => showInstant(row.claimedAt) });
+/** As the query of the HTTP API. */
+function queryOf({ options, lists }: CommandContext): Record<string, string | undefined> {
+  const { key, group, batch, where, max } = options;
+  return {
+    ...{ key, group, batch, where, max },
+    state: lists["state"]?.join(","),
+    keyPrefix: options["key-prefix"],
+    createdSince: sinceText(options["since"]),
+    createdBefore: options["before"],
+    finishedSince: sinceText(options["ended-since"]),
+    finishedBefore: options["ended-before"],
+  };
+}
+
+async function showOldest(
+  context: CommandContext,
+  definition: string,
+  query: ListTasksRequest,
+): Promise<CommandExitCode> {
+  const states = statesOf(query);
+  if (isSearch(query) || context.flags.has("all") || states.length > 1 || states[0] !== "ready") {
+    const given = isSearch(query) || context.flags.has("all") ? "a filter" : states.join(", ");
+    throw refusal("--oldest", given, "--state ready, or nothing, beside it");
   }
-  if (isFinished || state === "claimed")
-    columns.push({ title: "worker", value: (row) => row.worker ?? "-", isSpare: true });
-  columns.push({ title: "error", value: (row) => row.error ?? "", wraps: true, tone: () => "bad" });
-  return columns;
+  const oldest = await readOldest(await context.admin(), definition, query.max);
+  report(context, oldest, () =>
+    oldest.tasks.length === 0
+      ? `No task of ${definition} is ready.`
+      : renderOldest(oldest, context.output),
+  );
+  return exitCodes.ok;
 }

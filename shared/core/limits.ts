@@ -45,6 +45,8 @@ export const limits = {
   jsonDepthMax: 105,
   /** Values in JSON from outside, objects and arrays counted: 10,000 tasks with 20 members each. */
   jsonValuesMax: 200_000,
+  /** Tasks that a search in one state looks at before it says where it stopped. */
+  lookMax: 5_000,
   /** Problems of one input that are listed; the rest is counted. */
   problemsMax: 20,
   /** Near names that are looked for in one input: each search compares with every candidate. */

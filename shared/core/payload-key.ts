@@ -9,7 +9,7 @@ import { cleanText, isKey } from "./text";
  */
 
 /** A path's text; steps joined by dots, each a name that needs no quotes in either database. */
-const pathForm = /^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$/;
+export const pathForm = /^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$/;
 
 /** The paths of a payload's texts and numbers, four steps deep; of a payload whose members aren't known: any text. */
 export type KeyPath<Payload> = JsonObject extends Payload
@@ -70,6 +70,21 @@ export function keyOf(payload: string | null, path: string): PayloadKey {
   const key = value.startsWith('"') ? String(JSON.parse(value)) : value;
   if (value.startsWith('"') ? isKey(key) : isWholeNumber(value)) return { key };
   return { problem: `${at}: ${expected} (${shown(value, key)})` };
+}
+
+/**
+ * Does `value` stand at `path` in the text of a JSON object or array? A text, or a number, true, false or null as it is written
+ * there. A member that is missing, or there twice, has no value; nor has an object or array.
+ */
+export function payloadHas(payload: string | null, path: string, value: string): boolean {
+  let found = payload?.trim() ?? "";
+  for (const step of path.split(".")) {
+    if (!found.startsWith("{")) return false;
+    const [only, ...others] = membersOf(found, step);
+    if (only === undefined || others.length > 0) return false;
+    found = only;
+  }
+  return (found.startsWith('"') ? String(JSON.parse(found)) : found) === value;
 }
 
 function kindOf(value: string): string {

@@ -37,6 +37,8 @@ export interface EnqueueOptions {
   readonly operationId?: OperationId;
   /** The operator that adds them, for the audit; left out: the app itself. */
   readonly changedBy?: string;
+  /** Why, for the audit. */
+  readonly reason?: string;
   /** Makes each call, for example after the definition has been registered. */
   readonly call?: (
     definition: string,
@@ -86,13 +88,15 @@ function sender(
 ): () => Promise<EnqueueTasksAnswer> {
   const { first, tasks, options } = input;
   const { definition, waveId } = first;
-  const { within, operationId = asOperationId(random.uuid()), onLate, changedBy } = options;
+  const { within, operationId = asOperationId(random.uuid()), onLate } = options;
+  const { changedBy, reason } = options;
   const outside = {
     name: definition,
     build,
     tasks,
     operationId: within === undefined ? operationId : null,
     ...(changedBy === undefined ? {} : { changedBy }),
+    ...(reason === undefined ? {} : { reason }),
   };
   return async () => {
     if (waveId === undefined) return store.enqueueTasks(outside, within);

@@ -28,6 +28,7 @@ export type * from "../store/operations/schedules";
 export type * from "../store/operations/shared-limits";
 export type * from "../store/operations/stops";
 export type * from "../store/operations/store-transaction";
+export type * from "../store/operations/task-list";
 export type * from "../store/operations/tasks";
 export type * from "../store/operations/tokens";
 export type * from "../store/operations/upkeep";

@@ -4,13 +4,15 @@ import type { FailuresReport } from "../admin/failure-actions";
 import { pickSchedule } from "../admin/schedule-actions";
 import type { StatusReport } from "../admin/status-report";
 import type { StopState } from "../admin/stop-actions";
+import type { TaskPage, TaskPageRequest } from "../admin/task-list";
 import type { ScheduleStatus } from "../ports/task-store";
 import { objectOf, rowsOf, without } from "./answer-parts";
 import type { AppConnection } from "./app-connection";
+import type { Query } from "./app-request";
 
 /**
  * What the admin tells, by a request for each call. A list of HTTP has as many rows at most as a list of the admin, so one page is
- * all of it. Tags and cursors are left out: the answers are those of the admin beside the database.
+ * all of it; only tasks are listed page by page. Tags and cursors are left out: the answers are those of the admin beside the database.
  */
 
 type Reads = Pick<
@@ -70,14 +72,38 @@ function settingReads(app: AppConnection) {
 
 function taskReads(app: AppConnection) {
   return {
-    tasks: async ({ definition, state, max }) =>
-      rowsOf(await app.get(["definitions", definition, "tasks"], { state, max }), "tasks"),
+    tasks: async (request) => {
+      const route = ["definitions", request.definition, "tasks"];
+      return taskPage(objectOf(await app.get(route, taskQuery(request))));
+    },
     explain: async (taskId) => showExplained(objectOf(await app.get(["tasks", taskId]))),
     pace: async (definition) => objectOf(await app.get(["definitions", definition, "pace"])),
     statistics: async ({ definition, window }) =>
       objectOf(await app.get(["definitions", definition, "statistics"], { window })),
     summaries: async () => rowsOf(await app.get(["statistics"]), "definitions"),
   } satisfies Partial<Reads>;
+}
+
+/** A place in a list is the cursor that the app has told. */
+function taskQuery({ states, where, groupKey, batchId, from, ...request }: TaskPageRequest): Query {
+  const { key, keyPrefix, createdSince, createdBefore, finishedSince, finishedBefore, max } =
+    request;
+  return {
+    ...{ key, keyPrefix, createdSince, createdBefore, finishedSince, finishedBefore, max },
+    state: states?.join(","),
+    group: groupKey,
+    batch: batchId,
+    where: where === undefined ? undefined : `${where.path}=${where.value}`,
+    cursor: from?.after ?? undefined,
+  };
+}
+
+type ListedTasks = Omit<TaskPage, "next"> & { readonly cursor: string | null };
+
+function taskPage({ tasks, lookedAt, stoppedAt, cursor }: ListedTasks): TaskPage {
+  const next =
+    cursor === null || stoppedAt === null ? null : { state: stoppedAt.state, after: cursor };
+  return { tasks, lookedAt, next, stoppedAt };
 }
 
 function listReads(app: AppConnection) {

@@ -99,7 +99,7 @@ function readsOf(
     ...Object.fromEntries(
       states.map((state) => [
         `tasks, ${state}`,
-        () => admin.tasks({ definition: name, state, max: 100 }),
+        () => admin.tasks({ definition: name, states: [state], max: 100 }),
       ]),
     ),
     explain: () => admin.explain(task),

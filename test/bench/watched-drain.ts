@@ -22,7 +22,7 @@ export const watchedDrain: BenchScenario = async (url, scale): Promise<Measureme
       admin.status(),
       admin.definitions("noop"),
       admin.pace("noop"),
-      admin.tasks({ definition: "noop", state: "claimed", max: 50 }),
+      admin.tasks({ definition: "noop", states: ["claimed"], max: 50 }),
       ...(number % statisticsEvery === 0
         ? [admin.statistics({ definition: "noop", window: "hour" }), admin.summaries()]
         : []),

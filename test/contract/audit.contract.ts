@@ -141,12 +141,11 @@ const changes: Readonly<
     };
   },
   enqueue_tasks: (store, name) => {
-    const { changedBy } = ada;
     const tasks = [{ payload: null }, { payload: "{}" }];
-    const input = { name, build: 1, tasks, operationId: operationId(), changedBy };
+    const input = { name, build: 1, tasks, operationId: operationId(), ...ada };
     return {
       call: () => store.enqueueTasks(input),
-      tells: { definition: name, taskCount: 2, reason: null },
+      tells: { definition: name, taskCount: 2 },
     };
   },
 };

@@ -251,6 +251,64 @@ export const badCalls: readonly BadCall[] = [
     number: 50404,
     says: "name: unknown definition (demo )",
   },
+  {
+    call: "ListTasks N'demo', N'ready', 1, N'x%'",
+    number: 50422,
+    says: "after: expected `next` of the page before, as it is (x%)",
+  },
+  { call: `ListTasks N'demo', N'ready', 1, N'["1","2"]'`, number: 50422, says: /^after: / },
+  { call: `ListTasks N'demo', N'done', 1, N'["1","x"]'`, number: 50422, says: /^after: / },
+  {
+    call: "ListTasks N'demo', N'ready', 1, @LookMax = 5001",
+    number: 50422,
+    says: "look_max: expected 1..5000 (5001)",
+  },
+  { call: "ListTasks N'demo', N'ready', 1, @Key = N''", number: 50422, says: /^key: / },
+  {
+    call: "ListTasks N'demo', N'ready', 1, @KeyPrefix = N' a'",
+    number: 50422,
+    says: /^key_prefix: /,
+  },
+  {
+    call: "ListTasks N'demo', N'ready', 1, @GroupKey = N'a '",
+    number: 50422,
+    says: /^group_key: /,
+  },
+  {
+    call: "ListTasks N'demo', N'ready', 1, @CreatedSince = N'now%'",
+    number: 50422,
+    says: "created_since: expected an ISO-8601 instant with its zone (now%)",
+  },
+  {
+    call: "ListTasks N'demo', N'ready', 1, @FinishedBefore = N'2030-01-01'",
+    number: 50422,
+    says: /^finished_before: .*\(2030-01-01\)$/,
+  },
+  {
+    call: "ListTasks N'demo', N'ready', 1, @Path = N'a-b', @Value = N'1'",
+    number: 50422,
+    says: /^path: expected names of letters.*\(a-b\)$/,
+  },
+  {
+    call: "ListTasks N'demo', N'ready', 1, @Path = N'a.1', @Value = N'1'",
+    number: 50422,
+    says: /^path: /,
+  },
+  {
+    call: "ListTasks N'demo', N'ready', 1, @Path = N'a.', @Value = N'1'",
+    number: 50422,
+    says: /^path: /,
+  },
+  {
+    call: "ListTasks N'demo', N'ready', 1, @Path = N'a'",
+    number: 50422,
+    says: "value: expected it together with path (<NULL>)",
+  },
+  {
+    call: "ListTasks N'demo', N'ready', 1, @Value = N'a'",
+    number: 50422,
+    says: "value: expected it together with path (a)",
+  },
   { call: "EnqueueTasks N'x', 1, N'[{}]'", ...unknownName },
   {
     call: "EnqueueTasks N'demo ', 1, N'[{}]'",

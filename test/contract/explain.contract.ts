@@ -20,6 +20,9 @@ export function describeExplain(setup: StoreSetup): void {
   describe("explain_task, what it counts", () => {
     describeCounts(setup);
   });
+  describe("the trace of a task", () => {
+    describeTraces(setup);
+  });
   describe("explain_task of a claimed task", () => {
     describeClaims(setup);
   });
@@ -207,6 +210,39 @@ function describeCounts(setup: StoreSetup): void {
       code: "TASKGATE_ARG_INVALID",
     });
     expect((await factsOf(store, id)).progress).toEqual(last);
+  });
+}
+
+function describeTraces(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("is told in every state, of each task its own, and a redriven one keeps it", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 10, prefetchMax: 0 });
+    const traces = [0, 1, 2, 3, 4, 5].map((n) => `00-${String(n).repeat(32)}-00f067aa0ba902b7-01`);
+    const none = null;
+    const given = [at(traces, 0), none, at(traces, 1), at(traces, 2), at(traces, 3), none];
+    const ids = await enqueue(
+      store,
+      name,
+      given.map((trace) => (trace === null ? {} : { traceParent: trace })),
+    );
+    const told = async (): Promise<(string | null)[]> => {
+      const facts = await Promise.all(ids.map((id) => factsOf(store, id)));
+      return facts.map(({ traceParent }) => traceParent);
+    };
+    expect(await told()).toEqual(given);
+    const worker = await startWorker(store, name, { want: 10 });
+    const claimed = await worker.claim(6);
+    expect(await told()).toEqual(given);
+    // One alone, several together of which one has none, and others in another way.
+    await worker.complete(claimed.slice(0, 1));
+    await worker.complete(claimed.slice(1, 4));
+    await worker.fail(claimed.slice(4, 6), { as: "dead" });
+    expect(await told()).toEqual(given);
+    await store.redriveTasks({ taskIds: ids.slice(4, 6) });
+    expect(await told()).toEqual(given);
+    await worker.finish();
   });
 }
 

@@ -12,6 +12,7 @@ import {
 } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
+import { allPages } from "./task-pages";
 import { inDialect } from "./two-dialects";
 
 /** Each list has one order, is cut behind its first entries, and has nothing of a neighbour's. */
@@ -93,15 +94,17 @@ async function finishSome(
   return [at(ids, 0), at(ids, 2), at(ids, 1)];
 }
 
-/** Expects the list of a state to be these tasks, and each shorter list its first ones. */
+/** Expects the list of a state to be these tasks, each shorter list its first ones, and the pages of that length all of them. */
 async function expectList(
   { store }: TestStore,
   { name, state }: { name: string; state: ListableState },
   expected: readonly (TaskId | undefined)[],
 ): Promise<void> {
   for (let max = expected.length + 1; max > 0; max -= 1) {
-    const { tasks } = await store.listTasks({ name, state, max });
+    const { tasks, next } = await store.listTasks({ name, state, max });
     expect(tasks.map(({ task }) => task)).toEqual(expected.slice(0, max));
+    expect(next === null).toBe(expected.length <= max);
+    expect(await allPages(store, { name, state, max })).toEqual(expected);
   }
 }
 
@@ -148,6 +151,8 @@ function describeTasks(setup: StoreSetup): void {
         for (const max of [2, 3, 5]) {
           const { tasks: some } = await store.listTasks({ name, state, max });
           expect(some).toEqual(listed.slice(0, max));
+          const paged = await allPages(store, { name, state, max });
+          expect(paged).toEqual(listed.map(({ task }) => task));
         }
       }
     },

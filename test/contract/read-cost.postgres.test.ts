@@ -1,7 +1,13 @@
 import { expect, test } from "@jest/globals";
 import type { Client } from "pg";
 import { asTaskId } from "../../shared/core/ids";
-import type { TaskStore } from "../../shared/ports/task-store";
+import { limits } from "../../shared/core/limits";
+import type {
+  ListableState,
+  ListTasksAnswer,
+  ListTasksInput,
+  TaskStore,
+} from "../../shared/ports/task-store";
 import { define } from "../support/builders";
 import { definitionId, useContention } from "../support/contention";
 import { storeOver } from "../support/store-over-connection";
@@ -22,6 +28,11 @@ const knownMax: Readonly<Record<string, number>> = {
   list_failures: 10_100,
   list_groups: 21_000,
   list_executions: 6_100,
+  // Each task that a search looks at by its list and by key.
+  ...Object.fromEntries(
+    ["ready", "waiting"].map((state) => [`search ${state}`, 2 * limits.lookMax + 1_100]),
+  ),
+  "search dead": limits.lookMax + 1_100,
 };
 /** Counts of a definition stop at 10,000 each: ready, waiting, dead, done. */
 const countsMax = 45_000;
@@ -34,7 +45,7 @@ const entriesMax: Readonly<Record<string, number>> = {
 
 const fillings = (id: number): string[] => [
   `insert into taskgate.task (task_id, task_definition_id, kind, priority, created_at, payload)
-   select n, ${String(id)}, 'one', 100, now(), '{}' from generate_series(1, ${String(2 * many)}) n`,
+   select n, ${String(id)}, 'one', 100, now(), '{"n":' || n || '}' from generate_series(1, ${String(2 * many)}) n`,
   `insert into taskgate.ready (task_definition_id, priority, rank, task_id) select ${String(id)}, 100, 0, n from generate_series(1, ${String(many)}) n`,
   `insert into taskgate.task_group (task_definition_id, group_key, slots) select ${String(id)}, 'g' || n, 1 from generate_series(1, 5000) n`,
   `insert into taskgate.group_waiting (group_id, priority, rank, task_id, task_definition_id)
@@ -78,14 +89,47 @@ async function fetchedBy(session: Client): Promise<number> {
   return Number(rows[0]?.count);
 }
 
+/** The place behind so many pages of a list. */
+async function placeBehind(
+  store: TaskStore,
+  input: ListTasksInput,
+  pages: number,
+): Promise<string> {
+  let after: string | undefined;
+  for (let page = 0; page < pages; page += 1) {
+    const { next } = await store.listTasks({ ...input, ...(after === undefined ? {} : { after }) });
+    if (next === null) throw new Error(`The list has only ${String(page + 1)} pages`);
+    after = next;
+  }
+  return after ?? "";
+}
+
 const states = ["ready", "scheduled", "waiting", "claimed", "done", "dead", "cancelled"] as const;
 
 const max = 1_000;
 
-function looksAt(store: TaskStore, name: string): Record<string, () => Promise<unknown>> {
+type Places = Partial<Record<ListableState, string>>;
+
+function looksAt(
+  store: TaskStore,
+  name: string,
+  places: Places = {},
+): Record<string, () => Promise<unknown>> {
   return {
     ...Object.fromEntries(
       states.map((state) => [`list_tasks ${state}`, () => store.listTasks({ name, state, max })]),
+    ),
+    ...Object.fromEntries(
+      Object.entries(places).map(([state, after]) => [
+        `list_tasks ${state}, page 21`,
+        () => store.listTasks({ name, state: state as ListableState, max, after }),
+      ]),
+    ),
+    ...Object.fromEntries(
+      (["ready", "waiting", "dead"] as const).map((state) => [
+        `search ${state}`,
+        () => store.listTasks({ name, state, max, path: "n", value: "-1" }),
+      ]),
     ),
     list_groups: () => store.listGroups({ name, max }),
     list_executions: () => store.listExecutions({ isOpen: false, max }),
@@ -109,7 +153,10 @@ test("no read fetches more rows than it may, whatever there is, and counts of a 
   await scene.client.query("analyze");
   const session = await scene.connect("operator");
   const store = storeOver(session, scene.url);
-  const looks = looksAt(store, name);
+  const places: Places = {};
+  for (const state of ["ready", "waiting", "dead"] as const)
+    places[state] = await placeBehind(store, { name, state, max }, 20);
+  const looks = looksAt(store, name, places);
   const fetched: Record<string, number> = {};
   await session.query("begin");
   for (const [read, look] of Object.entries(looks)) {
@@ -147,4 +194,34 @@ test("plans that were made beside empty tables read no more index entries later,
   );
   expect(tooMany).toEqual([]);
   await store.close();
+});
+
+test("a search looks at 5,000 tasks of a state and says where it stopped; from there the next ones are looked at, to the end", async () => {
+  const store = scene.openStore(1);
+  const name = await define(store, { limit: 4 });
+  const id = await definitionId(scene.client, name);
+  const first = 5_000_000;
+  const count = 12_000;
+  await scene.client.query(
+    `insert into taskgate.task (task_id, task_definition_id, kind, priority, created_at, payload)
+     select ${String(first)} + n, ${String(id)}, 'one', 100, now(), '{"n":' || n || '}' from generate_series(1, ${String(count)}) n`,
+  );
+  await scene.client.query(
+    `insert into taskgate.ready (task_definition_id, priority, rank, task_id)
+     select ${String(id)}, 100, 0, ${String(first)} + n from generate_series(1, ${String(count)}) n`,
+  );
+  const input = { name, state: "ready", max: 10, path: "n", value: "11000" } as const;
+  const looked: number[] = [];
+  const found: string[] = [];
+  for (let after: string | null = ""; after !== null;) {
+    const page: ListTasksAnswer = await store.listTasks({
+      ...input,
+      ...(after === "" ? {} : { after }),
+    });
+    looked.push(page.lookedAt);
+    found.push(...page.tasks.map(({ task }) => task));
+    after = page.next;
+  }
+  expect(looked).toEqual([5_000, 5_000, 2_000]);
+  expect(found).toEqual([String(first + 11_000)]);
 });

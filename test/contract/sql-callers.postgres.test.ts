@@ -275,6 +275,31 @@ const badCalls: { call: string; code: string; says: RegExp }[] = [
     says: /^state: .*\(blocked\)$/,
   },
   {
+    call: "select * from taskgate.list_tasks('demo', 'ready', 1, 'x')",
+    code: "TG422",
+    says: /^after: .*\(x\)$/,
+  },
+  {
+    call: "select * from taskgate.list_tasks('demo', 'ready', 1, p_look_max => 5001)",
+    code: "TG422",
+    says: /^look_max: .*\(5001\)$/,
+  },
+  {
+    call: "select * from taskgate.list_tasks('demo', 'ready', 1, p_path => 'a-b', p_value => '1')",
+    code: "TG422",
+    says: /^path: .*\(a-b\)$/,
+  },
+  {
+    call: "select * from taskgate.list_tasks('demo', 'ready', 1, p_value => '1')",
+    code: "TG422",
+    says: /^value: .*\(1\)$/,
+  },
+  {
+    call: "select * from taskgate.list_tasks('demo', 'dead', 1, p_finished_since => 'now')",
+    code: "TG422",
+    says: /^finished_since: .*\(now\)$/,
+  },
+  {
     call: "select * from taskgate.list_tasks('x', 'ready', 1)",
     code: "TG404",
     says: /^name: .*\(x\)$/,

@@ -66,6 +66,8 @@ import { describeSweep } from "./sweep.contract";
 import { describeTokenCounts } from "./token-counts.contract";
 import { describeTokenTurns } from "./token-turns.contract";
 import { describeTokens } from "./tokens.contract";
+import { describeTaskPages } from "./task-pages.contract";
+import { describeTaskSearch } from "./task-search.contract";
 import { describeTransactions } from "./transactions.contract";
 import { describeOperationIds } from "./operation-ids.contract";
 import { describeFailureList } from "./failure-list.contract";
@@ -145,6 +147,8 @@ export function describeStore(setup: StoreSetup): void {
   describeCounts(setup);
   describeSweep(setup);
   describeListOrders(setup);
+  describeTaskPages(setup);
+  describeTaskSearch(setup);
   describeStandings(setup);
   describeExplain(setup);
   describeLog(setup);

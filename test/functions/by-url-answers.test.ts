@@ -23,8 +23,12 @@ beforeAll(async () => {
   await makeIncident(far);
   // One execution is over: only --all lists it.
   for (const { store } of [near, far]) await (await startWorker(store, "archive-logs")).finish();
-  const [ready] = await near.admin.tasks({ definition: "parse-movies", state: "ready", max: 1 });
-  waiting = ready?.task ?? "";
+  const { tasks } = await near.admin.tasks({
+    definition: "parse-movies",
+    states: ["ready"],
+    max: 1,
+  });
+  waiting = tasks[0]?.task ?? "";
 }, 180_000);
 afterAll(async () => {
   await near.close();

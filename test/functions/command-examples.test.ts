@@ -75,7 +75,7 @@ async function tearDown(): Promise<void> {
 async function plantTasks(): Promise<void> {
   const { store } = api;
   expect((await enqueue(store, "import-orders", 16)).at(-1)).toBe("16");
-  await enqueue(store, "greet", 3);
+  await enqueue(store, "greet", [{ payload: '{"name":"Ada"}' }, {}, {}]);
   const worker = await startWorker(store, "greet");
   await worker.fail(await worker.claim(2), { as: "dead" });
   await worker.finish();
@@ -159,6 +159,7 @@ const answers: Readonly<Record<string, RegExp>> = {
   "taskgate tasks greet": /^ +19 (.*\n)+ +21 /m,
   "taskgate tasks greet --state dead -n 10": /^ +18 .* it broke\n +17 .* it broke$/m,
   "taskgate tasks greet --oldest -n 5": /^TASK +AGE .*\n +19 +\d.*\n +21 +\d.*$/m,
+  "taskgate tasks greet --where name=Ada --ended-since 2h": /^ +17 +greet +dead /m,
   "taskgate failures": /^ +2 +greet .* it broke$/m,
   "taskgate failures greet -n 5": /^ +2 +greet .* it broke$/m,
   "taskgate explain 17": /Task 17 \(`greet`\) is dead/,

@@ -44,7 +44,8 @@ export async function makeIncident(api: ApiSetup): Promise<Incident> {
   const batch = await makeBatches(store);
   await changeSettings(api);
   await plantAnHour(api);
-  const [ready] = await api.admin.tasks({ definition: "import-orders", state: "ready", max: 1 });
+  const { tasks } = await api.admin.tasks({ definition: "import-orders", max: 1 });
+  const [ready] = tasks;
   if (ready === undefined) throw new Error("Expected a ready task");
   return { dead, running, ready: ready.task, batch };
 }

@@ -70,12 +70,16 @@ describe("a selection", () => {
     await page.click('[aria-label="redrive the selected tasks"]');
     await page.shows("Of 2: 2 will be a task again.");
     expect(await findBarriers(page)).toEqual([]);
-    const before = await api.admin.tasks({ definition: "keys", state: "dead", max: 9 });
+    const { tasks: before } = await api.admin.tasks({
+      definition: "keys",
+      states: ["dead"],
+      max: 9,
+    });
     expect(before).toHaveLength(3);
     await confirm(page);
     await page.shows("2 redriven.");
     await page.shows("none selected");
-    const left = await api.admin.tasks({ definition: "keys", state: "dead", max: 9 });
+    const { tasks: left } = await api.admin.tasks({ definition: "keys", states: ["dead"], max: 9 });
     expect(left.map(({ task }) => task)).toEqual([second]);
     expect(page.problems).toEqual([]);
   });
@@ -104,7 +108,11 @@ describe("a selection", () => {
     await api.store.cancelTasks({ taskIds: [String(ids[1]) as never], changedBy: "other" });
     await confirm(page);
     await page.shows("1 cancelled. Not changed: 1 cancelled.");
-    const ready = await api.admin.tasks({ definition: "all", state: "ready", max: 9 });
+    const { tasks: ready } = await api.admin.tasks({
+      definition: "all",
+      states: ["ready"],
+      max: 9,
+    });
     expect(ready.map(({ task }) => task)).toEqual(ids.slice(0, 1));
     expect(page.problems).toEqual([]);
   });
@@ -124,7 +132,11 @@ describe("a selection", () => {
     await page.shows("3 dead tasks of 2 groups become tasks again");
     await confirm(page);
     await page.shows("3 redriven.");
-    const left = await api.admin.tasks({ definition: "groups", state: "dead", max: 9 });
+    const { tasks: left } = await api.admin.tasks({
+      definition: "groups",
+      states: ["dead"],
+      max: 9,
+    });
     expect(left.map(({ error }) => error)).toEqual(["left alone"]);
     expect(page.problems).toEqual([]);
   });

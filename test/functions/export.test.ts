@@ -111,18 +111,27 @@ describe("taskgate export", () => {
     expect(readFileSync(path, "utf8").trim().split("\n")).toHaveLength(5);
   });
 
-  test("--max is a choice; a state with more than 1,000 tasks is said and is exit code 1", async () => {
-    await enqueue(api.store, name, 1_001);
+  test("writes all tasks of a state, however many; --max is a choice", async () => {
+    await enqueue(api.store, name, 2_003);
     const few = await run(["export", name, "-s", "ready", "-n", "2"]);
     expect([few.code, few.lines.length]).toEqual([0, 2]);
     expect(few.error.at(-1)).toContain("There are more of these states: ready.");
     const path = join(folder, `${name}.ndjson`);
     const { code, lines } = await run(["export", name, "--to", path, "--json"]);
-    expect(code).toBe(1);
+    expect(code).toBe(0);
     expect(lines).toEqual([
-      { definition: name, file: path, tasks: 1_000, left: 0, cut: ["ready"], isStopped: false },
+      { definition: name, file: path, tasks: 2_003, left: 0, cut: [], isStopped: false },
     ]);
-    expect(readFileSync(path, "utf8").trim().split("\n")).toHaveLength(1_000);
+    const written = readFileSync(path, "utf8").trim().split("\n");
+    const ids = written.map((text) => (JSON.parse(text) as Line)["task"]);
+    expect(new Set(ids).size).toBe(2_003);
+    for (const max of ["0", "x", "1000001"]) {
+      const refused = await run(["export", name, "--max", max]);
+      expect([refused.code, refused.error.join(" ")]).toEqual([
+        2,
+        expect.stringContaining("expected a whole number in 1..1000000"),
+      ]);
+    }
   });
 
   test("Ctrl+C ends it with whole lines and 130", async () => {

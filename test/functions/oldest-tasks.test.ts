@@ -89,7 +89,7 @@ describe("the oldest ready tasks", () => {
     const admin = {
       ...api.admin,
       pace: () => Promise.resolve({ oldestReady: null } as never),
-      tasks: () => Promise.resolve([task]),
+      tasks: () => Promise.resolve({ tasks: [task], lookedAt: 1, next: null, stoppedAt: null }),
     };
     const oldest = await readOldest(admin, "k", 10);
     expect(oldest.tasks[0]?.ageMs).toBeNull();

@@ -165,17 +165,31 @@ describe("a cursor", () => {
 
   test("is null behind the thousandth row, and `more` tells of the rest", async () => {
     const name = await define(api.store);
-    await enqueue(api.store, name, 1_001);
-    const query = { max: "600" };
-    const first = await ask({ route: "api-tasks", params: { name }, query });
+    const groups = Array.from({ length: 1_001 }, (_, at) => ({ group: `g${String(at)}` }));
+    await enqueue(api.store, name, groups);
+    const query = { definition: name, max: "600" };
+    const first = await ask({ route: "api-groups", query });
     const cursor = first.cursor ?? "";
-    const second = await ask({
-      route: "api-tasks",
-      params: { name },
-      query: { ...query, cursor },
-    });
+    const second = await ask({ route: "api-groups", query: { ...query, cursor } });
     expect(second).toMatchObject({ more: true, cursor: null });
-    expect(second["tasks"]).toHaveLength(400);
+    expect(second["groups"]).toHaveLength(400);
+  });
+
+  test("of tasks leads beyond the thousandth one, to the last", async () => {
+    const name = await define(api.store);
+    const ids = await enqueue(api.store, name, 2_500);
+    const query = { max: "900" };
+    const rows = await walk({ route: "api-tasks", params: { name }, query }, "tasks");
+    expect(rows.map(({ task }) => task)).toEqual(ids);
+  });
+
+  test("of tasks of several states leads from one state to the next", async () => {
+    const name = await define(api.store);
+    const ready = await enqueue(api.store, name, 3);
+    const scheduled = await enqueue(api.store, name, [{ runInMs: 60_000 }, { runInMs: 60_000 }]);
+    const query = { state: "scheduled,ready", max: "2" };
+    const rows = await walk({ route: "api-tasks", params: { name }, query }, "tasks");
+    expect(rows.map(({ task }) => task)).toEqual([...scheduled, ...ready]);
   });
 
   test("is taken with another `max`", async () => {

@@ -53,14 +53,20 @@ const reader = signedIn("Taskgate.Reader");
 async function get(
   route: string,
   headers: Record<string, string>,
-  params: Record<string, string> = {},
+  { query, ...params }: { query?: Record<string, string>; name?: string; id?: string } = {},
 ): Promise<{ status: number; body: unknown; text: string }> {
   const found = createApiRoutes(() => Promise.resolve(api.admin), {
     operatorApi: true,
     signIn: { apiSignIn: "entra", hasPlatformSignIn: true },
   }).find((candidate) => candidate.name === route);
   if (found === undefined) throw new Error(`There is no route ${route}`);
-  const request = { method: "GET", url: "http://localhost/api/x", headers, params };
+  const request = {
+    method: "GET",
+    url: "http://localhost/api/x",
+    headers,
+    params,
+    query: query ?? {},
+  };
   const context = new InvocationContext({
     invocationId: "1",
     functionName: route,
@@ -97,6 +103,27 @@ describe("a payload", () => {
     const shown = await get("api-schedules", signedIn("Taskgate.Operator"));
     expect(shown.body).toMatchObject({ schedules: [{ payload, payloadBytes: bytes }] });
   });
+});
+
+test("a search in payloads is refused without the role, hit or miss: its hits would tell the content", async () => {
+  for (const value of [secret, "another"]) {
+    const query = { where: `card=${value}`, state: "dead" };
+    const refused = await get("api-tasks", reader, { name, query });
+    expect([refused.status, refused.text]).toEqual([
+      403,
+      expect.stringContaining("Taskgate.Payloads"),
+    ]);
+    const withCursor = { ...query, cursor: "A".repeat(20) };
+    expect((await get("api-tasks", reader, { name, query: withCursor })).status).toBe(403);
+    for (const roles of [["Taskgate.Reader", "Taskgate.Payloads"], ["Taskgate.Operator"]]) {
+      const found = await get("api-tasks", signedIn(...roles), { name, query });
+      const tasks = value === secret ? [{ task: ids["dead"] }] : [];
+      expect(found).toMatchObject({ status: 200, body: { tasks } });
+      expect(found.text).not.toContain(secret);
+    }
+  }
+  const byKey = await get("api-tasks", reader, { name, query: { keyPrefix: "x" } });
+  expect(byKey.status).toBe(200);
 });
 
 test("a result has its size for a reader, and its content for the role", async () => {

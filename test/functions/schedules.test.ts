@@ -174,6 +174,26 @@ describe("a run out of turn", () => {
     await taskgate("schedule", "reports", "hourly", "--resume");
   });
 
+  test("has its reason in the audit, by HTTP and by command; a longer one is refused", async () => {
+    const auditOf = async (task: string) =>
+      (await api.admin.audit({ object: task, max: 5 })).map(({ action, reason }) => [
+        action,
+        reason,
+      ]);
+    const { body } = await post("api-schedule-run", { reason: "asked by Ada" }, "reports");
+    expect(await auditOf((body as { task: string }).task)).toEqual([
+      ["enqueue_tasks", "asked by Ada"],
+    ]);
+    const words = ["schedule", "reports", "--run", "--json"];
+    const { out } = await taskgate(...words, "--reason", "missed on Sunday");
+    expect(await auditOf((JSON.parse(out) as { task: string }).task)).toEqual([
+      ["enqueue_tasks", "missed on Sunday"],
+    ]);
+    const refused = await taskgate(...words, "--reason", "x".repeat(401));
+    expect([refused.code, refused.out]).toEqual([2, expect.stringContaining("reason")]);
+    expect((await post("api-schedule-run", { reason: "" }, "reports")).status).toBe(400);
+  });
+
   test("of several schedules one must be named", async () => {
     await setAll([hourly, { ...hourly, name: "daily" }]);
     const { code, out } = await taskgate("schedule", "reports", "--run");

@@ -1,9 +1,5 @@
 import type { TaskId } from "../../core/ids";
-import type {
-  RedriveTasksInput,
-  RescheduleTasksInput,
-  TaskListEntry,
-} from "../../ports/task-store";
+import type { RedriveTasksInput, RescheduleTasksInput } from "../../ports/task-store";
 import type { Actor, AdminOptions, OfDefinition } from "../admin-options";
 import { enqueue } from "../enqueue-actions";
 import type { EnqueueReport } from "../enqueue-actions";
@@ -11,16 +7,17 @@ import type { EnqueueRequest } from "../enqueue-request";
 import { explain } from "../explain-report";
 import type { ExplainReport } from "../explain-report";
 import { withKnownNames } from "../known-definitions";
-import type { ListTasksRequest } from "../requests";
 import { cancelTasks, redriveTasks, rescheduleTasks } from "../task-actions";
 import type { CancelResult, RedriveResult, RescheduleResult, TaskResults } from "../task-actions";
 import { previewCancel, previewRedrive, previewReschedule } from "../task-preview";
+import { listTasks } from "../task-list";
+import type { TaskPage, TaskPageRequest } from "../task-list";
 import type { CancelRequest, OrPreview } from "../task-requests";
 
 /** Calls about tasks. */
 export interface TaskCalls {
-  /** Tasks of one state: unfinished ones in the order they will be taken, finished ones newest first. */
-  tasks(request: ListTasksRequest & OfDefinition): Promise<TaskListEntry[]>;
+  /** A page of tasks, state by state: unfinished ones in the order they will be taken, finished ones newest first. */
+  tasks(request: TaskPageRequest): Promise<TaskPage>;
   /** Where a task stands and why. */
   explain(taskId: TaskId): Promise<ExplainReport>;
   /** Adds tasks and leaves a hint. With an operation id a repeat adds nothing and answers the same. */
@@ -39,12 +36,7 @@ export interface TaskCalls {
 export function taskCalls(options: AdminOptions): TaskCalls {
   const { store } = options;
   return {
-    tasks: ({ definition, state, max }) =>
-      withKnownNames(
-        store,
-        definition,
-        async () => (await store.listTasks({ name: definition, state, max })).tasks,
-      ),
+    tasks: (request) => withKnownNames(store, request.definition, () => listTasks(store, request)),
     explain: (taskId) => explain(store, taskId),
     enqueue: (request) =>
       withKnownNames(store, request.definition, () => enqueue(options, request)),

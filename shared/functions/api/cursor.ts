@@ -61,8 +61,10 @@ export function readCursor({ list, filter }: ListPlace, given: string | undefine
   if (given === undefined) return { before: null, seen: [] };
   const bytes = Buffer.from(take(readValue(cursorText, given, "cursor")), "base64url");
   const head = 1 + 2 * placeBytes;
-  const rows = bytes.subarray(head + 1 + (bytes[head] ?? 0));
-  if (bytes[0] !== form || rows.length % seenBytes !== 0) throw refuse(given, expected);
+  const end = head + 1 + (bytes[head] ?? 0);
+  const rows = bytes.subarray(end);
+  if (bytes[0] !== form || bytes.length < end || rows.length % seenBytes !== 0)
+    throw refuse(given, expected);
   if (!bytes.subarray(1, 1 + placeBytes).equals(hashOf(list, placeBytes)))
     throw refuse(given, `${expected}; this is another list's`);
   if (!bytes.subarray(1 + placeBytes, head).equals(hashOf(filter, placeBytes)))
@@ -76,6 +78,11 @@ export function readCursor({ list, filter }: ListPlace, given: string | undefine
 
 function hashOf(value: unknown, bytes: number): Buffer {
   return createHash("sha256").update(JSON.stringify(value)).digest().subarray(0, bytes);
+}
+
+/** The error about a cursor whose place no answer has told. */
+export function refuseCursor(given: string | undefined) {
+  return refuse(given ?? "", expected);
 }
 
 function refuse(given: string, rule: string) {

@@ -13,7 +13,6 @@ import { take } from "../../admin/read-result";
 import {
   readLimitRequest,
   readListExecutionsQuery,
-  readListTasksQuery,
   readOperatorRequest,
   readTaskId,
 } from "../../admin/requests";
@@ -32,10 +31,9 @@ import type {
   GroupStatus,
   ScheduleStatus,
   SharedLimitReading,
-  TaskListEntry,
 } from "../../ports/task-store";
 import { changes, lists, shows } from "./endpoint-kinds";
-import { listAudit, listBatches, listFailures } from "./long-lists";
+import { listAudit, listBatches, listFailures, listTasks } from "./long-lists";
 import type { RouteName } from "./openapi/descriptions";
 import { makeDocument } from "./openapi/document";
 import type { DescribedRoute } from "./openapi/document";
@@ -95,15 +93,7 @@ const reads = {
     showExplained(await admin.explain(take(readTaskId(request.params["id"]))), request),
   ),
   "api-batch": shows((admin, request) => admin.batch(ofBatch(request).batchId)),
-  "api-tasks": lists(
-    {
-      member: "tasks",
-      place: ofDefinition,
-      query: readListTasksQuery,
-      keyOf: ({ task }: TaskListEntry) => task,
-    },
-    (admin, query) => admin.tasks(query),
-  ),
+  "api-tasks": listTasks,
   "api-shared-limits": lists(
     {
       member: "sharedLimits",

@@ -6,13 +6,18 @@ import type { FailureGroup } from "../../admin/failure-groups";
 import { readFailuresQuery } from "../../admin/failure-requests";
 import { auditListMax, batchListMax } from "../../admin/listing";
 import { take } from "../../admin/read-result";
+import { readListTasksQuery } from "../../admin/task-list-request";
+import { filterOf, statesOf } from "../../admin/task-list";
+import type { TaskPlace } from "../../admin/task-list";
 import { asBatchId } from "../../core/ids";
 import type { BatchId } from "../../core/ids";
-import type { AuditEntry } from "../../ports/task-store";
+import type { AuditEntry, ListableState } from "../../ports/task-store";
+import { readCursor, refuseCursor, writeCursor } from "./cursor";
 import { lists } from "./endpoint-kinds";
 import { readPage } from "./paging";
-import { queryOf } from "./read-request";
+import { definitionOf, queryOf } from "./read-request";
 import type { Endpoint } from "./respond";
+import { needPayloads } from "./sign-in";
 
 /** Lists that are paged in a way of their own. */
 
@@ -71,6 +76,42 @@ export const listFailures: Endpoint = async (request, admin) => {
   );
   return { body: { groups, ...page, ...sums } };
 };
+
+/**
+ * `GET definitions/{name}/tasks`: the next read begins at a place in the order of a state's list. A search in payloads wants the right
+ * to see them: its hits would tell what they hold.
+ */
+export const listTasks: Endpoint = async (request, admin) => {
+  const { cursor, ...given } = queryOf(request);
+  const query = take(readListTasksQuery(given));
+  if (query.where !== undefined) needPayloads(request);
+  const definition = definitionOf(request);
+  const filter = { definition, states: statesOf(query), ...filterOf(query) };
+  const place = { list: "tasks", filter };
+  const { before } = readCursor(place, cursor);
+  const from = before === null ? null : readTaskPlace(before);
+  if (from !== null && !statesOf(query).includes(from.state)) throw refuseCursor(cursor);
+  const { tasks, next, ...looked } = await admin.tasks({
+    ...query,
+    ...(from === null ? {} : { from }),
+    definition,
+  });
+  const behind =
+    next === null ? null : writeCursor(place, { before: writeTaskPlace(next), seen: [] });
+  return { body: { tasks, more: next !== null, cursor: behind, ...looked } };
+};
+
+function writeTaskPlace({ state, after }: TaskPlace): string {
+  return after === null ? state : `${state} ${after}`;
+}
+
+/** Of a cursor that belongs to this list. One that was made by hand has a state that isn't asked for, or a place that the store refuses. */
+function readTaskPlace(text: string): TaskPlace {
+  const [state, after] = placeForm.exec(text)?.slice(1) ?? [];
+  return { state: state as ListableState, after: after ?? null };
+}
+
+const placeForm = /^([a-z]+)(?: (.+))?$/;
 
 function earlier(asked: Date | undefined, place: Date): Date {
   return asked !== undefined && asked < place ? asked : place;

@@ -76,6 +76,15 @@ export function maySeePayloads(request: HttpRequest): boolean {
   return (callers.get(request) ?? unknownCaller).maySeePayloads;
 }
 
+/** Refuses a caller who may not see payloads. Throws SignInError. */
+export function needPayloads(request: HttpRequest): void {
+  if (maySeePayloads(request)) return;
+  throw new SignInError(
+    403,
+    `A search in payloads (\`where\`) wants the app role ${appRoles.payloads} or ${appRoles.operator}. Whoever administers the app's registration in Entra assigns it (docs/operate/security.md)`,
+  );
+}
+
 /** Who calls, for the audit: `http`, or `http:` and the name that the platform's sign-in knows. */
 export function callerName(request: HttpRequest): string {
   const { name } = callers.get(request) ?? unknownCaller;

@@ -40,6 +40,8 @@ const scripts = [
   "stop",
   "task",
   "task-actions",
+  "task-filters",
+  "task-search",
   "tasks",
   "timeline",
   "trend",

@@ -26,6 +26,8 @@ export interface EnqueueTasksInput {
   waveId?: WaveId;
   /** The operator, for the audit; left out: the app itself, which leaves no entry there. */
   changedBy?: string;
+  /** Why, for that entry. */
+  reason?: string;
 }
 
 export interface EnqueueTasksAnswer extends EnqueuedTasks {
@@ -52,17 +54,19 @@ export const enqueueTasks = operation("enqueueTasks", {
     joinsTransaction: "boolean",
     waveId: "bigint",
     changedBy: "text",
+    reason: "text",
   },
   check: (input) => {
     checkNewTasks(input);
     return { ...input, ...cleanActor(input) };
   },
-  bind: ({ tasks, waveId = null, changedBy = null, ...rest }, isWithin) => ({
+  bind: ({ tasks, waveId = null, changedBy = null, reason = null, ...rest }, isWithin) => ({
     ...rest,
     tasks: tasksToSql(tasks),
     joinsTransaction: isWithin,
     waveId,
     changedBy,
+    reason,
   }),
   decode: (row) => ({
     status: status(row, ["enqueued", "sealed", "late"]),

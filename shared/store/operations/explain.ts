@@ -4,7 +4,7 @@ import { json, status } from "./columns";
 import { limitOf, sharedLimitsOf } from "./limit";
 import type { Limit, SharedLimitRow, SharedLimitStatus } from "./limit";
 import { operationsOf } from "./operation";
-import type { ListableState, Standing } from "./tasks";
+import type { ListableState, Standing } from "./task-list";
 
 /* ---- Explain: why a task runs, or doesn't ---- */
 
@@ -32,6 +32,8 @@ export interface TaskFacts {
   lostCount: number;
   lastError: string | null;
   dedupeKey: string | null;
+  /** The W3C traceparent that it was enqueued with; null: none, or it ended before migration 0011. */
+  traceParent: string | null;
   payload: string | null;
   attempts: TaskAttempt[];
   retryAttempts?: number;

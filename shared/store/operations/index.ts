@@ -29,6 +29,8 @@ import * as statistics from "./statistics";
 import type { StatisticOperations } from "./statistics";
 import * as stops from "./stops";
 import type { StopOperations } from "./stops";
+import * as taskList from "./task-list";
+import type { TaskListOperations } from "./task-list";
 import * as tasks from "./tasks";
 import type { TaskOperations } from "./tasks";
 import * as tokens from "./tokens";
@@ -56,6 +58,7 @@ export interface StoreOperations
     SharedLimitOperations,
     StatisticOperations,
     StopOperations,
+    TaskListOperations,
     TaskOperations,
     TokenOperations,
     UpkeepOperations,
@@ -86,6 +89,7 @@ export const operations: {
   ...sharedLimits,
   ...statistics,
   ...stops,
+  ...taskList,
   ...tasks,
   ...tokens,
   ...upkeep,

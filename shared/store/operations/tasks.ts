@@ -18,8 +18,6 @@ export interface TaskOperations {
   redriveTasks(input: RedriveTasksInput): Promise<RedriveTasksAnswer>;
   /** Another instant for scheduled tasks; ready and waiting ones are scheduled. */
   rescheduleTasks(input: RescheduleTasksInput): Promise<RescheduleTasksAnswer>;
-  /** Tasks of one definition in one state. */
-  listTasks(input: ListTasksInput): Promise<{ tasks: TaskListEntry[] }>;
 }
 
 export interface CancelTasksInput extends ActorInput {
@@ -90,36 +88,6 @@ export interface RescheduleTasksAnswer {
   definitions: string[];
   /** Those that got ready tasks by hand-over. */
   woken: string[];
-}
-
-export interface ListTasksInput {
-  name: string;
-  state: ListableState;
-  /** 1..1000 */
-  max: number;
-}
-
-/** States that `listTasks` can list. */
-export type ListableState =
-  "ready" | "scheduled" | "waiting" | "claimed" | "done" | "dead" | "cancelled";
-
-/** How a claimed task stands. lost: the lease of its worker is over, it comes back. */
-export type Standing = "running" | "prefetched" | "lost";
-
-export interface TaskListEntry {
-  task: TaskId;
-  kind: string;
-  priority: number;
-  /** Of a claimed task: how it stands. */
-  state: Exclude<ListableState, "claimed"> | Standing;
-  createdAt: string;
-  dueAt?: string | null;
-  claimedAt?: string | null;
-  finishedAt?: string | null;
-  failedCount: number;
-  lostCount: number;
-  error: string | null;
-  worker: string | null;
 }
 
 const operation = operationsOf<TaskOperations>();
@@ -215,9 +183,3 @@ type ResultRow<Answer extends { results: { taskId: TaskId }[] }> = Omit<
   Answer["results"][number],
   "taskId"
 > & { task: string };
-
-/** Procedure `list_tasks`. */
-export const listTasks = operation("listTasks", {
-  parameters: { name: "text", state: "text", max: "int" },
-  decode: (row) => ({ tasks: json<TaskListEntry[]>(row, "tasks") }),
-});

@@ -77,7 +77,7 @@ export function enqueueTasks(
 /** Who added tasks, where an operator did. `changed`: new ones, and those that got another payload. */
 function auditEnqueue(
   memory: Memory,
-  { changedBy }: EnqueueTasksInput,
+  { changedBy, reason }: EnqueueTasksInput,
   call: {
     definition: DefinitionRow;
     changed: readonly Entry[];
@@ -91,7 +91,8 @@ function auditEnqueue(
     taskId: first.get(entry) ?? entry.task.taskId,
     definitionId,
   }));
-  auditCall(memory, "enqueue_tasks", { changedBy, tasks });
+  const why = reason === undefined ? {} : { reason };
+  auditCall(memory, "enqueue_tasks", { changedBy, ...why, tasks });
 }
 
 /** A task to be, with what decides where it goes. */

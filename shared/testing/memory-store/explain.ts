@@ -50,6 +50,7 @@ function commonFacts(memory: Memory, task: TaskRow) {
     lostCount: task.lostCount,
     lastError: task.lastError,
     dedupeKey: task.dedupeKey,
+    traceParent: task.traceParent,
     payload: task.payload,
     attempts: attemptsOf(memory, task.taskId),
   };

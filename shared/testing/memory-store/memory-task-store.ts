@@ -22,6 +22,7 @@ import * as groupSettings from "./group-settings";
 import * as invariants from "./invariants";
 import * as listAudit from "./list-audit";
 import { listFailures } from "./list-failures";
+import { listTasks } from "./list-tasks";
 import { allStandings } from "./places";
 import * as purge from "./purge";
 import * as rates from "./rates";
@@ -64,6 +65,7 @@ const implementations: {
   ...invariants,
   ...listAudit,
   listFailures,
+  listTasks,
   listStopped,
   setStop,
   readPace,

@@ -7,31 +7,18 @@ import type {
   ListExecutionsInput,
   SweepAnswer,
   SweptDefinition,
-  TaskListEntry,
-  TaskStore,
 } from "../../ports/task-store";
 import { batchesToPump } from "./batches";
 import { codeRateOf, permitInMs, rateOf } from "./rates";
-import { expectRange, invalidArgument, left } from "./arguments";
+import { expectRange } from "./arguments";
 import { nextInstants } from "./cron-schedules";
 import { isPurgeable } from "./purge";
 import { expiredExecutions } from "./reclaim";
-import {
-  compareNumbers,
-  definitionNamed,
-  definitionOf,
-  hasReady,
-  limitOf,
-  readyOf,
-  taskOf,
-} from "./rows";
+import { compareNumbers, definitionOf, hasReady, limitOf, readyOf } from "./rows";
 import { dueOf, nextDueMs } from "./schedule";
 import type { ArchiveRow, DefinitionRow, ExecutionRow, Memory } from "./state";
 import { describeShared, sharedFree } from "./shared-tokens";
 import { liveTokens } from "./tokens";
-
-/** What `listTasks` is asked. */
-type ListTasksInput = Parameters<TaskStore["listTasks"]>[0];
 
 /** Counts stop here, so that reading costs the same for any number of waiting tasks. */
 const countMax = 10_000;
@@ -198,107 +185,8 @@ export function iso(atMs: number): string {
   return new Date(atMs).toISOString();
 }
 
-const listableStates = ["ready", "scheduled", "waiting", "claimed", "done", "dead", "cancelled"];
-
-/**
- * list_tasks: unfinished ones in the order in which they will be taken, finished ones newest first.
- */
-export function listTasks(memory: Memory, input: ListTasksInput): { tasks: TaskListEntry[] } {
-  expectRange("max", input.max, [1, 1_000]);
-  if (!listableStates.includes(input.state)) {
-    throw invalidArgument(
-      `state: expected ready, scheduled, waiting, claimed, done, dead or cancelled (${left(input.state, 220)})`,
-    );
-  }
-  const definition = definitionNamed(memory.state, input.name);
-  const { state } = input;
-  const tasks =
-    state === "done" || state === "dead" || state === "cancelled"
-      ? listFinished(memory, definition, state)
-      : listUnfinished(memory, definition, state);
-  return { tasks: tasks.slice(0, input.max) };
-}
-
-function listFinished(
-  memory: Memory,
-  definition: DefinitionRow,
-  outcome: ArchiveRow["outcome"],
-): TaskListEntry[] {
-  return [...memory.state.archive.values()]
-    .filter((row) => row.task.definitionId === definition.definitionId && row.outcome === outcome)
-    .sort((a, b) => b.finishedAtMs - a.finishedAtMs || compareNumbers(b.task.taskId, a.task.taskId))
-    .map((row) => ({
-      task: row.task.taskId,
-      kind: row.task.kind,
-      priority: row.task.priority,
-      state: outcome,
-      createdAt: iso(row.task.createdAtMs),
-      finishedAt: iso(row.finishedAtMs),
-      failedCount: row.task.failedCount,
-      lostCount: row.task.lostCount,
-      error: row.task.lastError,
-      worker: workerOf(memory, row),
-    }));
-}
-
 /** The worker of an attempt; null: there was none, or its execution is gone. */
 export function workerOf(memory: Memory, row: Pick<ArchiveRow, "executionId">): string | null {
   if (row.executionId === null) return null;
   return memory.state.executions.get(row.executionId)?.worker ?? null;
-}
-
-function listUnfinished(
-  memory: Memory,
-  definition: DefinitionRow,
-  place: "ready" | "scheduled" | "waiting" | "claimed",
-): TaskListEntry[] {
-  return rowsIn(memory, place)
-    .filter((row) => row.definitionId === definition.definitionId)
-    .map((row) => {
-      const task = taskOf(memory.state, row.taskId);
-      return {
-        task: task.taskId,
-        kind: task.kind,
-        priority: task.priority,
-        state: row.state,
-        createdAt: iso(task.createdAtMs),
-        dueAt: row.runAtMs === undefined ? null : iso(row.runAtMs),
-        claimedAt: row.claimedAtMs === undefined ? null : iso(row.claimedAtMs),
-        failedCount: task.failedCount,
-        lostCount: task.lostCount,
-        error: task.lastError,
-        worker: row.worker ?? null,
-      };
-    });
-}
-
-/** In the order of a list. */
-const standings = ["running", "prefetched", "lost"] as const;
-
-interface ListedRow {
-  definitionId: number;
-  taskId: ArchiveRow["task"]["taskId"];
-  runAtMs?: number;
-  worker?: string;
-  claimedAtMs?: number;
-  state: TaskListEntry["state"];
-}
-
-function rowsIn(memory: Memory, place: "ready" | "scheduled" | "waiting" | "claimed"): ListedRow[] {
-  const { state } = memory;
-  if (place === "ready") return state.ready.map((row) => ({ ...row, state: place }));
-  if (place === "scheduled") return state.scheduled.map((row) => ({ ...row, state: place }));
-  if (place === "waiting") return state.groupWaiting.map((row) => ({ ...row, state: place }));
-  const claimed = [...state.executions.values()].filter(isOpen).flatMap((execution) =>
-    execution.claims
-      .map(({ taskId, claimedAtMs }) => ({
-        definitionId: execution.definitionId,
-        taskId,
-        worker: execution.worker,
-        claimedAtMs,
-        state: standingOf(memory, execution, taskId),
-      }))
-      .sort((a, b) => compareNumbers(a.taskId, b.taskId)),
-  );
-  return standings.flatMap((standing) => claimed.filter((row) => row.state === standing));
 }

@@ -117,7 +117,6 @@ function revive(memory: Memory, row: ArchiveRow): TaskRow {
     continuedCount: 0,
     isCancelRequested: false,
     checkpoint: null,
-    traceParent: null, // the archive doesn't keep it
     progress: { done: null, total: null, text: null },
   };
 }

@@ -49,6 +49,8 @@ function textOf({ pattern, format, minLength = 1, maxLength = 20 }: Schema, dice
     return `00-${hex(dice, 32)}-${hex(dice, 16)}-01`;
   if (typeof pattern === "string" && pattern.includes("[0-9]{1,19}"))
     return dice.pick(["1", "17", "999999999999999999", String(dice.int(1, 1_000_000))]);
+  if (typeof pattern === "string" && pattern.startsWith("^[A-Za-z_]"))
+    return dice.pick(["customer.id=42", "name=", "a_1=b=c"]);
   const length = dice.pick([Number(minLength), Math.min(Number(maxLength), 20), Number(maxLength)]);
   let made = "";
   while (made.length < length) {

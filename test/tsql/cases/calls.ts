@@ -398,6 +398,12 @@ export function listTasks(state: string): ProcedureCall {
   return call("ListTasks", { Name: "a", State: state, Max: 10 });
 }
 
+/** Looks at all, by every filter. */
+export function searchTasks(state: string): ProcedureCall {
+  const filter = { KeyPrefix: "a", GroupKey: "g", BatchId: 1, Path: "a", Value: "1" };
+  return call("ListTasks", { Name: "a", State: state, Max: 10, ...filter });
+}
+
 export const readLog: BatchCall = {
   kind: "batch",
   calls: [],

@@ -34,7 +34,10 @@ const refused: Readonly<Record<string, readonly ProcedureCall["arguments"][]>> =
   ListSchedules: [{ Max: 0 }, { Name: "none" }],
   ListSharedLimits: [{ Max: 0 }],
   ListStopped: [{ Max: 0 }],
-  ListTasks: [{ Max: 0 }, { State: "none" }, { Name: "none" }],
+  ListTasks: [
+    ...[{ Max: 0 }, { State: "none" }, { Name: "none" }, { After: "x" }, { LookMax: 0 }],
+    ...[{ Key: " a" }, { CreatedSince: "now" }, { Path: "a-b", Value: "1" }, { Value: "1" }],
+  ],
   ListWatermarks: [{ Max: 0 }, { Name: "none" }],
   PauseDefinition: [{ Name: "none" }],
   PromoteScheduled: [{ Max: 0 }, { Name: "none" }],

@@ -31,7 +31,8 @@ describe("the command line", () => {
       kind: "run",
       command: { name: "tasks" },
       args: ["a"],
-      options: { state: "dead", max: "5" },
+      options: { max: "5" },
+      lists: { state: ["dead"] },
       flags: new Set(["json"]),
     });
   });

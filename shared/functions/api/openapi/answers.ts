@@ -227,6 +227,15 @@ export const cursor: Schema = {
 export const listAnswer = (member: string, component: string): Schema =>
   answer({ [member]: listOf(named(component)), more: flag, cursor });
 
+/** A page of tasks, and how far it looked. */
+export const tasksAnswer = answer({
+  tasks: listOf(named("Task")),
+  more: flag,
+  cursor,
+  lookedAt: count,
+  stoppedAt: orNull(answer({ state: text, task: textOrNull, at: textOrNull })),
+});
+
 /** All definitions. */
 export const definitionsAnswer = answer({ definitions: listOf(named("Definition")) });
 

@@ -8,7 +8,6 @@ import type { ObjectSchema } from "../../../admin/object-schema";
 import {
   readLimitRequest,
   readListExecutionsQuery,
-  readListTasksQuery,
   readOperatorRequest,
 } from "../../../admin/requests";
 import {
@@ -17,6 +16,7 @@ import {
   readScheduleRequest,
 } from "../../../admin/schedule-requests";
 import { readStatisticsQuery } from "../../../admin/statistics-requests";
+import { readListTasksQuery } from "../../../admin/task-list-request";
 import * as tasks from "../../../admin/task-requests";
 import { readListWatermarksQuery, readWatermarkRequest } from "../../../admin/watermark-requests";
 import * as answers from "./answers";
@@ -84,7 +84,12 @@ const reads = {
       "SharedLimit",
     ]),
   ),
-  "api-tasks": list("Tasks of one state", readListTasksQuery, ["tasks", "Task"]),
+  "api-tasks": {
+    summary: "Tasks by state, key, group, batch, times or a value in their payloads",
+    query: readListTasksQuery,
+    answer: answers.tasksAnswer,
+    hasPages: true,
+  },
   "api-groups": tagged(list("Slots of groups", tasks.readListGroupsQuery, ["groups", "Group"])),
   "api-schedules": tagged(
     list("Schedules with their next and last instants", readListSchedulesQuery, [

@@ -67,7 +67,7 @@ function operationOf({ name, route }: DescribedRoute): Schema {
   const inQuery = Object.entries(query?.schema.shape ?? {}).map(([parameter, schema]) => ({
     name: parameter,
     in: "query",
-    schema: jsonOf(schema),
+    ...queryForm(jsonOf(schema)),
   }));
   const pages = { name: "cursor", in: "query", schema: jsonOf(cursorText) };
   return {
@@ -82,6 +82,11 @@ function operationOf({ name, route }: DescribedRoute): Schema {
     ...(body.length === 0 ? {} : { requestBody: bodyOf(description) }),
     responses: responsesOf(description),
   };
+}
+
+/** A list of words is one text, joined by commas. */
+function queryForm(schema: Schema): Schema {
+  return schema["type"] === "array" ? { schema, style: "form", explode: false } : { schema };
 }
 
 const ifMatch: Schema = {

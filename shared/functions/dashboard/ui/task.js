@@ -1,7 +1,7 @@
 // One task: why it stands where it stands, what it carries, its attempts, and what can be done with it.
 
 import { call, inPath } from "./api.js";
-import { badge, element, keepLines, redraw, section, setText } from "./dom.js";
+import { badge, button, element, keepLines, redraw, section, setText } from "./dom.js";
 import { formatDistance, formatDuration, formatInstant } from "./format.js";
 import { placeOf } from "./place.js";
 import { fillProgress, makeProgress } from "./progress.js";
@@ -151,7 +151,10 @@ function fillFacts(list, read) {
     ["trace", traceOf(read)],
   ].filter(([, value]) => value !== null);
   redraw(list, rows, () =>
-    rows.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]),
+    rows.flatMap(([name, value]) => [
+      element("dt", {}, name),
+      element("dd", {}, value, ...(name === "trace" ? [" ", makeCopy(value)] : [])),
+    ]),
   );
 }
 
@@ -163,6 +166,18 @@ function describeDue(ms) {
 
 function describeCount(count, most) {
   return most === undefined ? String(count) : `${count} of at most ${most}`;
+}
+
+/** Where the page isn't from this computer or by TLS a browser has no clipboard: then the id is to be selected. */
+function makeCopy(text) {
+  const made = button("Copy", "copy the trace's id", () => {
+    void window.navigator.clipboard.writeText(text).then(
+      () => setText(made, "Copied"),
+      () => setText(made, "Not copied"),
+    );
+  });
+  made.hidden = window.navigator.clipboard === undefined;
+  return made;
 }
 
 /** The second part of a W3C traceparent, as tools for traces want it. */

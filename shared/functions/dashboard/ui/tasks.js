@@ -1,4 +1,4 @@
-// Tasks of a definition in one state.
+// Tasks of a definition: those of one state, or those that a search finds.
 
 import { call, inPath } from "./api.js";
 import { cancelAll, redriveAll, rescheduleAll } from "./bulk-actions.js";
@@ -6,6 +6,8 @@ import { element, makeEmpty, makeTable, section, setText } from "./dom.js";
 import { firstLine, formatDistance, formatInstant } from "./format.js";
 import { makePlace, placeOf } from "./place.js";
 import { makeSelection } from "./selection.js";
+import { makeFilters, readFilters } from "./task-filters.js";
+import { makeTaskSearch } from "./task-search.js";
 
 const tasksMax = 50;
 /** So many tasks that wait are asked for their group, for one press of a link. */
@@ -21,6 +23,8 @@ const states = [
   ["done", "done"],
   ["cancelled", "cancelled"],
 ];
+/** Of a search: the state that isn't one. */
+const anyState = "any";
 
 /** The member and the title of the column of instants. */
 const sinceOf = {
@@ -41,7 +45,9 @@ export const tasks = {
       "select",
       { id: "tasks-state" },
       ...states.map(([value, text]) => element("option", { value }, text)),
+      element("option", { value: anyState }, "any, of a search"),
     );
+    let filters = {};
     const form = element(
       "form",
       { class: "filters" },
@@ -51,10 +57,21 @@ export const tasks = {
       state,
     );
     const list = element("div");
-    main.append(section("One definition's tasks", form, list));
     const go = () => {
-      window.location.hash = makePlace("tasks", { definition: names.value, state: state.value });
+      const place = { definition: names.value, state: state.value, ...filters };
+      window.location.hash = makePlace("tasks", place);
     };
+    const finder = makeFilters((given) => {
+      const begins = Object.keys(filters).length === 0;
+      filters = given;
+      if (begins && Object.keys(given).length > 0) state.value = anyState;
+      go();
+    });
+    const finding = makeTaskSearch((found, isLooking) => {
+      table.table.hidden = isLooking === true;
+      table.fill(found, false);
+    });
+    main.append(section("One definition's tasks", form, finder.node, finding.node, list));
     names.addEventListener("change", go);
     state.addEventListener("change", go);
     form.addEventListener("submit", (event) => event.preventDefault());
@@ -69,16 +86,26 @@ export const tasks = {
       const { definitions } = await call("definitions");
       fillNames(names, definitions);
       const name = query.get("definition") ?? pickName(definitions);
-      const asked = query.get("state") ?? "ready";
+      filters = readFilters(query);
+      const isSearch = Object.keys(filters).length > 0;
+      const given = query.get("state") ?? (isSearch ? anyState : "ready");
+      const asked = given === anyState && !isSearch ? "ready" : given;
+      finder.fill(filters);
       choose(names, name);
       choose(state, asked);
       if (query.has("group") && (await goToGroup(name, query.get("group")))) return;
-      const wanted = `${name} ${asked}`;
+      const wanted = JSON.stringify([name, asked, filters]);
       if (tableOf !== wanted) {
-        table = makeTasks(asked);
+        table = makeTasks(asked, isSearch);
         tableOf = wanted;
         list.replaceChildren(table.node);
       }
+      if (isSearch && name !== undefined) {
+        const of = asked === anyState ? states.map(([value]) => value) : [asked];
+        await finding.run({ key: wanted, name, states: of, filters, max: tasksMax });
+        return;
+      }
+      finding.end();
       await fillTasks(table, name, asked);
     };
   },
@@ -153,13 +180,14 @@ function makeBar(state) {
 
 const toItem = ({ task }) => ({ key: task, name: `task ${task}` });
 
-function makeTasks(state) {
+function makeTasks(state, isSearch) {
   const bar = makeBar(state);
+  const isAny = state === anyState;
   const table = makeTable({
-    label: `Tasks, ${state}`,
+    label: isAny ? "Tasks that were found" : `Tasks, ${state}`,
     columns: [
       ["task", "id"],
-      ["kind", "value"],
+      [isAny ? "state" : "kind", "value"],
       [sinceOf[state]?.[1] ?? "created", "when"],
       ["priority", "number"],
       ["failed", "number"],
@@ -171,7 +199,7 @@ function makeTasks(state) {
       if (bar !== null) id.append(bar.box(toItem({ task })), " ");
       id.append(element("a", { href: placeOf.task(task) }, task));
       return (entry) => {
-        setText(kind, entry.kind);
+        setText(kind, isAny ? entry.state : entry.kind);
         const instant = entry[sinceOf[state]?.[0] ?? "createdAt"] ?? entry.createdAt;
         setText(when, formatInstant(instant));
         when.title = formatDistance(instant);
@@ -181,13 +209,28 @@ function makeTasks(state) {
         setText(says, firstLine(entry.error ?? "") || describeWhere(entry));
       };
     },
-    none: () => makeEmpty("No task of this definition is in this state.", makeHint(state)),
+    none: () =>
+      isSearch
+        ? makeEmpty("No such task was found.", makeSearchHint())
+        : makeEmpty("No task of this definition is in this state.", makeHint(state)),
   });
   const fill = (items, more) => {
     table.fill(items, more);
     bar?.fill(items.map(toItem));
   };
-  return { node: element("div", {}, bar?.node ?? null, table.node), fill };
+  const node = element("div", {}, bar?.node ?? null, table.node);
+  return { node, table: table.node, fill };
+}
+
+function makeSearchHint() {
+  const path = element("code", {}, "customer.id=42");
+  return element(
+    "p",
+    {},
+    "Keys, groups and values are compared whole, case and blanks too. Payload takes a path and a value, such as ",
+    path,
+    ". Done tasks name no group, and no unfinished task has ended.",
+  );
 }
 
 /** What would put a task here. */

@@ -19,6 +19,7 @@ import {
   readStatistics,
   reclaim,
   register,
+  searchTasks,
   setLimit,
   start,
   sweep,
@@ -53,6 +54,7 @@ const readers: readonly {
   { name: "list-executions", calls: [listExecutions] },
   { name: "list-tasks", calls: [listTasks("claimed"), listTasks("ready")] },
   { name: "list-finished-tasks", calls: [listTasks("done")] },
+  { name: "search-tasks", calls: [searchTasks("waiting"), searchTasks("dead")] },
   {
     name: "check",
     calls: [checkInvariants],

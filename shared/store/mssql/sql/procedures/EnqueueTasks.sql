@@ -11,7 +11,7 @@
 --           as due now, so that no group stays locked for as long as the caller likes. Default 0: inside an open transaction,
 --           which the server sees by itself, it counts as 1
 --         @WaveId bigint: they are blocked until this wave of a batch opens, or null; runInMs and runAt are refused then;
---           @ChangedBy: the operator, for the audit; null: the app itself, which leaves no entry there
+--           @ChangedBy: the operator, for the audit; null: the app itself, which leaves no entry there; @Reason: why, for that entry
 -- Out:    Status: enqueued | sealed | late (the wave takes no tasks, as it is sealed, or any more: nothing was written); TaskIds: JSON array of strings in input order (of a duplicate: the first task's);
 --         Outcomes: JSON array of enqueued | duplicate | replaced in input order, or null when all are enqueued
 --         Ready: some may be claimed at once; NextDueMs bigint: the earliest scheduled of them, or null
@@ -34,7 +34,7 @@
 -- Twin:   postgres/sql/functions/enqueue_tasks.sql, _enqueue_grouped.sql
 CREATE OR ALTER PROCEDURE Taskgate.EnqueueTasks
   @Name nvarchar(max), @Build bigint, @Tasks nvarchar(max), @OperationId uniqueidentifier = NULL, @JoinsTransaction bit = 0,
-  @WaveId bigint = NULL, @ChangedBy nvarchar(max) = NULL
+  @WaveId bigint = NULL, @ChangedBy nvarchar(max) = NULL, @Reason nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -70,7 +70,7 @@ BEGIN
   SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Tasks COLLATE Latin1_General_100_BIN2_UTF8));
   IF @vBytes > 8388608 SET @vMessage = N'tasks: expected at most 8388608 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
   IF @vMessage IS NOT NULL THROW 50413, @vMessage, 1;
-  IF @ChangedBy IS NOT NULL EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = NULL;
+  IF @ChangedBy IS NOT NULL OR @Reason IS NOT NULL EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
   IF COALESCE(ISJSON(@Tasks), 0) = 0 OR CHARINDEX(N'[', @Tasks COLLATE Latin1_General_100_BIN2) = 0
     OR CHARINDEX(N'{', LEFT(@Tasks, CHARINDEX(N'[', @Tasks COLLATE Latin1_General_100_BIN2)) COLLATE Latin1_General_100_BIN2) > 0 -- as _JsonKind
     SET @vMessage = N'tasks: expected a JSON array (' + COALESCE(REPLACE(LEFT(@Tasks, 100), N'%', N'%%'), N'<NULL>') + N')';
@@ -356,7 +356,7 @@ BEGIN
         FROM (SELECT x.TaskId FROM @vTask AS x WHERE x.IsNew = 1 UNION SELECT CONVERT(bigint, j.[value]) FROM OPENJSON(@vReplaced) AS j) AS t;
       IF @vChanged IS NOT NULL
         EXEC Taskgate._AuditCall @Action = N'enqueue_tasks', @TaskDefinitionId = @vDefinition, @BatchId = NULL, @TaskIds = @vChanged,
-          @ChangedBy = @ChangedBy, @Reason = NULL, @Now = @vNow;
+          @ChangedBy = @ChangedBy, @Reason = @Reason, @Now = @vNow;
       IF @OperationId IS NOT NULL
         UPDATE o SET Answer = N'{"taskIds":"' + STRING_ESCAPE(@vTaskIds, 'json') + N'","outcomes":'
               + COALESCE(N'"' + STRING_ESCAPE(@vOutcomes, 'json') + N'"', N'null') + N',"ready":' + CASE @vReady WHEN 1 THEN N'true' ELSE N'false' END

@@ -3,6 +3,7 @@
 -- Out:    Status: found | moving (between two containers at this instant: ask again) | unknown;
 --         Facts: JSON object: task, definition, kind, state: scheduled | waiting | blocked | ready | claimed | done | dead | cancelled,
 --           priority, createdAt, failedCount, retryAttempts, lostCount, lostMax, continuedCount, cancelRequested, lastError, dedupeKey,
+--           traceParent: of the enqueue, or null,
 --           progress {done, total, text}, limit, limitSource, held, paused, holders [{execution, worker, tokens, leaseLeftMs}],
 --           and by state: dueInMs; group {key, slots, used, paused, strict, ahead, holders [task ids]}; readyAhead (counted up to 1000);
 --           claim {execution, worker, fence, claimedAt, leaseLeftMs, isPrefetched: not told as started, standing: as ListTasks}; finishedAt, result, payload, worker;
@@ -62,6 +63,7 @@ BEGIN
            + N',"worker":' + COALESCE(N'"' + STRING_ESCAPE(e.Worker, 'json') + N'"', N'null')
            + N',"durationMs":' + COALESCE(CONVERT(nvarchar(11), a.DurationMs), N'null')
            + N',"dedupeKey":' + COALESCE(N'"' + STRING_ESCAPE(a.DedupeKey, 'json') + N'"', N'null')
+           + N',"traceParent":' + COALESCE(N'"' + STRING_ESCAPE(CONVERT(nvarchar(55), a.TraceParent) COLLATE Latin1_General_100_BIN2, 'json') + N'"', N'null')
            + N',"result":' + COALESCE(N'"' + STRING_ESCAPE(COALESCE(CONVERT(nvarchar(max), a.ResultUtf8) COLLATE Latin1_General_100_BIN2, a.Result), 'json') + N'"', N'null')
            + N',"payload":' + COALESCE(N'"' + STRING_ESCAPE(COALESCE(CONVERT(nvarchar(max), a.PayloadUtf8) COLLATE Latin1_General_100_BIN2, a.Payload), 'json') + N'"', N'null')
            + N',"attempts":' + COALESCE(@vAttempts, N'[]') + N'}'
@@ -89,6 +91,7 @@ BEGIN
              + N',"cancelRequested":' + CASE t.CancelRequested WHEN 1 THEN N'true' ELSE N'false' END
              + N',"lastError":' + COALESCE(N'"' + STRING_ESCAPE(COALESCE(CONVERT(nvarchar(max), t.LastErrorUtf8) COLLATE Latin1_General_100_BIN2, t.LastError), 'json') + N'"', N'null')
              + N',"dedupeKey":' + COALESCE(N'"' + STRING_ESCAPE(t.DedupeKey, 'json') + N'"', N'null')
+             + N',"traceParent":' + COALESCE(N'"' + STRING_ESCAPE(t.TraceParent, 'json') + N'"', N'null')
              + N',"payload":' + COALESCE(N'"' + STRING_ESCAPE(COALESCE(CONVERT(nvarchar(max), t.PayloadUtf8) COLLATE Latin1_General_100_BIN2, t.Payload), 'json') + N'"', N'null')
              + N',"progress":' + CASE WHEN t.ProgressDone IS NULL AND t.ProgressText IS NULL THEN N'null' ELSE
                  N'{"done":' + COALESCE(CONVERT(nvarchar(20), t.ProgressDone), N'null')

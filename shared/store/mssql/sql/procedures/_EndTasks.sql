@@ -69,13 +69,14 @@ BEGIN
   -- redriven: it names no group.
   INSERT INTO Taskgate.Archive WITH (ROWLOCK) (
     TaskId, TaskDefinitionId, Kind, Priority, Rank, CreatedAt, FinishedAt, PurgeAfter, TaskExecutionId, Fence, DurationMs, GroupId,
-    WaveId, DedupeKey, Build, Outcome, FailedCount, LostCount, ErrorUtf8, ResultUtf8, PayloadUtf8)
+    WaveId, DedupeKey, Build, Outcome, FailedCount, LostCount, ErrorUtf8, ResultUtf8, PayloadUtf8, TraceParent)
   SELECT t.TaskId, t.TaskDefinitionId, t.Kind, t.Priority, t.Rank, t.CreatedAt, @Now,
          DATEADD(MILLISECOND, CONVERT(int, r.Ms % 86400000), DATEADD(DAY, CONVERT(int, r.Ms / 86400000), @Now)),
          @TaskExecutionId, e.Fence, e.DurationMs, CASE WHEN e.Outcome <> 10 THEN t.GroupId END, t.WaveId, t.DedupeKey, t.Build,
          e.Outcome, t.FailedCount, t.LostCount, COALESCE(t.LastErrorUtf8, CONVERT(varchar(max), t.LastError COLLATE Latin1_General_100_BIN2_UTF8)),
          CONVERT(varchar(max), e.Result COLLATE Latin1_General_100_BIN2_UTF8), CASE WHEN e.Outcome <> 10 OR @KeepPayload = 1
-           THEN COALESCE(t.PayloadUtf8, CONVERT(varchar(max), t.Payload COLLATE Latin1_General_100_BIN2_UTF8)) END -- else a task of before
+           THEN COALESCE(t.PayloadUtf8, CONVERT(varchar(max), t.Payload COLLATE Latin1_General_100_BIN2_UTF8)) END, -- else a task of before
+         CONVERT(varchar(220), t.TraceParent COLLATE Latin1_General_100_BIN2_UTF8)
   FROM @Ended AS e
   INNER JOIN Taskgate.Task AS t ON t.TaskId = e.TaskId
   LEFT JOIN @vRetention AS d ON d.TaskDefinitionId = t.TaskDefinitionId -- empty where the settings are handed over

@@ -47,9 +47,10 @@ begin
     returning * into v_one;
     if found then
       insert into archive (task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, task_execution_id, fence,
-                           duration_ms, build, outcome, failed_count, lost_count, error, result, payload)
+                           duration_ms, build, outcome, failed_count, lost_count, error, result, payload, trace_parent)
       values (v_one.task_id, v_one.task_definition_id, v_one.kind, v_one.priority, v_one.rank, v_one.created_at, p_now, p_now + interval '1 ms' * p_retain_done_ms, p_task_execution_id,
-              p_fences[1], p_durations_ms[1], v_one.build, 10, v_one.failed_count, v_one.lost_count, v_one.last_error, p_results[1], case when p_keep_payload then v_one.payload end);
+              p_fences[1], p_durations_ms[1], v_one.build, 10, v_one.failed_count, v_one.lost_count, v_one.last_error, p_results[1], case when p_keep_payload then v_one.payload end,
+              v_one.trace_parent);
       return;
     end if;
   end if;
@@ -70,16 +71,17 @@ begin
     with gone as (
       delete from task t where t.task_id = any (v_ids) and _is_plain(t) and t.failed_count + t.lost_count = 0 and coalesce(octet_length(t.payload), 0) <= 2000
          and (p_results is null or coalesce(octet_length(v_results[width_bucket(t.task_id, (select v_ids))]), 0) <= 2000)
-      returning t.task_id, t.task_definition_id, t.kind, t.priority, t.rank, t.created_at, t.build, t.payload, width_bucket(t.task_id, (select v_ids)) as n),
+      returning t.task_id, t.task_definition_id, t.kind, t.priority, t.rank, t.created_at, t.build, t.payload, t.trace_parent, width_bucket(t.task_id, (select v_ids)) as n),
     packed as (
       insert into archive_pack (first_task_id, last_task_id, task_definition_id, kind, priority, build, task_execution_id, finished_at, purge_after,
-                                task_ids, ranks, created_ats, fences, durations_ms, results, payloads)
+                                task_ids, ranks, created_ats, fences, durations_ms, results, payloads, trace_parents)
       select min(g.task_id), max(g.task_id), g.task_definition_id, g.kind, g.priority, g.build, p_task_execution_id, p_now, v_purge_done_after,
              array_agg(g.task_id order by g.task_id), case when bool_or(g.rank <> 0) then array_agg(g.rank order by g.task_id) end,
              array_agg(g.created_at order by g.task_id), array_agg(v_fences[g.n] order by g.task_id),
              case when p_durations_ms is not null then array_agg(v_durations_ms[g.n] order by g.task_id) end,
              case when p_results is not null then array_agg(v_results[g.n] order by g.task_id) end,
-             case when p_keep_payload and count(g.payload) > 0 then array_agg(g.payload order by g.task_id) end
+             case when p_keep_payload and count(g.payload) > 0 then array_agg(g.payload order by g.task_id) end,
+             case when count(g.trace_parent) > 0 then array_agg(g.trace_parent order by g.task_id) end
         from gone g group by g.task_id / 4096, g.task_definition_id, g.kind, g.priority, g.build)
     select cardinality(v_ids) - count(*) into v_left from gone g;
     if v_left = 0 then return; end if;
@@ -87,20 +89,21 @@ begin
   with gone as (
     delete from task t where t.task_id = any (v_ids)
     returning t.task_id, t.task_definition_id, t.kind, t.priority, t.rank, t.created_at, t.group_id, t.wave_id, t.dedupe_key, t.build,
-              t.failed_count, t.lost_count, t.last_error, t.payload, t.pending_group_key, t.pending_group_is_global,
+              t.failed_count, t.lost_count, t.last_error, t.payload, t.trace_parent, t.pending_group_key, t.pending_group_is_global,
               width_bucket(t.task_id, (select v_ids)) as n,   -- once; behind select the list is made flat once, and not for each look
               v_is_packed and t.failed_count + t.lost_count = 0 and t.last_error is null and coalesce(octet_length(t.payload), 0) <= 2000
                 and (p_results is null or coalesce(octet_length(v_results[width_bucket(t.task_id, (select v_ids))]), 0) <= 2000) as is_packed),
   packed as (
     insert into archive_pack (first_task_id, last_task_id, task_definition_id, kind, priority, wave_id, build, task_execution_id, finished_at, purge_after,
-                              task_ids, ranks, created_ats, fences, durations_ms, dedupe_keys, results, payloads)
+                              task_ids, ranks, created_ats, fences, durations_ms, dedupe_keys, results, payloads, trace_parents)
     select min(g.task_id), max(g.task_id), g.task_definition_id, g.kind, g.priority, g.wave_id, g.build, p_task_execution_id, p_now, v_purge_done_after,
            array_agg(g.task_id order by g.task_id), case when bool_or(g.rank <> 0) then array_agg(g.rank order by g.task_id) end,
            array_agg(g.created_at order by g.task_id), array_agg(v_fences[g.n] order by g.task_id),
            case when p_durations_ms is not null then array_agg(v_durations_ms[g.n] order by g.task_id) end,
            case when count(g.dedupe_key) > 0 then array_agg(g.dedupe_key order by g.task_id) end,
            case when p_results is not null then array_agg(v_results[g.n] order by g.task_id) end,
-           case when p_keep_payload and count(g.payload) > 0 then array_agg(g.payload order by g.task_id) end
+           case when p_keep_payload and count(g.payload) > 0 then array_agg(g.payload order by g.task_id) end,
+           case when count(g.trace_parent) > 0 then array_agg(g.trace_parent order by g.task_id) end
       from gone g where g.is_packed
      group by g.task_id / 4096, g.task_definition_id, g.kind, g.priority, g.wave_id, g.build),
   rest as materialized (                             -- most often nothing: the looks below are spared
@@ -109,7 +112,7 @@ begin
         or p_are_blocked),
   archived as (
     insert into archive (task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, task_execution_id, fence,
-                         duration_ms, group_id, wave_id, dedupe_key, build, outcome, failed_count, lost_count, error, result, payload)
+                         duration_ms, group_id, wave_id, dedupe_key, build, outcome, failed_count, lost_count, error, result, payload, trace_parent)
     select g.task_id, g.task_definition_id, g.kind, g.priority, g.rank, g.created_at, p_now,
            case when v_outcomes[g.n] = 10 then v_purge_done_after
              else (select p_now + interval '1 ms' * case when v_outcomes[g.n] = 11 then d.retain_dead_ms else d.retain_done_ms end
@@ -118,7 +121,7 @@ begin
            case when v_outcomes[g.n] <> 10 then g.group_id end,      -- a done task is never redriven: its row keeps no group
            g.wave_id, g.dedupe_key, g.build, v_outcomes[g.n], g.failed_count, g.lost_count, g.last_error,
            case when p_results is not null then v_results[g.n] end,
-           case when v_outcomes[g.n] <> 10 or p_keep_payload then g.payload end
+           case when v_outcomes[g.n] <> 10 or p_keep_payload then g.payload end, g.trace_parent
       from rest g where not g.is_packed and (v_outcomes[g.n] <> 10 or p_retain_done_ms > 0)),
   early as (                                         -- for a redrive: what the archive's columns don't say
     insert into ended_early (task_id, pending_group_key, pending_group_is_global, was_blocked)

@@ -45,16 +45,17 @@ begin
   o_tasks := o_tasks + (select count(*) from unnest(v_packed) u(id) where (u.id in (select unnest(v_due))) is true);
   delete from archive_pack k where k.first_task_id = any (v_packs) and not exists (select 1 from unnest(k.task_ids) u(id) where u.id not in (select unnest(v_due)));
   update archive_pack k
-     set (first_task_id, last_task_id, task_ids, ranks, created_ats, fences, durations_ms, dedupe_keys, results, payloads) = (
+     set (first_task_id, last_task_id, task_ids, ranks, created_ats, fences, durations_ms, dedupe_keys, results, payloads, trace_parents) = (
            select min(u.task_id), max(u.task_id), array_agg(u.task_id order by u.task_id),
                   case when k.ranks is not null then array_agg(u.rank order by u.task_id) end,
                   array_agg(u.created_at order by u.task_id), array_agg(u.fence order by u.task_id),
                   case when k.durations_ms is not null then array_agg(u.duration_ms order by u.task_id) end,
                   case when k.dedupe_keys is not null then array_agg(u.dedupe_key order by u.task_id) end,
                   case when k.results is not null then array_agg(u.result order by u.task_id) end,
-                  case when k.payloads is not null then array_agg(u.payload order by u.task_id) end
-             from unnest(k.task_ids, k.ranks, k.created_ats, k.fences, k.durations_ms, k.dedupe_keys, k.results, k.payloads)
-                  u(task_id, rank, created_at, fence, duration_ms, dedupe_key, result, payload)
+                  case when k.payloads is not null then array_agg(u.payload order by u.task_id) end,
+                  case when k.trace_parents is not null then array_agg(u.trace_parent order by u.task_id) end
+             from unnest(k.task_ids, k.ranks, k.created_ats, k.fences, k.durations_ms, k.dedupe_keys, k.results, k.payloads, k.trace_parents)
+                  u(task_id, rank, created_at, fence, duration_ms, dedupe_key, result, payload, trace_parent)
             where u.task_id not in (select unnest(v_due)))
    where k.first_task_id = any (v_packs) and exists (select 1 from unnest(k.task_ids) u(id) where (u.id in (select unnest(v_due))) is true);
   delete from ended_early e where e.task_id = any (v_due);

@@ -11,7 +11,7 @@
 --         p_joins_transaction: true when other work of the caller may follow before its commit: then grouped tasks enter
 --           scheduled as due now, so that no group stays locked for as long as the caller likes
 --         p_wave_id bigint: they are blocked until this wave of a batch opens, or null; runInMs and runAt are refused then
---         p_changed_by: the operator, for the audit; null: the app itself, which leaves no entry there
+--         p_changed_by: the operator, for the audit; null: the app itself, which leaves no entry there; p_reason: why, for that entry
 -- Out:    status: enqueued | sealed | late (the wave takes no tasks, as it is sealed, or any more: nothing was written); task_ids: JSON array of strings in input order (of a duplicate: the first task's);
 --         outcomes: JSON array of enqueued | duplicate | replaced in input order, or null when all are enqueued
 --         ready: some may be claimed at once; next_due_ms: the earliest scheduled of them, or null
@@ -25,7 +25,7 @@
 -- Twin:   mssql/sql/procedures/EnqueueTasks.sql
 create or replace function taskgate.enqueue_tasks(
   p_name text, p_build bigint, p_tasks text, p_operation_id uuid default null, p_joins_transaction boolean default true,
-  p_wave_id bigint default null, p_changed_by text default null,
+  p_wave_id bigint default null, p_changed_by text default null, p_reason text default null,
   out status text, out task_ids text, out outcomes text, out ready boolean, out next_due_ms bigint)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
@@ -48,7 +48,7 @@ begin
   if octet_length(p_tasks) > 8388608 then
     raise exception 'tasks: expected at most 8388608 bytes (%)', octet_length(p_tasks) using errcode = 'TG413';
   end if;
-  perform _check_actor(p_changed_by, null);
+  perform _check_actor(p_changed_by, p_reason);
   if p_tasks is null or json_typeof(p_tasks::json) <> 'array' then
     raise exception 'tasks: expected a JSON array (%)', left(p_tasks, 100) using errcode = 'TG422';
   end if;
@@ -178,7 +178,7 @@ begin
   if p_changed_by is not null and (v_is_new is null or true = any (v_is_new) or cardinality(v_replaced) > 0) then
     perform _audit_call('enqueue_tasks', d.task_definition_id, null,
                         array(select distinct u.id from unnest(v_ids, coalesce(v_is_new, array_fill(true, array[cardinality(v_ids)]))) u(id, is_new)
-                               where u.is_new or (u.id in (select unnest(v_replaced))) is true order by u.id), p_changed_by, null, v_now);
+                               where u.is_new or (u.id in (select unnest(v_replaced))) is true order by u.id), p_changed_by, p_reason, v_now);
   end if;
   ready := coalesce(ready, false);
   task_ids := '[' || (select string_agg('"' || u.id || '"', ',' order by u.n) from unnest(v_ids) with ordinality u(id, n)) || ']';

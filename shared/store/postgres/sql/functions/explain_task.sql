@@ -3,6 +3,7 @@
 -- Out:    status: found | moving (between two containers at this instant: ask again) | unknown;
 --         facts: JSON object: task, definition, kind, state: scheduled | waiting | blocked | ready | claimed | done | dead | cancelled,
 --           priority, createdAt, failedCount, retryAttempts, lostCount, lostMax, continuedCount, cancelRequested, lastError, dedupeKey,
+--           traceParent: of the enqueue, or null,
 --           progress {done, total, text}, limit, limitSource, held, paused, holders [{execution, worker, tokens, leaseLeftMs}],
 --           and by state: dueInMs; group {key, slots, used, paused, strict, ahead, holders [task ids]}; readyAhead (counted up to 1000);
 --           claim {execution, worker, fence, claimedAt, leaseLeftMs, isPrefetched: not told as started, standing: as list_tasks}; finishedAt, result, payload, worker;
@@ -37,7 +38,7 @@ begin
     status := 'found';
     facts := jsonb_build_object('task', p_task_id::text, 'definition', a.name, 'kind', a.kind, 'state', case a.outcome when 10 then 'done' when 11 then 'dead' else 'cancelled' end,
       'priority', a.priority, 'createdAt', _iso(a.created_at), 'finishedAt', _iso(a.finished_at), 'failedCount', a.failed_count, 'lostCount', a.lost_count,
-      'lastError', a.error, 'worker', a.worker, 'durationMs', a.duration_ms, 'dedupeKey', a.dedupe_key, 'result', a.result, 'payload', a.payload, 'attempts', v_attempts)::text;
+      'lastError', a.error, 'worker', a.worker, 'durationMs', a.duration_ms, 'dedupeKey', a.dedupe_key, 'traceParent', a.trace_parent, 'result', a.result, 'payload', a.payload, 'attempts', v_attempts)::text;
     return;
   end if;
   -- One statement: task and container as of one snapshot.
@@ -66,7 +67,7 @@ begin
   v_json := jsonb_build_object('task', p_task_id::text, 'definition', d.name, 'kind', t.kind, 'priority', t.priority, 'createdAt', _iso(t.created_at),
     'state', case when t.task_execution_id is not null then 'claimed' when t.is_ready then 'ready' when t.is_waiting then 'waiting' when t.is_blocked then 'blocked' when t.run_at is not null then 'scheduled' end,
     'failedCount', t.failed_count, 'retryAttempts', d.retry_attempts, 'lostCount', t.lost_count, 'lostMax', d.lost_max, 'continuedCount', t.continued_count,
-    'cancelRequested', t.cancel_requested, 'lastError', t.last_error, 'dedupeKey', t.dedupe_key, 'payload', t.payload,
+    'cancelRequested', t.cancel_requested, 'lastError', t.last_error, 'dedupeKey', t.dedupe_key, 'traceParent', t.trace_parent, 'payload', t.payload,
     'progress', case when t.progress_done is not null or t.progress_text is not null then jsonb_build_object('done', t.progress_done, 'total', t.progress_total, 'text', t.progress_text) end,
     'limit', d.task_limit, 'limitSource', case when d.concurrency_limit_override is null then 'code' else 'operator' end, 'paused', d.paused, 'attempts', v_attempts,
     'held', (select coalesce(sum(e.token_count), 0) from task_execution e where e.task_definition_id = d.task_definition_id and e.state in (1, 3)),

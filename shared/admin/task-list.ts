@@ -1,0 +1,99 @@
+import { limits } from "../core/limits";
+import type { TaskId } from "../core/ids";
+import type { ListableState, TaskFilter, TaskListEntry, TaskStore } from "../ports/task-store";
+import type { OfDefinition } from "./admin-options";
+import { listableStates } from "./listable-states";
+import type { ListTasksRequest } from "./task-list-request";
+
+/** Lists of tasks: state by state, each from where the last page stopped. */
+
+/** Where the next page begins. */
+export interface TaskPlace {
+  readonly state: ListableState;
+  /** Behind what the store has told; null: at the state's beginning. */
+  readonly after: string | null;
+}
+
+/** Which tasks, and where the page begins; left out: at the beginning. */
+export interface TaskPageRequest extends ListTasksRequest, OfDefinition {
+  readonly from?: TaskPlace;
+}
+
+/** A page of tasks. */
+export interface TaskPage {
+  readonly tasks: readonly TaskListEntry[];
+  /** Tasks that were looked at: with a filter at most 5,000. */
+  readonly lookedAt: number;
+  /** null: there are no others. Of several states the next page may have none. */
+  readonly next: TaskPlace | null;
+  /** The last task that was looked at, where there may be others. */
+  readonly stoppedAt: TaskStop | null;
+}
+
+/** Where a page stopped. */
+export interface TaskStop {
+  readonly state: ListableState;
+  /** null: at the beginning of this state. */
+  readonly task: TaskId | null;
+  /** When it ended or is due; null: of other states. */
+  readonly at: string | null;
+}
+
+/** The states of a request, in their order. */
+export function statesOf(request: ListTasksRequest): readonly ListableState[] {
+  return request.states ?? (isSearch(request) ? listableStates : ["ready"]);
+}
+
+/** Is anything asked for beside states? */
+export function isSearch(request: ListTasksRequest): boolean {
+  return Object.keys(filterOf(request)).length > 0;
+}
+
+/** What a request asks for beside states. */
+export function filterOf(request: ListTasksRequest): TaskFilter {
+  const { key, keyPrefix, groupKey, batchId, where } = request;
+  const { createdSince, createdBefore, finishedSince, finishedBefore } = request;
+  const members = {
+    ...{ key, keyPrefix, groupKey, batchId, ...where },
+    ...{ createdSince, createdBefore, finishedSince, finishedBefore },
+  };
+  const given = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given);
+}
+
+/**
+ * A page of tasks: unfinished ones in the order in which they will start, finished ones newest first, state by state. It ends with
+ * `max` tasks, or where 5,000 were looked at.
+ */
+export async function listTasks(store: TaskStore, request: TaskPageRequest): Promise<TaskPage> {
+  const { definition, from, max } = request;
+  const filter = filterOf(request);
+  const states = statesOf(request);
+  const begin = from === undefined ? 0 : states.indexOf(from.state);
+  const tasks: TaskListEntry[] = [];
+  let lookedAt = 0;
+  for (let index = begin; index < states.length; index += 1) {
+    const state = states[index] as ListableState;
+    const lookMax = limits.lookMax - lookedAt;
+    if (tasks.length === max || lookMax === 0) return { tasks, lookedAt, ...stopBefore(state) };
+    const after = index === begin ? (from?.after ?? null) : null;
+    const page = await store.listTasks({
+      ...filter,
+      ...{ name: definition, state, max: max - tasks.length, lookMax },
+      ...(after === null ? {} : { after }),
+    });
+    tasks.push(...page.tasks);
+    lookedAt += page.lookedAt;
+    if (page.next === null) continue;
+    const { lastTask: task, lastAt } = page;
+    return {
+      ...{ tasks, lookedAt, next: { state, after: page.next } },
+      stoppedAt: { state, task, at: lastAt },
+    };
+  }
+  return { tasks, lookedAt, next: null, stoppedAt: null };
+}
+
+function stopBefore(state: ListableState): Pick<TaskPage, "next" | "stoppedAt"> {
+  return { next: { state, after: null }, stoppedAt: { state, task: null, at: null } };
+}

@@ -1,0 +1,65 @@
+import type { Admin } from "../admin/create-admin";
+import { listMax } from "../admin/listing";
+import type { DefinitionReport } from "../admin/app-actions";
+import type { TaskPlace } from "../admin/task-list";
+import type { TaskId } from "../core/ids";
+import type { ListableState } from "../ports/task-store";
+
+/** Ids of the tasks that an export writes, page by page. */
+
+/** Which tasks. */
+export interface Exporting {
+  readonly definition: string;
+  readonly states: readonly ListableState[];
+  /** Of each state; null: all. */
+  readonly max: number | null;
+}
+
+/** Some tasks of one state. */
+export interface ExportedPage {
+  readonly state: ListableState;
+  readonly ids: readonly TaskId[];
+  /** The state has more than `max` tasks. */
+  readonly isCut: boolean;
+}
+
+/** Counts of a definition stop here. */
+const countMax = 10_000;
+
+/** Each task once: one that goes on to a later state meanwhile is in the earlier one's page. */
+export async function* exportedPages(
+  admin: Admin,
+  { definition, states, max }: Exporting,
+): AsyncGenerator<ExportedPage, void> {
+  const seen = new Set<TaskId>();
+  for (const state of states) {
+    let left = max ?? Infinity;
+    let from: TaskPlace | null = null;
+    do {
+      const { tasks, next }: Awaited<ReturnType<Admin["tasks"]>> = await admin.tasks({
+        ...{ definition, states: [state], max: Math.min(left, listMax) },
+        ...(from === null ? {} : { from }),
+      });
+      from = next;
+      left -= tasks.length;
+      const ids = tasks.map(({ task }) => task).filter((id) => !seen.has(id));
+      // A finished task stays so, or becomes a ready one, whose page was before.
+      if (!isFinished(state)) for (const id of ids) seen.add(id);
+      yield { state, ids, isCut: left === 0 && next !== null };
+    } while (from !== null && left > 0);
+  }
+}
+
+function isFinished(state: ListableState): boolean {
+  return state === "done" || state === "dead" || state === "cancelled";
+}
+
+/** How many tasks that will be, as far as counts tell; null: a count stopped at 10,000. */
+export function countExported(
+  counts: Pick<DefinitionReport, ListableState>,
+  { states, max }: Exporting,
+): number | null {
+  const each = states.map((state) => ({ isWhole: counts[state] < countMax, of: counts[state] }));
+  if (!each.every(({ isWhole, of }) => isWhole || (max !== null && max <= of))) return null;
+  return each.reduce((sum, { of }) => sum + Math.min(of, max ?? Infinity), 0);
+}

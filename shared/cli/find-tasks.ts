@@ -1,0 +1,136 @@
+import { isSearch } from "../admin/task-list";
+import type { TaskPage, TaskPlace, TaskStop } from "../admin/task-list";
+import type { ListTasksRequest } from "../admin/task-list-request";
+import { realClock } from "../platform/real-clock";
+import type { ListableState, TaskListEntry } from "../ports/task-store";
+import { describeCut, renderTable, showInstant, showNumber } from "../terminal/output";
+import type { Column, Screen } from "../terminal/output";
+import { createProgressLine } from "../terminal/progress-line";
+import type { CommandContext } from "./command";
+
+/** Tasks by state and filters: one page, or all pages of a search. */
+
+/** The tasks, and how far the search looked. */
+export interface FoundTasks {
+  readonly tasks: readonly TaskListEntry[];
+  /** There may be others. */
+  readonly more: boolean;
+  /** Tasks that were looked at. */
+  readonly lookedAt: number;
+  readonly stoppedAt: TaskStop | null;
+  /** It is a search. */
+  readonly isSearch: boolean;
+}
+
+/** One page; with `--all` as many pages as it takes to `max` tasks, to the last task or to Ctrl+C. */
+export async function findTasks(
+  context: CommandContext,
+  definition: string,
+  query: ListTasksRequest,
+): Promise<FoundTasks> {
+  const isAll = context.flags.has("all");
+  const { interrupted } = isAll ? context.repeater() : {};
+  const admin = await context.admin();
+  const { isJson, output } = context;
+  const progress = createProgressLine(output, { isJson, monotonicMs: realClock.monotonicMs });
+  const tasks: TaskListEntry[] = [];
+  let lookedAt = 0;
+  let from: TaskPlace | null = null;
+  try {
+    for (;;) {
+      const request = { ...query, definition, max: query.max - tasks.length };
+      const page: TaskPage = await admin.tasks({ ...request, ...(from === null ? {} : { from }) });
+      tasks.push(...page.tasks);
+      lookedAt += page.lookedAt;
+      from = page.next;
+      const isOver = !isAll || from === null || tasks.length === query.max;
+      if (isOver || interrupted?.aborted === true) {
+        const { stoppedAt } = page;
+        return { tasks, more: from !== null, lookedAt, stoppedAt, isSearch: isSearch(query) };
+      }
+      if (!isJson)
+        progress.show("search", `${describeLooked(lookedAt)}, found ${String(tasks.length)}`);
+    }
+  } finally {
+    progress.end();
+  }
+}
+
+function describeLooked(lookedAt: number): string {
+  return `Looked at ${showNumber(lookedAt, "task", "tasks")}`;
+}
+
+interface Found {
+  readonly found: FoundTasks;
+  readonly definition: string;
+  readonly states: readonly ListableState[];
+}
+
+/** A table, and how far it was looked. */
+export function renderFound({ found, definition, states }: Found, screen: Screen): string {
+  const { tasks, more } = found;
+  const table =
+    tasks.length === 0
+      ? describeNone(found, definition, states)
+      : renderTable(tasks, columnsOf(states), screen);
+  if (!found.isSearch)
+    return tasks.length === 0 ? table : table + describeCut({ rows: tasks, more });
+  return table + describeEnd(found);
+}
+
+function describeNone(
+  { isSearch: isFiltered }: FoundTasks,
+  definition: string,
+  states: readonly ListableState[],
+): string {
+  if (isFiltered) return `No such task of ${definition} was found.`;
+  return `No task of ${definition} is ${states.join(" or ")}.`;
+}
+
+/** Where a search stopped before it had looked at all. */
+function describeEnd({ lookedAt, more, stoppedAt }: FoundTasks): string {
+  if (!more || stoppedAt === null) return "";
+  const { state, task, at } = stoppedAt;
+  const place =
+    task === null ? "" : `, to task ${task}${at === null ? "" : ` (${showInstant(at)})`}`;
+  return `\n\n${describeLooked(lookedAt)}; stopped in ${state}${place}. There may be more: --all goes on, up to --max tasks.`;
+}
+
+function columnsOf(states: readonly ListableState[]): Column<TaskListEntry>[] {
+  const [state] = states;
+  if (state !== undefined && states.length === 1) return columnsOfState(state);
+  return [
+    { title: "task", value: (row) => row.task, isNumber: true },
+    { title: "kind", value: (row) => row.kind },
+    { title: "state", value: (row) => row.state },
+    { title: "created", value: (row) => showInstant(row.createdAt) },
+    {
+      title: "finished",
+      value: (row) => (row.finishedAt == null ? "-" : showInstant(row.finishedAt)),
+    },
+    { title: "failed", value: (row) => String(row.failedCount), isNumber: true, isSpare: true },
+    { title: "error", value: (row) => row.error ?? "", wraps: true, tone: () => "bad" },
+  ];
+}
+
+function columnsOfState(state: ListableState): Column<TaskListEntry>[] {
+  const isFinished = state === "done" || state === "dead" || state === "cancelled";
+  const columns: Column<TaskListEntry>[] = [
+    { title: "task", value: (row) => row.task, isNumber: true },
+    { title: "kind", value: (row) => row.kind },
+    { title: "priority", value: (row) => String(row.priority), isNumber: true, isSpare: true },
+    { title: "created", value: (row) => showInstant(row.createdAt), isSpare: isFinished },
+    { title: "failed", value: (row) => String(row.failedCount), isNumber: true },
+    { title: "lost", value: (row) => String(row.lostCount), isNumber: true },
+  ];
+  if (state === "scheduled") columns.push({ title: "due", value: (row) => showInstant(row.dueAt) });
+  if (isFinished) columns.push({ title: "finished", value: (row) => showInstant(row.finishedAt) });
+  if (state === "claimed") {
+    columns.push({ title: "state", value: (row) => row.state });
+    columns.push({ title: "claimed", value: (row) => showInstant(row.claimedAt) });
+  }
+  if (isFinished || state === "claimed")
+    columns.push({ title: "worker", value: (row) => row.worker ?? "-", isSpare: true });
+  columns.push({ title: "error", value: (row) => row.error ?? "", wraps: true, tone: () => "bad" });
+  return columns;
+}

@@ -1,0 +1,78 @@
+// The form that finds tasks of a definition. Its fields stand in the address, so that a link can be sent.
+
+import { element } from "./dom.js";
+
+/** Members of the address, their titles, and an example. */
+const texts = [
+  ["key", "Key", "order-4711"],
+  ["keyPrefix", "Key begins with", "order-"],
+  ["group", "Group", "customer-7"],
+  ["batch", "Batch", "17"],
+  ["where", "Payload", "customer.id=42"],
+];
+const times = [
+  ["created", "Added within"],
+  ["finished", "Ended within"],
+];
+const spans = [
+  ["", "any time"],
+  ["1", "1 hour"],
+  ["24", "24 hours"],
+  ["168", "7 days"],
+  ["720", "30 days"],
+];
+const names = [...texts, ...times].map(([name]) => name);
+
+/** The fields of an address that aren't empty. */
+export function readFilters(query) {
+  const given = names.map((name) => [name, (query.get(name) ?? "").trim()]);
+  return Object.fromEntries(given.filter(([, value]) => value !== ""));
+}
+
+/** As the query of the API: times are hours in the address, instants there. */
+export function toQuery(filters) {
+  const asked = Object.entries(filters).map(([name, value]) => {
+    if (!times.some(([time]) => time === name)) return [name, value];
+    const hours = /^\d{1,5}$/.test(value) ? Number(value) : 0;
+    return [`${name}Since`, new Date(Date.now() - hours * 3_600_000).toISOString()];
+  });
+  return new window.URLSearchParams(asked);
+}
+
+/** `go(filters)` is called with what the fields say; `fill(filters)` writes them, but for one that is in use. */
+export function makeFilters(go) {
+  const fields = {};
+  for (const [name, , example] of texts)
+    fields[name] = element("input", { id: `find-${name}`, type: "search", placeholder: example });
+  for (const [name] of times)
+    fields[name] = element(
+      "select",
+      { id: `find-${name}` },
+      ...spans.map(([value, text]) => element("option", { value }, text)),
+    );
+  const form = element(
+    "form",
+    { class: "filters", "aria-label": "Find tasks" },
+    ...[...texts, ...times].flatMap(([name, title]) => [
+      element("label", { for: `find-${name}` }, title),
+      fields[name],
+    ]),
+    element("button", {}, "Find"),
+  );
+  const node = element("details", { class: "find" }, element("summary", {}, "Find tasks"), form);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const entries = Object.entries(fields).map(([name, field]) => [name, field.value.trim()]);
+    go(Object.fromEntries(entries.filter(([, value]) => value !== "")));
+  });
+  let opened = "";
+  const fill = (filters) => {
+    for (const [name, field] of Object.entries(fields))
+      if (document.activeElement !== field) field.value = filters[name] ?? "";
+    // Opened for an address that asks for something, once: then it is the reader's.
+    const asked = JSON.stringify(filters);
+    if (asked !== "{}" && opened !== asked) node.open = true;
+    opened = asked;
+  };
+  return { node, fill };
+}

@@ -1,0 +1,144 @@
+import { InvalidArgumentError } from "../../core/errors";
+import { asTaskId, isId } from "../../core/ids";
+import type { BatchId, TaskId } from "../../core/ids";
+import { limits } from "../../core/limits";
+import { checkPath } from "../../core/payload-key";
+import { checkKey, cleanText } from "../../core/text";
+import { badId, checkInstant, checkInt } from "./checks";
+import { int, json, textOrNull } from "./columns";
+import { operationsOf } from "./operation";
+
+/* ---- Tasks as they stand in lists: pages of a state, and searches in it ---- */
+
+/** Which tasks there are. */
+export interface TaskListOperations {
+  /** Tasks of one definition in one state: a page of all, or of those that filters leave. */
+  listTasks(input: ListTasksInput): Promise<ListTasksAnswer>;
+}
+
+export interface ListTasksInput extends TaskFilter {
+  name: string;
+  state: ListableState;
+  /** 1..1000 */
+  max: number;
+  /** `next` of the page before; left out: from the beginning. */
+  after?: string;
+  /** With a filter so many tasks are looked at; 1..5000, default 5000. */
+  lookMax?: number;
+}
+
+/** Which tasks of a state: those that all of it fits. */
+export interface TaskFilter {
+  /** The dedupe key; of ready, scheduled and waiting tasks the one that holds it. */
+  key?: string;
+  /** How the dedupe key begins. */
+  keyPrefix?: string;
+  /** Of the definition, or of all definitions. Done tasks name none. */
+  groupKey?: string;
+  batchId?: BatchId;
+  createdSince?: Date;
+  createdBefore?: Date;
+  /** No unfinished task fits this and the next. */
+  finishedSince?: Date;
+  finishedBefore?: Date;
+  /** A member of the payload: names joined by dots, such as `customer.id`. */
+  path?: string;
+  /** Its text; or its number, true, false or null as the payload writes it. 0..200 characters. */
+  value?: string;
+}
+
+export interface ListTasksAnswer {
+  tasks: TaskListEntry[];
+  /** Tasks of the state that were looked at, from the page's beginning. */
+  lookedAt: number;
+  /** Where the next page begins; null: there are no others. Nothing but `after` reads it. */
+  next: string | null;
+  /** The last task that was looked at; null where there is no next page. */
+  lastTask: TaskId | null;
+  /** When that one ended or is due; null of other states, and where there is no next page. */
+  lastAt: string | null;
+}
+
+/** States that `listTasks` can list. */
+export type ListableState =
+  "ready" | "scheduled" | "waiting" | "claimed" | "done" | "dead" | "cancelled";
+
+/** How a claimed task stands. lost: the lease of its worker is over, it comes back. */
+export type Standing = "running" | "prefetched" | "lost";
+
+export interface TaskListEntry {
+  task: TaskId;
+  kind: string;
+  priority: number;
+  /** Of a claimed task: how it stands. */
+  state: Exclude<ListableState, "claimed"> | Standing;
+  createdAt: string;
+  dueAt?: string | null;
+  claimedAt?: string | null;
+  finishedAt?: string | null;
+  failedCount: number;
+  lostCount: number;
+  error: string | null;
+  worker: string | null;
+}
+
+const operation = operationsOf<TaskListOperations>();
+
+/** Procedure `list_tasks`. */
+export const listTasks = operation("listTasks", {
+  parameters: {
+    ...{ name: "text", state: "text", max: "int", after: "text" },
+    ...{ key: "text", keyPrefix: "text", groupKey: "text", batchId: "bigint" },
+    ...{ createdSince: "text", createdBefore: "text" },
+    ...{ finishedSince: "text", finishedBefore: "text" },
+    ...{ path: "text", value: "text", lookMax: "int" },
+  },
+  check: checkList,
+  bind: ({ createdSince, createdBefore, finishedSince, finishedBefore, ...input }) => ({
+    ...{ after: null, key: null, keyPrefix: null, groupKey: null, batchId: null },
+    ...{ path: null, value: null, lookMax: limits.lookMax },
+    ...input,
+    createdSince: createdSince?.toISOString() ?? null,
+    createdBefore: createdBefore?.toISOString() ?? null,
+    finishedSince: finishedSince?.toISOString() ?? null,
+    finishedBefore: finishedBefore?.toISOString() ?? null,
+  }),
+  decode: (row) => ({
+    tasks: json<TaskListEntry[]>(row, "tasks"),
+    lookedAt: int(row, "lookedAt"),
+    next: textOrNull(row, "next"),
+    lastTask: taskIdOrNull(textOrNull(row, "lastTask")),
+    lastAt: textOrNull(row, "lastAt"),
+  }),
+});
+
+function taskIdOrNull(id: string | null): TaskId | null {
+  return id === null ? null : asTaskId(id);
+}
+
+/** Keys and texts that can be stored, instants, a batch's id. Ranges are SQL's. */
+function checkList(input: ListTasksInput): ListTasksInput {
+  checkInt("max", input.max);
+  checkInt("look_max", input.lookMax ?? limits.lookMax);
+  if (input.key !== undefined) checkKey("key", input.key);
+  if (input.keyPrefix !== undefined) checkKey("key_prefix", input.keyPrefix);
+  if (input.groupKey !== undefined) checkKey("group_key", input.groupKey);
+  if (input.batchId !== undefined && !isId(input.batchId))
+    throw badId("batch_id", "the id of a batch", input.batchId);
+  checkInstant("created_since", input.createdSince ?? null);
+  checkInstant("created_before", input.createdBefore ?? null);
+  checkInstant("finished_since", input.finishedSince ?? null);
+  checkInstant("finished_before", input.finishedBefore ?? null);
+  if (input.path !== undefined) checkPath("path", input.path);
+  if (input.value !== undefined) checkValue(input.value);
+  return input;
+}
+
+function checkValue(value: string): void {
+  if (value.length <= limits.nameLengthMax && value.isWellFormed() && !value.includes("\u0000"))
+    return;
+  throw new InvalidArgumentError(
+    `value: expected 0..${String(limits.nameLengthMax)} characters without U+0000 or half surrogate pairs (${cleanText(value, 220)})`,
+    { details: { field: "value" } },
+  );
+}

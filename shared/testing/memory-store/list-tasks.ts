@@ -1,0 +1,251 @@
+import { payloadHas } from "../../core/payload-key";
+import { limits } from "../../core/limits";
+import type { TaskId } from "../../core/ids";
+import type {
+  ListTasksAnswer,
+  ListTasksInput,
+  TaskFilter,
+  TaskListEntry,
+} from "../../ports/task-store";
+import { expectRange, invalidArgument, left } from "./arguments";
+import { isOpen, iso, standingOf, workerOf } from "./read-models";
+import { compareNumbers, definitionNamed, dedupeId, taskOf } from "./rows";
+import type { ArchiveRow, DefinitionRow, Memory, TaskRow } from "./state";
+
+const listableStates = ["ready", "scheduled", "waiting", "claimed", "done", "dead", "cancelled"];
+
+/** A task where it stands in the list of its state. */
+interface Listed {
+  readonly task: TaskRow;
+  readonly entry: TaskListEntry;
+  /** Numbers that order the list, ascending; the last one is the task's id. */
+  readonly place: readonly bigint[];
+  readonly finishedAtMs: number | null;
+}
+
+/**
+ * list_tasks: unfinished ones in the order in which they will be taken, finished ones newest first. A page begins behind a place
+ * of that order; with a filter it ends where so many tasks were looked at.
+ */
+export function listTasks(memory: Memory, input: ListTasksInput): ListTasksAnswer {
+  expectRange("max", input.max, [1, 1_000]);
+  if (!listableStates.includes(input.state)) {
+    throw invalidArgument(
+      `state: expected ready, scheduled, waiting, claimed, done, dead or cancelled (${left(input.state, 220)})`,
+    );
+  }
+  const lookMax = input.lookMax ?? limits.lookMax;
+  expectRange("look_max", lookMax, [1, limits.lookMax]);
+  if ((input.path === undefined) !== (input.value === undefined))
+    throw invalidArgument(`value: expected it together with path (${input.value ?? "<NULL>"})`);
+  const definition = definitionNamed(memory.state, input.name);
+  const after = input.after === undefined ? null : readPlace(input);
+  const all = entriesOf(memory, definition, input).filter(
+    ({ place }) => after === null || comparePlaces(place, after) > 0,
+  );
+  const looked = all.slice(0, isSearch(input) ? lookMax : input.max);
+  const hits = looked
+    .map((row, at) => ({ row, at }))
+    .filter(({ row }) => isWanted(memory, { definition, row, input }))
+    .slice(0, input.max);
+  const last = hits.at(-1);
+  const lookedAt = hits.length === input.max && last !== undefined ? last.at + 1 : looked.length;
+  const stop = all[lookedAt] === undefined ? undefined : all[lookedAt - 1];
+  return {
+    tasks: hits.map(({ row }) => row.entry),
+    lookedAt,
+    next: stop === undefined ? null : JSON.stringify(stop.place.map(String)),
+    lastTask: stop?.task.taskId ?? null,
+    lastAt: stop?.entry.finishedAt ?? stop?.entry.dueAt ?? null,
+  };
+}
+
+function readPlace({ after = "", state }: ListTasksInput): bigint[] {
+  const length = state === "waiting" ? 4 : state === "ready" || state === "claimed" ? 3 : 2;
+  try {
+    const steps: unknown = JSON.parse(after);
+    if (Array.isArray(steps) && steps.length === length)
+      return steps.map((step) => BigInt(String(step)));
+  } catch {
+    // Said below.
+  }
+  throw invalidArgument(
+    `after: expected \`next\` of the page before, as it is (${left(after, 220)})`,
+  );
+}
+
+function comparePlaces(a: readonly bigint[], b: readonly bigint[]): number {
+  const at = a.findIndex((step, index) => step !== b[index]);
+  return at < 0 ? 0 : (a[at] ?? 0n) < (b[at] ?? 0n) ? -1 : 1;
+}
+
+function isSearch(input: TaskFilter): boolean {
+  const { key, keyPrefix, groupKey, batchId, path } = input;
+  const { createdSince, createdBefore, finishedSince, finishedBefore } = input;
+  const times = [createdSince, createdBefore, finishedSince, finishedBefore];
+  return [key, keyPrefix, groupKey, batchId, path, ...times].some((given) => given !== undefined);
+}
+
+/** All of a state in its order, or of those that a key, a group or a time says by themselves. */
+function entriesOf(memory: Memory, definition: DefinitionRow, input: ListTasksInput): Listed[] {
+  const { state, key, groupKey, finishedSince, finishedBefore } = input;
+  const isBetween = ({ finishedAtMs }: Listed): boolean =>
+    isWithin(finishedAtMs ?? 0, finishedSince, finishedBefore);
+  if (state === "done" || state === "dead" || state === "cancelled") {
+    // A done task names no group.
+    if (state === "done" && groupKey !== undefined) return [];
+    return listFinished(memory, definition, state).filter(isBetween);
+  }
+  if (finishedSince !== undefined || finishedBefore !== undefined) return [];
+  const all = listUnfinished(memory, definition, state);
+  if (state === "claimed") return all;
+  if (key !== undefined) {
+    const holder = memory.state.dedupe.get(dedupeId(definition.definitionId, key));
+    const isHolder = all.filter(({ task }) => task.taskId === holder?.taskId);
+    return isHolder.filter((row) => isWanted(memory, { definition, row, input }));
+  }
+  if (state !== "waiting" || groupKey === undefined) return all;
+  const groups = groupsOf(memory, definition, groupKey);
+  const ids = groups.map((id) => BigInt(id)).sort((a, b) => Number(a - b));
+  const [first = 0n, last = first] = [ids[0], ids.at(-1)];
+  return all.filter(({ place: [group = 0n] }) => ids.length > 0 && group >= first && group <= last);
+}
+
+/** The definition's own group of a key, and the one of all definitions. */
+function groupsOf({ state }: Memory, definition: DefinitionRow, key: string): number[] {
+  return [...state.groups.values()]
+    .filter((row) => row.key === key && [0, definition.definitionId].includes(row.scope))
+    .map((row) => row.groupId);
+}
+
+function isWithin(atMs: number, since: Date | undefined, before: Date | undefined): boolean {
+  return (
+    (since === undefined || atMs >= since.getTime()) &&
+    (before === undefined || atMs < before.getTime())
+  );
+}
+
+function isWanted(
+  memory: Memory,
+  { definition, row, input }: { definition: DefinitionRow; row: Listed; input: TaskFilter },
+): boolean {
+  const { task } = row;
+  const { key, keyPrefix, groupKey, batchId, path, value = "" } = input;
+  return (
+    isWithin(task.createdAtMs, input.createdSince, input.createdBefore) &&
+    (key === undefined || task.dedupeKey === key) &&
+    (keyPrefix === undefined || task.dedupeKey?.startsWith(keyPrefix) === true) &&
+    (groupKey === undefined ||
+      groupsOf(memory, definition, groupKey).includes(task.groupId ?? 0) ||
+      task.pendingGroup?.key === groupKey) &&
+    (batchId === undefined ||
+      (task.waveId !== null && memory.state.waves.get(task.waveId)?.batchId === batchId)) &&
+    (path === undefined || payloadHas(task.payload, path, value))
+  );
+}
+
+function listFinished(
+  memory: Memory,
+  definition: DefinitionRow,
+  outcome: ArchiveRow["outcome"],
+): Listed[] {
+  return [...memory.state.archive.values()]
+    .filter((row) => row.task.definitionId === definition.definitionId && row.outcome === outcome)
+    .sort((a, b) => b.finishedAtMs - a.finishedAtMs || compareNumbers(b.task.taskId, a.task.taskId))
+    .map((row) => ({
+      task: row.task,
+      place: [-BigInt(Math.round(row.finishedAtMs * 1_000)), -BigInt(row.task.taskId)],
+      finishedAtMs: row.finishedAtMs,
+      entry: {
+        task: row.task.taskId,
+        kind: row.task.kind,
+        priority: row.task.priority,
+        state: outcome,
+        createdAt: iso(row.task.createdAtMs),
+        finishedAt: iso(row.finishedAtMs),
+        failedCount: row.task.failedCount,
+        lostCount: row.task.lostCount,
+        error: row.task.lastError,
+        worker: workerOf(memory, row),
+      },
+    }));
+}
+
+function listUnfinished(
+  memory: Memory,
+  definition: DefinitionRow,
+  place: "ready" | "scheduled" | "waiting" | "claimed",
+): Listed[] {
+  return rowsIn(memory, place)
+    .filter((row) => row.definitionId === definition.definitionId)
+    .map((row) => {
+      const task = taskOf(memory.state, row.taskId);
+      return {
+        task,
+        place: [...row.before.map((step) => BigInt(step)), BigInt(row.taskId)],
+        finishedAtMs: null,
+        entry: {
+          task: task.taskId,
+          kind: task.kind,
+          priority: task.priority,
+          state: row.state,
+          createdAt: iso(task.createdAtMs),
+          dueAt: row.runAtMs === undefined ? null : iso(row.runAtMs),
+          claimedAt: row.claimedAtMs === undefined ? null : iso(row.claimedAtMs),
+          failedCount: task.failedCount,
+          lostCount: task.lostCount,
+          error: task.lastError,
+          worker: row.worker ?? null,
+        },
+      };
+    });
+}
+
+/** In the order of a list. */
+const standings = ["running", "prefetched", "lost"] as const;
+
+interface ListedRow {
+  definitionId: number;
+  taskId: TaskId;
+  runAtMs?: number;
+  worker?: string;
+  claimedAtMs?: number;
+  state: TaskListEntry["state"];
+  /** What orders the list before the task's id does. */
+  before: readonly (number | string)[];
+}
+
+function rowsIn(memory: Memory, place: "ready" | "scheduled" | "waiting" | "claimed"): ListedRow[] {
+  const { state } = memory;
+  if (place === "ready")
+    return state.ready.map((row) => ({ ...row, state: place, before: [row.priority, row.rank] }));
+  if (place === "scheduled")
+    return state.scheduled.map((row) => ({
+      ...row,
+      state: place,
+      before: [Math.round(row.runAtMs * 1_000)],
+    }));
+  if (place === "waiting")
+    return state.groupWaiting.map((row) => ({
+      ...row,
+      state: place,
+      before: [row.groupId, row.priority, row.rank],
+    }));
+  const claimed = [...state.executions.values()].filter(isOpen).flatMap((execution) =>
+    execution.claims
+      .map(({ taskId, claimedAtMs }) => ({
+        definitionId: execution.definitionId,
+        taskId,
+        executionId: execution.executionId,
+        worker: execution.worker,
+        claimedAtMs,
+        state: standingOf(memory, execution, taskId),
+      }))
+      .sort((a, b) => compareNumbers(a.taskId, b.taskId)),
+  );
+  return standings.flatMap((standing, at) =>
+    claimed
+      .filter((row) => row.state === standing)
+      .map((row) => ({ ...row, before: [at, row.executionId] })),
+  );
+}
