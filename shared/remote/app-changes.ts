@@ -74,8 +74,8 @@ function scheduleChanges(app: AppConnection) {
       change(definition, "pause", { schedule, reason }),
     resumeSchedule: ({ definition, schedule, reason }) =>
       change(definition, "resume", { schedule, reason }),
-    runSchedule: ({ definition, schedule, scheduledFor, operationId }) =>
-      change(definition, "run", { schedule, scheduledFor, operationId }),
+    runSchedule: ({ definition, schedule, scheduledFor, operationId, reason }) =>
+      change(definition, "run", { schedule, scheduledFor, operationId, reason }),
     setWatermark: async ({ definition, watermark, value: text, reason, ...change }) => {
       const { expectedVersion: version, operationId } = change;
       // The reader has made the text of a value that came as JSON: it is the same value again.

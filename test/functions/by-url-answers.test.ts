@@ -112,7 +112,7 @@ const changes: readonly string[] = [
   ...["group import-orders customer-G --strict", "group import-orders customer-Z --resume"],
   ...["group import-orders customer-G --slots 2 --global", "schedule nightly-report daily --pause"],
   ...["schedule nightly-report daily --resume -r r8", "schedule nightly-report nobody --pause"],
-  ...["schedule nightly-report daily --run --for 2090-01-31T08:30:00Z"],
+  ...["schedule nightly-report daily --run --for 2090-01-31T08:30:00Z --reason asked"],
   ...["enqueue flights", "enqueue flights --priority 7 --group g --dedupe-key k"],
   ...["enqueue flights --dedupe-key k", "enqueue flights --dedupe-key k --replace"],
   ...["enqueue flights --run-in 10m", "reschedule 2090-01-31T08:30:00Z WAITING -r r9"],
