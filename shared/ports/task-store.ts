@@ -21,7 +21,7 @@ export type * from "../store/operations/failure-list";
 export type * from "../store/operations/groups";
 export type { Limit, SharedLimitStatus } from "../store/operations/limit";
 export type { NewTask } from "../store/operations/new-tasks";
-export type { ActorInput, OperatorInput } from "../store/operations/operator";
+export type { ActorInput } from "../store/operations/operator";
 export type * from "../store/operations/pace";
 export type * from "../store/operations/statistics";
 export type * from "../store/operations/schedules";

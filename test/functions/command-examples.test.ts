@@ -195,7 +195,7 @@ const answers: Readonly<Record<string, RegExp>> = {
   "taskgate owner greet --release": /^greet belongs to no app, it was billing's\.$/,
   [`taskgate pause greet --reason "the partner is down"`]: /^greet is paused/,
   "taskgate resume greet": /^greet is resumed\.$/,
-  "taskgate resume --all": /^Nothing is stopped\.$/,
+  "taskgate resume --all": /^There is nothing to resume: no stop is on\.$/,
   [`taskgate stop --all --reason "the database is being moved"`]:
     /^3 definitions and 1 schedule stopped\./,
   [`taskgate cancel 10 12 --reason "ordered twice"`]: /^2 tasks are cancelled: 10, 12$/,

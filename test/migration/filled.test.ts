@@ -12,7 +12,7 @@ import { withPostgresMigrations } from "../../shared/store/postgres/postgres-mig
 import { operations } from "../../shared/store/operations";
 import { withClient } from "../support/test-postgres";
 import { filled } from "../contract/batch-builders";
-import { at, enqueue, registration, setLimit, startWorker, statusOf } from "../support/builders";
+import { at, enqueue, operationId, registration, startWorker, statusOf } from "../support/builders";
 import type { Worker } from "../support/builders";
 import { inEmptyDatabase, rowsOf } from "./empty-database";
 
@@ -43,25 +43,41 @@ const apply = (url: string, scripts: SchemaScripts) =>
 const open = (url: string): TaskStore =>
   openStore({ url, connectionsMax: 4, random: realRandom, sleep });
 
-/** Registers as that build did: it names no parameter that came later. */
+/** Calls an operation as that build did: it names no parameter that came later. */
+async function callThen(
+  url: string,
+  call: { readonly name: string; readonly values: Readonly<Record<string, unknown>> },
+  parameters: readonly (readonly [name: string, ...unknown[]])[],
+): Promise<void> {
+  const names = parameters.map(([name]) => name).filter((name) => !newer.includes(name));
+  const marks = names.map((_, index) => `$${String(index + 1)}`).join(", ");
+  await withClient(url, (client) =>
+    client.query(
+      `select * from taskgate.${call.name}(${marks})`,
+      names.map((name) => call.values[name] ?? null),
+    ),
+  );
+}
+
+const newer: readonly string[] = ["keepPayload", "expectedLimit"];
+
 async function defineThen(url: string): Promise<string> {
   const { parameters, check, bind } = operations.registerDefinition;
   const settings = { limit: 8, retryBaseMs: 0, retryCapMs: 0 };
   const input = check(registration({ settings }));
-  const values: Readonly<Record<string, unknown>> = bind(input, false);
-  const names = parameters.map(([name]) => name).filter((name) => name !== "keepPayload");
-  const marks = names.map((_, index) => `$${String(index + 1)}`).join(", ");
-  await withClient(url, (client) =>
-    client.query(
-      `select * from taskgate.register_definition(${marks})`,
-      names.map((name) => values[name] ?? null),
-    ),
-  );
+  await callThen(url, { name: "register_definition", values: bind(input, false) }, parameters);
   return input.name;
+}
+
+async function setLimitThen(url: string, name: string, limit: number): Promise<void> {
+  const { parameters, check, bind } = operations.setLimit;
+  const input = check({ name, limit, operationId: operationId(), changedBy: "a test" });
+  await callThen(url, { name: "set_limit", values: bind(input, false) }, parameters);
 }
 
 /** Tasks in every container: ready, claimed, due later, behind a group's only slot, in an open wave and in a blocked one, done, dead. */
 async function fill(
+  url: string,
   store: TaskStore,
   name: string,
 ): Promise<{ name: string; worker: Worker; tasks: number }> {
@@ -75,7 +91,7 @@ async function fill(
   await worker.fail([at(claimed, 0)], { as: "dead" });
   await worker.fail([at(claimed, 1)]);
   await worker.complete(claimed.slice(2), 2);
-  await setLimit(store, name, 6);
+  await setLimitThen(url, name, 6);
   return { name, worker, tasks: 12 + 3 + 2 + 5 };
 }
 
@@ -93,7 +109,7 @@ test("a database that 0.2.0-pre filled is migrated under its worker, and both bu
     const newest = postgresScripts();
     await apply(url, releasedScripts(newest));
     const oldStore = open(url);
-    const { name, worker, tasks } = await fill(oldStore, await defineThen(url));
+    const { name, worker, tasks } = await fill(url, oldStore, await defineThen(url));
     let isOver = false;
     const again = await worker.again({ want: 2 });
     const oldWork = workOn(worker, again.claimed, () => isOver);
