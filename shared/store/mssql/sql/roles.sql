@@ -90,6 +90,7 @@ GO
 GRANT EXECUTE ON OBJECT::Taskgate.SetRate TO TaskgateOperator;
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.SetDefinitionOwner TO TaskgateOperator;
+GO
 GRANT EXECUTE ON OBJECT::Taskgate.SetStop TO TaskgateOperator;
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.SetSharedLimit TO TaskgateOperator;
