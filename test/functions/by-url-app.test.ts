@@ -83,7 +83,7 @@ describe("the program and an app that runs elsewhere", () => {
     expect(changed).toMatchObject({ code: 0, out: expect.stringContaining("is 1, it was 2.") });
     const { out } = await taskgate("audit", "check-row", "-n", "1");
     expect(out).toMatch(
-      / http +set_limit +check-row +limit_override none -> 1 +the partner is slow/,
+      / http +set_limit +check-row +limit_override as in code -> 1 +the partner is slow/,
     );
   }, 60_000);
 });

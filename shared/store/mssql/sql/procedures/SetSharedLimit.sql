@@ -26,7 +26,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vId int, @vShared nvarchar(max),
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vId int, @vStatus nvarchar(20), @vShared nvarchar(max),
           @vNames nvarchar(max), @vMade int, @vLimit int, @vOverride int, @vOperation nvarchar(200), @vAnswer nvarchar(max),
           @vReadyIds nvarchar(max), @vDefinitions nvarchar(max), @vOld int, @vNew int, @vHeld int, @vOverLimit int,
           @vMissed nvarchar(max);
@@ -79,7 +79,8 @@ BEGIN
     ELSE IF @vMade = 1 AND @ExpectedLimit IS NOT NULL OR COALESCE(@vOverride, @vLimit) <> @ExpectedLimit
     BEGIN
       ROLLBACK TRANSACTION; -- likewise; a new name's place is given back
-      SET @vAnswer = N'{"status":"' + N'conflict' + N'","oldLimit":'
+      SET @vStatus = N'conflict';
+      SET @vAnswer = N'{"status":"' + @vStatus + N'","oldLimit":'
         + CASE @vMade WHEN 1 THEN N'null' ELSE CONVERT(nvarchar(11), COALESCE(@vOverride, @vLimit)) END
         + N',"newLimit":' + CASE @vMade WHEN 1 THEN N'-1' ELSE CONVERT(nvarchar(11), COALESCE(@vOverride, @vLimit)) END
         + N',"held":0,"overLimit":0,"definitions":null}';
