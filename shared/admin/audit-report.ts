@@ -10,7 +10,7 @@ const limitSettings: readonly (string | null)[] = [
   "shared_limit_override",
 ];
 
-/** What stands in place of no limit. */
+/** The text in place of no limit. */
 const noLimit = "no limit";
 
 /** The entry with `no limit` where the database has -1. */
@@ -20,7 +20,7 @@ export function readableEntry(entry: AuditEntry): AuditEntry {
   return { ...entry, old: write(entry.old), new: write(entry.new) };
 }
 
-/** What stands in place of no value: an operator's setting that is taken away leaves the code's. */
+/** The text in place of no value: an operator's setting that is taken away leaves the code's. */
 export function absentValue(setting: string): string {
   return setting.endsWith("_override") ? "as in code" : "none";
 }

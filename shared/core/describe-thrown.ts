@@ -19,7 +19,7 @@ const stacksLengthMin = 400;
 const stackLengthMin = 80;
 
 /**
- * Name, message, stack and causes of any thrown value, at most 4,000 characters. Never throws, whatever the value's getters do.
+ * Name, message, stack and causes of any thrown value, at most 4,000 characters. Never throws, even where the value's getters do.
  * Half surrogate pairs and U+0000 become U+FFFD.
  */
 export function describeThrown(thrown: unknown): string {

@@ -54,7 +54,7 @@ export function ingest(app: AppProcess, message: unknown): Promise<void> {
       for (const { given, reason } of [...refused, ...outcome.refused])
         await refuse(services, "ingest", { message: given, reason });
     } finally {
-      // The events are tasks by now: whatever happens to these, the message ends well.
+      // The events are tasks by now: the message ends well even where these fail.
       await work.settled();
     }
   });

@@ -148,7 +148,7 @@ async function openWhenThere(app: AppProcess, signal: AbortSignal): Promise<Runt
     try {
       return await app.runtime();
     } catch (error) {
-      // A schema that doesn't fit is mended by a person, who reads it here.
+      // A schema that doesn't fit is mended by a person: the log tells it.
       if (!isForLater(error) || error instanceof SchemaError) throw error;
       const { logger } = await app.services();
       const reason = messageOf(error);

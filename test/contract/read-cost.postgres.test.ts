@@ -145,7 +145,7 @@ function looksAt(
   };
 }
 
-test("no read fetches more rows than it may, whatever there is, and counts of a definition stop at 10,000 each", async () => {
+test("no read fetches more rows than it may beside any number of tasks, and counts of a definition stop at 10,000 each", async () => {
   const owner = scene.openStore(1);
   const name = await define(owner, { limit: 4 });
   const id = await definitionId(scene.client, name);
@@ -173,7 +173,7 @@ test("no read fetches more rows than it may, whatever there is, and counts of a 
   await store.close();
 });
 
-test("plans that were made beside empty tables read no more index entries later, whatever there is", async () => {
+test("plans that were made beside empty tables read no more index entries beside full ones", async () => {
   const owner = scene.openStore(1);
   const name = await define(owner, { limit: 4 });
   const id = await definitionId(scene.client, name);

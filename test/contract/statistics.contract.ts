@@ -65,7 +65,7 @@ export function describeStatistics(setup: StoreSetup): void {
       expect(period.waited.reduce((sum, [, tasks]) => sum + tasks, 0)).toBe(2);
     });
 
-    test("what was counted once isn't counted again, and an open execution goes on counting", async () => {
+    test("a count is added once, and an open execution goes on counting", async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store, { limit: 8 });

@@ -25,7 +25,7 @@ async function age(minutes: Readonly<Record<string, number>>): Promise<void> {
 }
 
 describe("the oldest ready tasks", () => {
-  test("stand with their ages, whatever their priorities are", async () => {
+  test("stand with their ages under all priorities", async () => {
     await api.register("few");
     const [low = "", first = "", second = ""] = await enqueue(api.store, "few", [
       { priority: 500 },

@@ -149,6 +149,6 @@ test("no read tells a reader the content, and errors stay readable", async () =>
   expect(body).toMatchObject({ facts: { lastError: "it broke" } });
 });
 
-test("the role for payloads lets nobody in by itself", async () => {
+test("the role for payloads lets no caller in by itself", async () => {
   expect((await get("api-status", signedIn("Taskgate.Payloads"))).status).toBe(403);
 });

@@ -2,7 +2,7 @@ import { invalidInput, showValue } from "../../admin/read-result";
 import type { AuditEntry } from "../../ports/task-store";
 import type { Tagged } from "./settings-tag";
 
-/** The settings aren't those that the caller has read: nothing was changed. The answer tells what stands there. */
+/** The settings aren't those that the caller has read: nothing was changed. The answer tells the current ones. */
 export class SettingsChanged extends Error {
   override readonly cause: Error;
   /** null: there is no such thing. */

@@ -13,7 +13,7 @@ import type { GroupStatus, ScheduleStatus, SharedLimitReading } from "../../port
 export interface Tagged {
   /** With its quotes, as headers have it. */
   readonly tag: string;
-  /** Names and values, for a problem that tells what stands there. */
+  /** Names and values, for a problem that tells the current ones. */
   readonly settings: Readonly<Record<string, unknown>>;
 }
 

@@ -5,7 +5,7 @@ import { operationsOf } from "./operation";
 
 /* ---- Failures: dead tasks put together by what they died of ---- */
 
-/** What has failed. */
+/** The failure. */
 export interface FailureListOperations {
   /** Dead tasks by definition, kind and error, most first. */
   listFailures(input: ListFailuresInput): Promise<ListFailuresAnswer>;

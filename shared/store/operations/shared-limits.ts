@@ -24,7 +24,7 @@ export interface SetSharedLimitInput {
   operationId: OperationId;
   changedBy: string;
   reason?: string;
-  /** Only if this limit is in force, else the answer is a conflict; left out: whatever is in force, also none yet. */
+  /** Only if this limit is in force, else the answer is a conflict; left out: under each limit, also where there is none yet. */
   expectedLimit?: Limit;
 }
 

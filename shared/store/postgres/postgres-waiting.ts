@@ -3,13 +3,13 @@ import { createHash } from "node:crypto";
 /*
  * How processes that wait for tasks are found and notified, without a table. A process that waits for tasks of a
  * definition holds two advisory locks of its session: one of 64 places of the definition, alone, and place 0, shared. Who
- * has added tasks tries place 0 for the length of one statement: where it is free nobody waits, and that was all. Else
- * the places that are taken are notified, as many as there are tasks. Locks end with their session, whatever ends it.
+ * has added tasks tries place 0 for the length of one statement: where it is free no process waits, and that was all. Else
+ * the places that are taken are notified, as many as there are tasks. Locks end with their session, also one that breaks.
  * NOTIFY takes a lock of the whole server until its commit, so it is a statement of its own, never part of a caller's
  * transaction. Its commit has a transaction id, so that it would wait for the disk: of a notification nothing need be kept.
  */
 
-/** Everybody listens to one channel: the server wakes all that listen in a database anyhow. */
+/** All processes listen to one channel: the server wakes all that listen in a database anyhow. */
 export const waitingChannel = "taskgate_waiting";
 
 /** Processes that can wait for one definition; further ones poll. */

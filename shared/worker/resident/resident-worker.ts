@@ -130,7 +130,7 @@ export class ResidentWorker implements Standby {
     }
   }
 
-  /** What came before the database knew that this process waits, nobody has told: hence a look. */
+  /** Of tasks that came before the database knew that this process waits there was no word: hence a look. */
   #list(): void {
     const { listener, definition, draining } = this.#options;
     if (listener === null || this.#isListed || draining.aborted) return;

@@ -31,7 +31,7 @@ describe("a stop of everything", () => {
     expect((await statusOf(store, "d1002")).paused).toBe(false);
   });
 
-  test("is on where nothing is registered yet, and its end resumes what came meanwhile", async () => {
+  test("is on where nothing is registered yet, and its end resumes those that came meanwhile", async () => {
     const store = openStore();
     expect(await stopAll({ store, wakeUp }, ada)).toEqual({
       definitions: [],

@@ -61,7 +61,7 @@ describe("quantiles of buckets", () => {
     expect(quantileMs([[bucket, 100]], 1)).toBe(30);
   });
 
-  test("what is above the last bound counts as that bound", () => {
+  test("a time above the last bound counts as that bound", () => {
     expect(quantileMs([[42, 3]], 0.99)).toBe(10_000_000);
   });
 

@@ -45,7 +45,7 @@ async function drain(prefetch: number, tasks: number): Promise<CallSeen[]> {
   return calls.filter(({ reported }) => reported > 0);
 }
 
-test("half of what is held is reported before the handlers of the other half begin", async () => {
+test("half of the held tasks are reported before the handlers of the other half begin", async () => {
   const calls = await drain(49, 3_000);
   // Not the first ones, which claim little, nor the last ones, which have nothing to claim.
   const full = calls.filter(({ reported }) => reported >= 150);
@@ -54,7 +54,7 @@ test("half of what is held is reported before the handlers of the other half beg
   expect(overlapping.length).toBeGreaterThan(full.length / 2);
 });
 
-test("what ends in one turn of the event loop is reported in one call where little is held", async () => {
+test("tasks that end in one turn of the event loop are reported in one call where little is held", async () => {
   const [first] = await drain(1, 40);
   expect(first).toEqual({ reported: 16, unbegun: 0 });
 });

@@ -4,7 +4,7 @@ import { element } from "./dom.js";
 
 const units = { minutes: 60_000, hours: 3_600_000, days: 86_400_000 };
 
-/** Its line, and `ms()`: what stands in it, in milliseconds. */
+/** Its line, and `ms()`: its value in milliseconds. */
 export function makeRunIn() {
   const amount = element("input", {
     id: "run-in",
