@@ -41,6 +41,9 @@ const countsMax = 45_000;
 const entriesMax: Readonly<Record<string, number>> = {
   list_groups: 11_000,
   list_definitions: countsMax,
+  // An entry of the queue and the task by its key.
+  "search ready": 10_000,
+  "search waiting": 10_000,
 };
 
 const fillings = (id: number): string[] => [

@@ -164,18 +164,18 @@ export function describeStops(setup: StoreSetup): void {
 function describeSetStop(setup: StoreSetup): void {
   const open = useStore(setup);
   const ada = { changedBy: "ada", reason: "the partner is down" };
-  const note = {
+  const note = () => ({
     by: "ada",
     reason: "the partner is down",
     at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-  };
+  });
 
   test("a stop is on from its call to its end, and a repeat changes nothing", async () => {
     const { store } = open();
     expect(await store.setStop({ isOn: true, ...ada })).toEqual({ status: "stopped" });
     expect(await store.setStop({ isOn: true, changedBy: "eve" })).toEqual({ status: "exists" });
     const { stop: noted, definitions } = await store.listStopped({ max: 10 });
-    expect([noted, definitions]).toEqual([note, []]);
+    expect([noted, definitions]).toEqual([note(), []]);
     expect(await store.setStop({ isOn: false, ...operator })).toEqual({ status: "resumed" });
     expect(await store.setStop({ isOn: false, ...operator })).toEqual({ status: "exists" });
     expect((await store.listStopped({ max: 10 })).stop).toBeNull();
@@ -199,7 +199,7 @@ function describeSetStop(setup: StoreSetup): void {
     await enqueueOne(store, name);
     expect(await tryStart(store, name)).toBe("paused");
     expect((await store.listStopped({ max: 10 })).definitions).toEqual([
-      { definition: name, ...note },
+      { definition: name, ...note() },
     ]);
     const { entries } = await store.listAudit({ action: "pause_definition", max: 10 });
     expect(entries).toMatchObject([
@@ -245,7 +245,7 @@ function describeSetStop(setup: StoreSetup): void {
       ["nightly", false],
     ]);
     expect((await store.listStopped({ max: 10 })).schedules).toEqual([
-      { definition: name, name: "hourly", ...note },
+      { definition: name, name: "hourly", ...note() },
     ]);
     const { entries } = await store.listAudit({ action: "set_schedule_paused", max: 10 });
     expect(entries).toMatchObject([

@@ -4,12 +4,18 @@ import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
 import "../support/node-errors";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
-import type { ClaimedTask, TaskStore } from "../../shared/ports/task-store";
+import type {
+  ClaimedTask,
+  EnqueueTasksAnswer,
+  EnqueueTasksInput,
+  TaskStore,
+} from "../../shared/ports/task-store";
 import { migrate } from "../../shared/store/migrator";
 import type { SchemaScripts } from "../../shared/store/migrator";
 import { openStore, postgresScripts } from "../../shared/store/open-store";
 import { withPostgresMigrations } from "../../shared/store/postgres/postgres-migrations";
 import { operations } from "../../shared/store/operations";
+import type { AnswerRow } from "../../shared/store/operations/operation";
 import { withClient } from "../support/test-postgres";
 import { filled } from "../contract/batch-builders";
 import { at, enqueue, operationId, registration, startWorker, statusOf } from "../support/builders";
@@ -48,18 +54,41 @@ async function callThen(
   url: string,
   call: { readonly name: string; readonly values: Readonly<Record<string, unknown>> },
   parameters: readonly (readonly [name: string, ...unknown[]])[],
-): Promise<void> {
+): Promise<AnswerRow> {
   const names = parameters.map(([name]) => name).filter((name) => !newer.includes(name));
   const marks = names.map((_, index) => `$${String(index + 1)}`).join(", ");
-  await withClient(url, (client) =>
-    client.query(
+  const { rows } = await withClient(url, (client) =>
+    client.query<AnswerRow>(
       `select * from taskgate.${call.name}(${marks})`,
       names.map((name) => call.values[name] ?? null),
     ),
   );
+  const toCamelCase = (name: string): string =>
+    name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  const members = Object.entries(at(rows, 0)).map(
+    ([name, value]) => [toCamelCase(name), value] as const,
+  );
+  return Object.fromEntries(members);
 }
 
-const newer: readonly string[] = ["keepPayload", "expectedLimit"];
+const newer: readonly string[] = ["keepPayload", "expectedLimit", "reason"];
+
+/** A store as that build had it: its enqueue knows no newer parameter. */
+function openThen(url: string): TaskStore {
+  const store = open(url);
+  const enqueueTasks = async (input: EnqueueTasksInput): Promise<EnqueueTasksAnswer> => {
+    const { parameters, check, bind, decode } = operations.enqueueTasks;
+    const values = bind(check(input), false);
+    return decode(await callThen(url, { name: "enqueue_tasks", values }, parameters));
+  };
+  return new Proxy(store, {
+    get: (target, name) => {
+      if (name === "enqueueTasks") return enqueueTasks;
+      const member: unknown = Reflect.get(target, name);
+      return typeof member === "function" ? (member.bind(target) as unknown) : member;
+    },
+  });
+}
 
 async function defineThen(url: string): Promise<string> {
   const { parameters, check, bind } = operations.registerDefinition;
@@ -108,7 +137,7 @@ test("a database that 0.2.0-pre filled is migrated under its worker, and both bu
   await inEmptyDatabase(async (url) => {
     const newest = postgresScripts();
     await apply(url, releasedScripts(newest));
-    const oldStore = open(url);
+    const oldStore = openThen(url);
     const { name, worker, tasks } = await fill(url, oldStore, await defineThen(url));
     let isOver = false;
     const again = await worker.again({ want: 2 });

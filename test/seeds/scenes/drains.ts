@@ -240,7 +240,7 @@ export const drainScenes: readonly Scene[] = [
             file: "postgres/sql/functions/_hand_over.sql",
             edits: [
               {
-                from: "where not exists (select 1 from group_slot s where s.group_id = r.group_id and s.slot = f.slot)",
+                from: "where not exists (select 1 from group_slot s where s.group_id = g.group_id and s.slot = f.slot)",
                 to: "",
               },
             ],
@@ -275,8 +275,12 @@ export const drainScenes: readonly Scene[] = [
             file: "postgres/sql/functions/_hand_over.sql",
             edits: [
               {
-                from: "group by u.group_id order by u.group_id loop",
-                to: "group by u.group_id order by u.group_id desc loop",
+                from: "where u.group_id is not null order by 1)",
+                to: "where u.group_id is not null order by 1 desc)",
+              },
+              {
+                from: "order by x.group_id for no key update",
+                to: "order by x.group_id desc for no key update",
               },
             ],
           },

@@ -262,8 +262,8 @@ export const postgresLockScenes: readonly Scene<PostgresStage>[] = [
             file: work,
             edits: [
               {
-                from: "delete from ready d where d.ctid = any (array(\n        select r.ctid from ready r",
-                to: "delete from ready d where d.task_definition_id = e.task_definition_id and d.task_id = any (array(\n        select r.task_id from ready r",
+                from: "delete from ready d where d.ctid = any (array(\n          select r.ctid from ready r",
+                to: "delete from ready d where d.task_definition_id = e.task_definition_id and d.task_id = any (array(\n          select r.task_id from ready r",
               },
             ],
           },

@@ -9,6 +9,7 @@ const idProperties: Readonly<Record<string, NameKind>> = {
   taskId: "task",
   taskIds: "task",
   task: "task",
+  lastTask: "task",
   refused: "task",
   cancel: "task",
   fence: "fence",

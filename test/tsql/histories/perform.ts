@@ -283,7 +283,9 @@ async function read(
     }
     case "listTasks": {
       const { definition: name, state, max } = call;
-      return store.listTasks({ name, state, max });
+      return store
+        .listTasks({ name, state, max })
+        .then(({ next, ...page }) => ({ ...page, isCut: next !== null })); // a place is each store's own
     }
     case "explain":
       return store.explainTask({ taskId: side.task(call.task) });

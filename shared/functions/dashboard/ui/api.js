@@ -101,10 +101,19 @@ function describeLastChange({ lastChange, current }) {
 /** Counts what this page has changed. */
 let changes = 0;
 
-/** Earlier answers are out of date. */
-export function noteChange() {
+/** Longest wait for the page's next look after a change. */
+const lookWaitMs = 1_000;
+
+/**
+ * Earlier answers are out of date. Resolves when the page shows the new ones: the next change would be compared with
+ * the settings of before.
+ */
+export async function noteChange() {
   changes += 1;
-  window.dispatchEvent(new window.Event("taskgate-changed"));
+  const looks = [];
+  window.dispatchEvent(new window.CustomEvent("taskgate-changed", { detail: looks }));
+  const later = new Promise((resolve) => setTimeout(resolve, lookWaitMs));
+  await Promise.race([Promise.all(looks), later]);
 }
 
 /** Asks less often than the page looks: the last answer stands until `everyMs` have passed or this page has changed something. */

@@ -209,5 +209,5 @@ document.addEventListener("visibilitychange", () => {
 showZone();
 window.addEventListener("hashchange", goWhereTheAddressSays);
 // A change that was just made is seen at once.
-window.addEventListener("taskgate-changed", () => void lookAgain());
+window.addEventListener("taskgate-changed", ({ detail: looks }) => looks.push(lookAgain()));
 goWhereTheAddressSays();

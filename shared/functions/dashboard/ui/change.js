@@ -26,11 +26,12 @@ export function keepNotice(node) {
 /** Does it and says so, or why not. */
 async function act(doIt, sentence) {
   try {
-    notify(sentence(await doIt()));
-    noteChange();
+    const said = sentence(await doIt());
+    await noteChange();
+    notify(said);
   } catch (error) {
     notify(`Nothing was changed: ${error.message}.`, "bad");
-    if (error instanceof ChangedMeanwhile) noteChange();
+    if (error instanceof ChangedMeanwhile) await noteChange();
   }
 }
 

@@ -30,7 +30,9 @@ declare
   v_id int;
   w record;
   o record;
-  t record;
+  v_stopped_at timestamptz;                          -- null: no stop is on
+  v_stopped_by text;
+  v_stop_reason text;
 begin
   perform _check_actor(p_changed_by, null);
   changed := 0;
@@ -102,12 +104,12 @@ begin
      where s.task_definition_id = v_definition and s.name = w.name;
     v_id := o.schedule_id;
     if v_id is null then
-      select x.stopped_at, x.stopped_by, x.reason into t from stop x where x.stop_id = 1 for share;   -- the last lock; kept to the end
+      select x.stopped_at, x.stopped_by, x.reason into v_stopped_at, v_stopped_by, v_stop_reason from stop x where x.stop_id = 1 for share;   -- the last lock; kept to the end
       insert into schedule (task_definition_id, name, kind, cron, time_zone, missed_policy, next_run_at, payload, paused)
-      values (v_definition, w.name, w.kind, w.cron, w.time_zone, w.missed, w.next_run_at, w.payload, t.stopped_at is not null)
+      values (v_definition, w.name, w.kind, w.cron, w.time_zone, w.missed, w.next_run_at, w.payload, v_stopped_at is not null)
       returning schedule_id into v_id;
-      if t.stopped_at is not null then
-        insert into stopped_schedule (schedule_id, stopped_at, stopped_by, reason) values (v_id, v_now, t.stopped_by, t.reason);
+      if v_stopped_at is not null then
+        insert into stopped_schedule (schedule_id, stopped_at, stopped_by, reason) values (v_id, v_now, v_stopped_by, v_stop_reason);
       end if;
     elsif not o.is_same then
       update schedule s
@@ -122,9 +124,9 @@ begin
     changed := changed + 1;
     insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, changed_at)
     values (v_definition, 'schedule', left(o.label, 400), left(w.cron || ' ' || w.time_zone || ' of ' || w.name, 400), 'code', p_changed_by, v_now);
-    if o.label is null and t.stopped_at is not null then
+    if o.label is null and v_stopped_at is not null then
       insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
-      values (v_definition, 'schedule_paused', 'false of ' || w.name, 'true of ' || w.name, 'operator', t.stopped_by, t.reason, v_now);
+      values (v_definition, 'schedule_paused', 'false of ' || w.name, 'true of ' || w.name, 'operator', v_stopped_by, v_stop_reason, v_now);
     end if;
   end loop;
   for o in
