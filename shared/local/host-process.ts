@@ -13,7 +13,7 @@ const drainMs = 50;
  * Azure hides a fetched event for 10 min, so an event of a killed worker comes back that late. A local run brings it back
  * soon: a run to its end (`--once`) waits for every event. A worker that works on renews the lease at half of it.
  */
-const leaseMs = 20_000;
+const leaseMs = 10_000;
 
 let host: FunctionsHost | undefined;
 
