@@ -13,7 +13,7 @@ import type { ShippedRun } from "./passes";
  * be reported, and what the suite covers of the T-SQL.
  */
 
-const sampleSize = 14;
+const sampleSize = 10;
 
 /** It changes the tree and nothing else. */
 const unnoticeable = {
