@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { limits } from "../core/limits";
 import { pathForm } from "../core/payload-key";
-import { listableStates } from "./listable-states";
+import { listableStates } from "../core/listable-states";
 import { queryOf } from "./object-schema";
 import type { ValueOf } from "./object-schema";
 import { batchId, instant, key, maxEntries, oneOf } from "./schemas";

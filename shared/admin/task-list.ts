@@ -2,7 +2,7 @@ import { limits } from "../core/limits";
 import type { TaskId } from "../core/ids";
 import type { ListableState, TaskFilter, TaskListEntry, TaskStore } from "../ports/task-store";
 import type { OfDefinition } from "./admin-options";
-import { listableStates } from "./listable-states";
+import { listableStates } from "../core/listable-states";
 import type { ListTasksRequest } from "./task-list-request";
 
 /** Lists of tasks: state by state, each from where the last page stopped. */

@@ -1,4 +1,5 @@
 import type { TaskId } from "../core/ids";
+import { isFinished } from "../core/listable-states";
 import type { ListableState, TaskStore } from "../ports/task-store";
 import type { CancelResult, RedriveResult, RescheduleResult, TaskResults } from "./task-actions";
 
@@ -61,7 +62,7 @@ export async function previewReschedule(
 }
 
 function isEnded(state: State): state is EndedState {
-  return state === "done" || state === "dead" || state === "cancelled" || state === "unknown";
+  return isFinished(state) || state === "unknown";
 }
 
 /** Each task once, in input order. */

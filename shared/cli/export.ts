@@ -1,6 +1,6 @@
 import type { Admin } from "../admin/create-admin";
 import type { ShownFacts } from "../admin/explain-report";
-import { listableStates } from "../admin/listable-states";
+import { listableStates } from "../core/listable-states";
 import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import { readListTasksQuery } from "../admin/task-list-request";

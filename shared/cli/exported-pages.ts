@@ -3,6 +3,7 @@ import { listMax } from "../admin/listing";
 import type { DefinitionReport } from "../admin/app-actions";
 import type { TaskPlace } from "../admin/task-list";
 import type { TaskId } from "../core/ids";
+import { isFinished } from "../core/listable-states";
 import type { ListableState } from "../ports/task-store";
 
 /** Ids of the tasks that an export writes, page by page. */
@@ -48,10 +49,6 @@ export async function* exportedPages(
       yield { state, ids, isCut: left === 0 && next !== null };
     } while (from !== null && left > 0);
   }
-}
-
-function isFinished(state: ListableState): boolean {
-  return state === "done" || state === "dead" || state === "cancelled";
 }
 
 /** How many tasks that will be, as far as counts tell; null: a count stopped at 10,000. */

@@ -1,6 +1,7 @@
 import { isSearch } from "../admin/task-list";
 import type { TaskPage, TaskPlace, TaskStop } from "../admin/task-list";
 import type { ListTasksRequest } from "../admin/task-list-request";
+import { isFinished } from "../core/listable-states";
 import { realClock } from "../platform/real-clock";
 import type { ListableState, TaskListEntry } from "../ports/task-store";
 import { describeCut, renderTable, showInstant, showNumber } from "../terminal/output";
@@ -114,22 +115,22 @@ function columnsOf(states: readonly ListableState[]): Column<TaskListEntry>[] {
 }
 
 function columnsOfState(state: ListableState): Column<TaskListEntry>[] {
-  const isFinished = state === "done" || state === "dead" || state === "cancelled";
+  const hasEnded = isFinished(state);
   const columns: Column<TaskListEntry>[] = [
     { title: "task", value: (row) => row.task, isNumber: true },
     { title: "kind", value: (row) => row.kind },
     { title: "priority", value: (row) => String(row.priority), isNumber: true, isSpare: true },
-    { title: "created", value: (row) => showInstant(row.createdAt), isSpare: isFinished },
+    { title: "created", value: (row) => showInstant(row.createdAt), isSpare: hasEnded },
     { title: "failed", value: (row) => String(row.failedCount), isNumber: true },
     { title: "lost", value: (row) => String(row.lostCount), isNumber: true },
   ];
   if (state === "scheduled") columns.push({ title: "due", value: (row) => showInstant(row.dueAt) });
-  if (isFinished) columns.push({ title: "finished", value: (row) => showInstant(row.finishedAt) });
+  if (hasEnded) columns.push({ title: "finished", value: (row) => showInstant(row.finishedAt) });
   if (state === "claimed") {
     columns.push({ title: "state", value: (row) => row.state });
     columns.push({ title: "claimed", value: (row) => showInstant(row.claimedAt) });
   }
-  if (isFinished || state === "claimed")
+  if (hasEnded || state === "claimed")
     columns.push({ title: "worker", value: (row) => row.worker ?? "-", isSpare: true });
   columns.push({ title: "error", value: (row) => row.error ?? "", wraps: true, tone: () => "bad" });
   return columns;

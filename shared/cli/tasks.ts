@@ -1,4 +1,4 @@
-import { listableStates } from "../admin/listable-states";
+import { listableStates } from "../core/listable-states";
 import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import { readListTasksQuery } from "../admin/task-list-request";

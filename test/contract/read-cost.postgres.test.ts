@@ -1,6 +1,7 @@
 import { expect, test } from "@jest/globals";
 import type { Client } from "pg";
 import { asTaskId } from "../../shared/core/ids";
+import { listableStates } from "../../shared/core/listable-states";
 import { limits } from "../../shared/core/limits";
 import type {
   ListableState,
@@ -107,8 +108,6 @@ async function placeBehind(
   return after ?? "";
 }
 
-const states = ["ready", "scheduled", "waiting", "claimed", "done", "dead", "cancelled"] as const;
-
 const max = 1_000;
 
 type Places = Partial<Record<ListableState, string>>;
@@ -120,7 +119,10 @@ function looksAt(
 ): Record<string, () => Promise<unknown>> {
   return {
     ...Object.fromEntries(
-      states.map((state) => [`list_tasks ${state}`, () => store.listTasks({ name, state, max })]),
+      listableStates.map((state) => [
+        `list_tasks ${state}`,
+        () => store.listTasks({ name, state, max }),
+      ]),
     ),
     ...Object.fromEntries(
       Object.entries(places).map(([state, after]) => [

@@ -1,10 +1,12 @@
 import { expect, test } from "@jest/globals";
 import type { Client } from "pg";
 import { asTaskId } from "../../shared/core/ids";
+import { listableStates } from "../../shared/core/listable-states";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { operations } from "../../shared/store/operations";
 import { at, define, operationId } from "../support/builders";
 import { definitionId, useContention } from "../support/contention";
+import { explainStatementsOf, onPlan } from "../support/plan-log";
 import { loginNames } from "../support/roles";
 import { storeOver } from "../support/store-over-connection";
 
@@ -87,32 +89,12 @@ interface Statement {
   readonly plan: PlanNode;
 }
 
-/** The operator's next connection to this database explains each of its statements; it may not ask for that itself. */
-async function explainPlans(): Promise<void> {
-  const settings = {
-    session_preload_libraries: "auto_explain",
-    "auto_explain.log_min_duration": 0,
-    "auto_explain.log_nested_statements": "on",
-    "auto_explain.log_format": "json",
-  };
-  await scene.client.query("load 'auto_explain'");
-  const { rows } = await scene.client.query<{ name: string }>("select current_database() as name");
-  for (const [setting, value] of Object.entries(settings))
-    await scene.client.query(
-      `alter role ${loginNames.operator} in database ${at(rows, 0).name} set ${setting} = '${String(value)}'`,
-    );
-}
-
 /** The statements of a session from here on; `of` names the read that runs. */
 async function watchStatements(session: Client): Promise<{ of: string; statements: Statement[] }> {
   const seen: { of: string; statements: Statement[] } = { of: "", statements: [] };
-  session.on("notice", ({ message = "" }) => {
-    const start = message.indexOf("{");
-    if (!message.includes("plan:") || start < 0 || seen.of === "") return;
-    const told = JSON.parse(message.slice(start)) as { "Query Text": string; Plan: PlanNode };
-    seen.statements.push({ read: seen.of, text: told["Query Text"], plan: told.Plan });
+  await onPlan<PlanNode>(session, ({ "Query Text": text, Plan: plan }) => {
+    if (seen.of !== "") seen.statements.push({ read: seen.of, text, plan });
   });
-  await session.query("set client_min_messages = log");
   return seen;
 }
 
@@ -138,15 +120,16 @@ const fillings = (id: number): string[] => [
    select gen_random_uuid(), ${String(id)}, 2, now(), now(), now(), 'w' from generate_series(1, ${String(many)}) n`,
 ];
 
-const states = ["ready", "scheduled", "waiting", "claimed", "done", "dead", "cancelled"] as const;
-
 /** By operation: its calls, under the name of each. */
 function readsOf(store: TaskStore, name: string): Record<string, () => Promise<unknown>> {
   const max = 100;
   const tasks = { [first + 17]: "ready", [many + 17]: "scheduled", [many + 5_017]: "waiting" };
   return {
     ...Object.fromEntries(
-      states.map((state) => [`listTasks ${state}`, () => store.listTasks({ name, state, max })]),
+      listableStates.map((state) => [
+        `listTasks ${state}`,
+        () => store.listTasks({ name, state, max }),
+      ]),
     ),
     ...Object.fromEntries(
       Object.entries({ ...tasks, 1_000_017: "finished", 2_000_017: "packed" }).map(
@@ -188,7 +171,7 @@ test("no read scans a table of tasks, and each statement of a read uses one inde
   for (const statement of fillings(id)) await scene.client.query(statement);
   await scene.client.query("analyze");
 
-  await explainPlans();
+  await explainStatementsOf(scene.client, loginNames.operator);
   const session = await scene.connect("operator");
   const seen = await watchStatements(session);
   const store = storeOver(session, scene.url);

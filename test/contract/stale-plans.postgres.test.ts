@@ -4,8 +4,9 @@ import type { TaskId, WaveId } from "../../shared/core/ids";
 import type { NewTask, TaskStore } from "../../shared/ports/task-store";
 import { at, define, done, enqueue, failure, operationId, startWorker } from "../support/builders";
 import { definitionId, useContention } from "../support/contention";
-import { storeOver } from "../support/store-over-connection";
+import { explainStatementsOf, onPlan } from "../support/plan-log";
 import { appLogin } from "../support/roles";
+import { storeOver } from "../support/store-over-connection";
 
 /**
  * A plan is made at a connection's first call and kept, often when the queue is empty. What it costs then must not grow with
@@ -37,35 +38,13 @@ function mostRows(node: PlanNode): number {
   return Math.max(own * node["Actual Loops"], ...(node.Plans ?? []).map(mostRows));
 }
 
-/** The app's next connection to this database explains each of its statements; it may not ask for that itself. */
-async function explainPlans(): Promise<void> {
-  const settings = {
-    session_preload_libraries: "auto_explain",
-    "auto_explain.log_min_duration": 0,
-    "auto_explain.log_analyze": "on",
-    "auto_explain.log_timing": "off",
-    "auto_explain.log_nested_statements": "on",
-    "auto_explain.log_format": "json",
-  };
-  await scene.client.query("load 'auto_explain'");
-  const { rows } = await scene.client.query<{ name: string }>("select current_database() as name");
-  for (const [setting, value] of Object.entries(settings))
-    await scene.client.query(
-      `alter role ${appLogin} in database ${at(rows, 0).name} set ${setting} = '${String(value)}'`,
-    );
-}
-
 /** From here on: the statements that look at more rows than they may, with their number. */
 async function watchPlans(session: Client): Promise<Set<string>> {
   const busy = new Set<string>();
-  session.on("notice", ({ message = "" }) => {
-    const start = message.indexOf("{");
-    if (!message.includes("plan:") || start < 0) return;
-    const plan = JSON.parse(message.slice(start)) as { "Query Text": string; Plan: PlanNode };
-    const rows = mostRows(plan.Plan);
-    if (rows > mostOnPurpose) busy.add(`${String(rows)} rows: ${plan["Query Text"]}`);
+  await onPlan<PlanNode>(session, ({ "Query Text": text, Plan: plan }) => {
+    const rows = mostRows(plan);
+    if (rows > mostOnPurpose) busy.add(`${String(rows)} rows: ${text}`);
   });
-  await session.query("set client_min_messages = log");
   return busy;
 }
 
@@ -245,7 +224,10 @@ test("no plan that was made for empty tables reads through rows that come later"
   for (const table of await tables())
     await scene.client.query(`alter table ${table} set (autovacuum_enabled = off)`);
   await scene.client.query("vacuum analyze");
-  await explainPlans();
+  await explainStatementsOf(scene.client, appLogin, {
+    "auto_explain.log_analyze": "on",
+    "auto_explain.log_timing": "off",
+  });
   const session = await scene.connect("app");
   const store = storeOver(session, scene.url);
   const name = await define(store, { limit: 100, lostMax: 1, retainDoneMs: 1_000 });

@@ -1,7 +1,8 @@
 // The driver must see errors of sockets here as it does outside jest.
 import "../support/node-errors";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import type { TaskStore } from "../../shared/ports/task-store";
+import { listableStates } from "../../shared/core/listable-states";
+import type { ListableState, TaskStore } from "../../shared/ports/task-store";
 import { operations } from "../../shared/store/operations";
 import type { OperationName } from "../../shared/store/operations";
 import type { Fault } from "../tsql-server/tds/faults";
@@ -36,14 +37,12 @@ const readers: readonly OperationName[] = [
   "checkInvariants",
 ];
 
-const states = ["ready", "scheduled", "waiting", "claimed", "done", "dead", "cancelled"] as const;
-
 /** Everything that people can see, with ids numbered as they come up, kind by kind. */
 async function everythingIn(opened: TestStore): Promise<string> {
   const { store } = opened;
   const max = 100;
   const tasks = [];
-  for (const state of states) tasks.push(...(await tasksIn(store, state)));
+  for (const state of listableStates) tasks.push(...(await tasksIn(store, state)));
   const seen = {
     definitions: (await store.listDefinitions({})).definitions,
     executions: (await store.listExecutions({ isOpen: false, max })).executions,
@@ -80,7 +79,7 @@ async function everythingIn(opened: TestStore): Promise<string> {
   );
 }
 
-async function tasksIn(store: TaskStore, state: (typeof states)[number]): Promise<unknown[]> {
+async function tasksIn(store: TaskStore, state: ListableState): Promise<unknown[]> {
   const { definitions } = await store.listDefinitions({ name });
   if (definitions.length === 0) return [];
   const { tasks } = await store.listTasks({ name, state, max: 100 });

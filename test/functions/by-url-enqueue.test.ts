@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { enqueue } from "../support/builders";
+import { enqueue, uniqueName } from "../support/builders";
 import { setupApi } from "./api-setup";
 import type { ApiSetup } from "./api-setup";
 
@@ -12,7 +12,6 @@ import type { ApiSetup } from "./api-setup";
  */
 let api: ApiSetup;
 let folder: string;
-let count = 0;
 let name = "";
 
 beforeAll(async () => {
@@ -24,7 +23,7 @@ afterAll(async () => {
   await api.close();
 });
 beforeEach(async () => {
-  name = `import-${String((count += 1))}`;
+  name = uniqueName("import");
   await api.register(name);
 });
 

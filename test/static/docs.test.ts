@@ -168,7 +168,7 @@ describe("reference pages", () => {
   });
 
   test("the states that a list of tasks takes stand on both pages", () => {
-    const text = readFileSync(join(root, "shared/admin/listable-states.ts"), "utf8");
+    const text = readFileSync(join(root, "shared/core/listable-states.ts"), "utf8");
     const states = [
       ...(/listableStates = \[([^\]]+)\]/.exec(text)?.[1] ?? "").matchAll(/"(\w+)"/g),
     ].map((match) => match[1] ?? "");

@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "../../core/errors";
 import { asTaskId, isId } from "../../core/ids";
 import type { BatchId, TaskId } from "../../core/ids";
+import type { ListableState } from "../../core/listable-states";
 import { limits } from "../../core/limits";
 import { checkPath } from "../../core/payload-key";
 import { checkKey, cleanText } from "../../core/text";
@@ -59,9 +60,7 @@ export interface ListTasksAnswer {
   lastAt: string | null;
 }
 
-/** States that `listTasks` can list. */
-export type ListableState =
-  "ready" | "scheduled" | "waiting" | "claimed" | "done" | "dead" | "cancelled";
+export type { ListableState };
 
 /** How a claimed task stands. lost: the lease of its worker is over, it comes back. */
 export type Standing = "running" | "prefetched" | "lost";

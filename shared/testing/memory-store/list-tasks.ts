@@ -1,6 +1,7 @@
 import { payloadHas } from "../../core/payload-key";
 import { limits } from "../../core/limits";
 import type { TaskId } from "../../core/ids";
+import { isFinished, listableStates } from "../../core/listable-states";
 import type {
   ListTasksAnswer,
   ListTasksInput,
@@ -11,8 +12,6 @@ import { expectRange, invalidArgument, left } from "./arguments";
 import { isOpen, iso, standingOf, workerOf } from "./read-models";
 import { compareNumbers, definitionNamed, dedupeId, taskOf } from "./rows";
 import type { ArchiveRow, DefinitionRow, Memory, TaskRow } from "./state";
-
-const listableStates = ["ready", "scheduled", "waiting", "claimed", "done", "dead", "cancelled"];
 
 /** A task where it stands in the list of its state. */
 interface Listed {
@@ -91,7 +90,7 @@ function entriesOf(memory: Memory, definition: DefinitionRow, input: ListTasksIn
   const { state, key, groupKey, finishedSince, finishedBefore } = input;
   const isBetween = ({ finishedAtMs }: Listed): boolean =>
     isWithin(finishedAtMs ?? 0, finishedSince, finishedBefore);
-  if (state === "done" || state === "dead" || state === "cancelled") {
+  if (isFinished(state)) {
     // A done task names no group.
     if (state === "done" && groupKey !== undefined) return [];
     return listFinished(memory, definition, state).filter(isBetween);

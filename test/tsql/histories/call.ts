@@ -1,4 +1,10 @@
-import type { DefinitionSettings, Failure, Limit, NewTask } from "../../../shared/ports/task-store";
+import type {
+  DefinitionSettings,
+  Failure,
+  Limit,
+  ListableState,
+  NewTask,
+} from "../../../shared/ports/task-store";
 
 import type { OperatorAction, WaveName } from "./operator-call";
 import type { AdvanceWatermarkCall, StandingAction } from "./standing-call";
@@ -134,7 +140,7 @@ export type Action =
   | {
       readonly do: "listTasks";
       readonly definition: string;
-      readonly state: ListedState;
+      readonly state: ListableState;
       readonly max: number;
     }
   | { readonly do: "explain"; readonly task: TaskName }
@@ -150,9 +156,6 @@ export type Action =
   | { readonly do: "requestCancel"; readonly task: TaskName }
   /** No operation: time passes. */
   | { readonly do: "advance"; readonly ms: number };
-
-export type ListedState =
-  "ready" | "scheduled" | "waiting" | "claimed" | "done" | "dead" | "cancelled";
 
 /** One call of a history, and the number of the connection that it goes through; default 0. */
 export type Call = { readonly id: CallId; readonly connection?: number } & Action;

@@ -1,5 +1,6 @@
+import { listableStates } from "../../../shared/core/listable-states";
 import type { DefinitionSettings } from "../../../shared/ports/task-store";
-import type { Action, ClaimRef, EnqueueCall, EnqueuedTask, FailureRef, ListedState } from "./call";
+import type { Action, ClaimRef, EnqueueCall, EnqueuedTask, FailureRef } from "./call";
 import type { Dice } from "../../support/dice";
 import { chooseOperatorAction, isOperatorKind, operatorWeights } from "./random-operator-calls";
 import {
@@ -22,15 +23,6 @@ const dedupeKeys = ["one", "two", "One"] as const;
 const payloads = [null, "{}", '{"n":1}', "[1,2]", '{"text":"ä€😀 \\" \\\\ "}'] as const;
 const results = [null, null, '{"ok":true}', "[]"] as const;
 const texts = ["it broke", "ä€😀 'quoted' \"twice\"", "line\nbreak", ""] as const;
-const states: readonly ListedState[] = [
-  "ready",
-  "scheduled",
-  "waiting",
-  "claimed",
-  "done",
-  "dead",
-  "cancelled",
-];
 
 /** How often each kind of call is made. */
 export const weights = {
@@ -355,7 +347,12 @@ function list(
     case "check":
       return { do: kind };
     case "listTasks":
-      return { do: kind, definition, state: dice.pick(states), max: dice.pick([1, 3, 100]) };
+      return {
+        do: kind,
+        definition,
+        state: dice.pick(listableStates),
+        max: dice.pick([1, 3, 100]),
+      };
     case "listDefinitions":
       return { do: kind, ...(dice.percent(50) ? { definition } : {}) };
     case "listExecutions":
