@@ -225,3 +225,21 @@ describe("a cancel request", () => {
     expect(await other.claim(1)).toMatchObject([{ taskId, isCancelRequested: true }]);
   });
 });
+
+describe("the owner of a definition", () => {
+  test("an operator's first owner waits for another operator's, and answers with it as the old one", async () => {
+    const store = scene.openStore(2);
+    const name = await define(store);
+    const gate = await scene.connect("operator");
+    await gate.query("begin");
+    await gate.query("select * from taskgate.set_definition_owner($1, 'one', 'an operator')", [
+      name,
+    ]);
+    const later = store.setDefinitionOwner({ name, app: "two", changedBy: "an operator" });
+    later.catch(() => undefined);
+    await scene.untilWaiting(1);
+    await gate.query("commit");
+
+    expect(await later).toEqual({ status: "set", oldApp: "one", newApp: "two" });
+  });
+});

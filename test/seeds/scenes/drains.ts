@@ -271,19 +271,6 @@ export const drainScenes: readonly Scene[] = [
               { from: "WHERE l.GroupId > @vGroupId;", to: "WHERE l.GroupId < @vGroupId;" },
             ],
           },
-          postgres: {
-            file: "postgres/sql/functions/_hand_over.sql",
-            edits: [
-              {
-                from: "where u.group_id is not null order by 1)",
-                to: "where u.group_id is not null order by 1 desc)",
-              },
-              {
-                from: "order by x.group_id for no key update",
-                to: "order by x.group_id desc for no key update",
-              },
-            ],
-          },
         },
         found: /deadlock/,
         tries: 4,

@@ -176,6 +176,30 @@ async function showAdvisoryLocks(stage: PostgresStage): Promise<void> {
   expect({ left: left.length }).toEqual({ left: 0 });
 }
 
+/** Each step is seen to wait before the next one is made, so that another order makes a circle each time. */
+async function showAscendingGroups(stage: PostgresStage): Promise<void> {
+  const store = stage.openStore(3);
+  const name = await define(store, { limit: 4 });
+  const tasks = [{ group: "first" }, { group: "second" }];
+  await enqueue(store, name, tasks);
+  const worker = await startWorker(store, name, { want: 2 });
+  const claimed = await worker.claim(2);
+  const { held } = await stage.hold((transaction) =>
+    transaction.query(
+      "select 1 from taskgate.task_group where group_key = 'second' for no key update",
+    ),
+  );
+  const ended = worker.complete(claimed);
+  ended.catch(() => undefined);
+  await until("the end waits", async () => (await stage.countWaiting()) === 1);
+  const enqueued = enqueue(store, name, tasks);
+  enqueued.catch(() => undefined);
+  await until("the enqueue waits", async () => (await stage.countWaiting()) === 2);
+  await held.commit();
+  await ended;
+  await enqueued;
+}
+
 const writeFirst =
   "update task_definition set hold_lock_task_execution_id = p_task_execution_id\n   where task_definition_id = p_task_definition_id\n  returning name, execution_tokens, token_fence, paused, coalesce(concurrency_limit_override, concurrency_limit) as task_limit, lease_ms into d;";
 const readFirst = {
@@ -190,6 +214,35 @@ const readFirst = {
 };
 
 export const postgresLockScenes: readonly Scene<PostgresStage>[] = [
+  {
+    numbers: "S0.12",
+    title:
+      "an end of tasks of two groups and an enqueue for both lock the groups in one order: no circle",
+    on: ["postgres"],
+    play: showAscendingGroups,
+    faults: [
+      {
+        numbers: "S0.12",
+        what: "groups are handed over from the highest on",
+        planted: {
+          postgres: {
+            file: "postgres/sql/functions/_hand_over.sql",
+            edits: [
+              {
+                from: "where u.group_id is not null order by 1)",
+                to: "where u.group_id is not null order by 1 desc)",
+              },
+              {
+                from: "order by x.group_id for no key update",
+                to: "order by x.group_id desc for no key update",
+              },
+            ],
+          },
+        },
+        found: /deadlock/,
+      },
+    ],
+  },
   {
     numbers: "S0.13",
     title:

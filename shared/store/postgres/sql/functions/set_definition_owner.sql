@@ -19,15 +19,23 @@ begin
   perform _check_actor(p_changed_by, p_reason);
   if p_app is not null and _app_problem(p_app) is not null then raise exception '%', _app_problem(p_app) using errcode = 'TG422'; end if;
   v_definition := _find_definition(p_name);
-  select o.app into old_app from definition_owner o where o.name = p_name for no key update;   -- lock, then look
   new_app := p_app;
-  status := case when old_app is distinct from new_app then 'set' else 'exists' end;
-  if status = 'exists' then return; end if;
-  if p_app is null then
-    delete from definition_owner o where o.name = p_name;
-  else
-    insert into definition_owner as o (name, app) values (p_name, p_app) on conflict (name) do update set app = excluded.app;
-  end if;
+  status := 'exists';
+  loop
+    select o.app into old_app from definition_owner o where o.name = p_name for no key update;   -- lock, then look
+    if old_app is not distinct from new_app then return; end if;
+    if p_app is null then
+      delete from definition_owner o where o.name = p_name;
+      exit;
+    elsif old_app is not null then
+      update definition_owner o set app = p_app where o.name = p_name;
+      exit;
+    end if;
+    -- What isn't there can't be locked. Another call's new owner is waited for here, and read above in the next turn.
+    insert into definition_owner (name, app) values (p_name, p_app) on conflict (name) do nothing;
+    exit when found;
+  end loop;
+  status := 'set';
   insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
   values (v_definition, 'owner', old_app, new_app, 'operator', p_changed_by, p_reason, v_now);
 end $$;
