@@ -269,6 +269,7 @@ module functions 'modules/functions.bicep' = {
     queueEndpoint: storage.outputs.queueEndpoint
     tableEndpoint: storage.outputs.tableEndpoint
     insightsConnectionString: monitoring.outputs.connectionString
+    traceUrl: monitoring.outputs.traceUrl
     sqlServerFqdn: sql.outputs.serverFqdn
     sqlDatabaseName: sql.outputs.databaseName
     sweepSchedule: sweepSchedule

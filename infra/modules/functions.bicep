@@ -34,6 +34,9 @@ param tableEndpoint string
 @description('Required. Connection string of Application Insights (an address, no secret).')
 param insightsConnectionString string
 
+@description('Required. Address of the page of a trace, with {trace} in place of its id.')
+param traceUrl string
+
 @description('Required. Host name of the SQL server.')
 param sqlServerFqdn string
 
@@ -189,6 +192,10 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
         {
           name: 'APPLICATIONINSIGHTS_AUTHENTICATION_STRING'
           value: 'ClientId=${identityClientId};Authorization=AAD'
+        }
+        {
+          name: 'TASKGATE_TRACE_URL'
+          value: traceUrl
         }
         {
           name: 'TASKGATE_SQL_CLIENT_ID'

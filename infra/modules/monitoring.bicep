@@ -63,3 +63,6 @@ output componentName string = component.name
 
 @description('Address of the telemetry endpoint; no secret, because local authentication is off.')
 output connectionString string = component.properties.ConnectionString
+
+@description('Address of the page of a trace: its lines in Application Insights. {trace} stands for its id.')
+output traceUrl string = '${environment().portal}/#@${tenant().tenantId}/blade/Microsoft_Azure_Monitoring_Logs/LogsBlade/resourceId/${uriComponent(component.id)}/source/LogsBlade.AnalyticsShareLinkToQuery/query/${uriComponent('union requests, dependencies, traces, exceptions | where operation_Id == "')}{trace}${uriComponent('" | order by timestamp asc')}/timespan/P30D'

@@ -18,6 +18,8 @@ export interface AdminOptions extends AdminTools {
     call: { readonly definition: string; readonly allowsUnknownKind?: boolean | undefined },
     tasks: readonly NewTask[],
   ) => Promise<readonly NewTask[]>;
+  /** Address of the page of a trace, with `{trace}` in place of its id. Default: null, none is known. */
+  readonly traceUrl?: string | null;
   /** Further checks of `doctor`, such as whether the queue answers. */
   readonly probes?: readonly DoctorProbe[];
 }

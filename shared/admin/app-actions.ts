@@ -3,6 +3,7 @@
  */
 import type { DefinitionStatus, SetDefinitionOwnerInput, TaskStore } from "../ports/task-store";
 import type { AdminTools } from "./admin-tools";
+import { withoutConflict } from "./settings-conflict";
 
 /** A definition, with the app that runs its tasks. */
 export interface DefinitionReport extends DefinitionStatus {
@@ -37,12 +38,13 @@ export async function listDefinitions(
   }));
 }
 
-/** Hands a definition over to another app, or releases it; the hint tells the new one of tasks that wait. */
+/** Hands a definition over to another app, or releases it; the hint tells the new one of tasks that wait. Throws SettingsConflict. */
 export async function setOwner(
   { store, wakeUp }: AdminTools,
   input: SetDefinitionOwnerInput,
 ): Promise<OwnerReport> {
-  const answer = await store.setDefinitionOwner(input);
-  if (answer.status === "set" && answer.newApp !== null) await wakeUp.hint(input.name);
-  return { definition: input.name, ...answer };
+  const { oldApp, newApp, ...answer } = await store.setDefinitionOwner(input);
+  const status = withoutConflict(answer.status);
+  if (status === "set" && newApp !== null) await wakeUp.hint(input.name);
+  return { definition: input.name, status, oldApp, newApp };
 }

@@ -3,6 +3,7 @@ import { explainTask } from "../core/explain";
 import type { Reason } from "../core/explain";
 import type { TaskId } from "../core/ids";
 import type { TaskFacts, TaskStore } from "../ports/task-store";
+import type { AdminOptions } from "./admin-options";
 import { invalidInput, showValue } from "./read-result";
 
 /** Why a task runs or not. */
@@ -11,6 +12,8 @@ export interface ExplainReport {
   readonly status: "found" | "moving";
   readonly reasons: readonly Reason[];
   readonly facts: ShownFacts | null;
+  /** Address of the page that shows the task's trace; left out: the task has no trace, or no such page is known. */
+  readonly traceUrl?: string;
 }
 
 /** A task's facts. The sizes are there where an app tells them: a null beside a size stands for what the caller may not see. */
@@ -24,15 +27,27 @@ export interface ShownFacts extends TaskFacts {
 const explainReadsMax = 5;
 
 /** Where a task stands and why. Throws InvalidArgumentError (unknown). */
-export async function explain(store: TaskStore, taskId: TaskId): Promise<ExplainReport> {
+export async function explain(
+  { store, traceUrl = null }: Pick<AdminOptions, "store" | "traceUrl">,
+  taskId: TaskId,
+): Promise<ExplainReport> {
   for (let read = 1; read <= explainReadsMax; read += 1) {
     const { status, facts } = await store.explainTask({ taskId });
     if (status === "unknown") throw unknownTask(taskId);
     if (status === "moving" || facts === null) continue;
-    return { status: "found", reasons: explainTask(await completeFacts(store, facts)), facts };
+    const reasons = explainTask(await completeFacts(store, facts));
+    return { status: "found", reasons, facts, ...linkOf(traceUrl, facts) };
   }
   const sentence = `Task ${taskId} is moving from one state to another at this instant: ask again.`;
   return { status: "moving", reasons: [{ code: "state", decides: true, sentence }], facts: null };
+}
+
+/** The page of the trace, by its id: the second part of a W3C traceparent. */
+function linkOf(traceUrl: string | null, { traceParent }: TaskFacts): { traceUrl?: string } {
+  const trace = traceParent?.split("-")[1];
+  return traceUrl === null || trace === undefined
+    ? {}
+    : { traceUrl: traceUrl.replaceAll("{trace}", trace) };
 }
 
 /** Adds what only other read models know: since when tokens are held, and how many attempts a dead task was allowed. */

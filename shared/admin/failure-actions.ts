@@ -29,16 +29,19 @@ export interface RedriveFailuresReport {
   readonly left: number;
 }
 
-/** Dead tasks that one look reads. */
-export const failuresReadMax = 5_000;
+/** Dead tasks that one look reads: of one definition, and of all of them together. Errors that all differ make an answer as long. */
+export const failuresReadMax = { ofOne: 5_000, ofAll: 2_500 } as const;
 
 /** Failures by error, over all definitions or of one. */
 export async function listFailures(
   { store }: AdminTools,
   { definition, max }: FailuresRequest,
 ): Promise<FailuresReport> {
-  const name = definition === undefined ? {} : { name: definition };
-  const answer = await store.listFailures({ ...name, max: failuresReadMax });
+  const answer = await store.listFailures(
+    definition === undefined
+      ? { max: failuresReadMax.ofAll }
+      : { name: definition, max: failuresReadMax.ofOne },
+  );
   const groups = groupFailures(answer.failures);
   return {
     groups: groups.slice(0, max).map(({ group }) => group),
@@ -53,7 +56,10 @@ export async function redriveFailures(
   tools: AdminTools,
   { definition, kind, like, dryRun, ...actor }: RedriveFailuresRequest & ActorInput,
 ): Promise<RedriveFailuresReport> {
-  const { failures } = await tools.store.listFailures({ name: definition, max: failuresReadMax });
+  const { failures } = await tools.store.listFailures({
+    name: definition,
+    max: failuresReadMax.ofOne,
+  });
   const taskIds =
     groupFailures(failures).find(({ group }) => group.kind === kind && group.like === like)
       ?.taskIds ?? [];

@@ -48,8 +48,11 @@ export function likeOf(error: string | null): string {
 /** Entries of `list_failures` with like errors together; most first, then the newest. */
 export function groupFailures(failures: readonly EqualFailures[]): FailureGroupTasks[] {
   const groups = new Map<string, FailureGroupTasks>();
+  const likes = new Map<string | null, string>(); // definitions that die of one thing have equal errors
   for (const failure of failures) {
-    const found = toGroup(failure);
+    const known = likes.get(failure.error) ?? likeOf(failure.error);
+    likes.set(failure.error, known);
+    const found = toGroup(failure, known);
     const { definition, kind, like } = found.group;
     const id = JSON.stringify([definition, kind, like]);
     const earlier = groups.get(id);
@@ -61,10 +64,10 @@ export function groupFailures(failures: readonly EqualFailures[]): FailureGroupT
   );
 }
 
-function toGroup({ error, taskIds, ...rest }: EqualFailures): FailureGroupTasks {
+function toGroup({ error, taskIds, ...rest }: EqualFailures, like: string): FailureGroupTasks {
   const [example] = taskIds;
   if (example === undefined) throw new Error("a failure without a task");
-  return { group: { ...rest, error: error ?? noError, like: likeOf(error), example }, taskIds };
+  return { group: { ...rest, error: error ?? noError, like, example }, taskIds };
 }
 
 /** The newer one gives error and example. */

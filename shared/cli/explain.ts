@@ -17,7 +17,7 @@ export const explainCommand: Command = {
   sentence: "Tells why a task runs, waits or has ended.",
   details: [
     "The sentence marked with > is the reason. Failed attempts follow, newest first.",
-    "Trace: the W3C traceparent that the task was enqueued with; its second part is the trace's id.",
+    "Trace: the W3C traceparent that the task was enqueued with; its second part is the trace's id. Where TASKGATE_TRACE_URL is set the address of its page follows.",
   ].join("\n"),
   examples: [{ line: "taskgate explain 17", sentence: "Why doesn't task 17 run?" }],
   run: async (context) => {
@@ -30,6 +30,7 @@ export const explainCommand: Command = {
       );
       const trace = explanation.facts?.traceParent ?? null;
       const traced = trace === null ? [] : ["", `Trace: ${oneLine(trace)}`];
+      if (explanation.traceUrl !== undefined) traced.push(oneLine(explanation.traceUrl));
       const attempts = renderAttempts(explanation.facts, context.output);
       return [...sentences, ...traced, ...attempts].join("\n");
     });

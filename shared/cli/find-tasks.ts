@@ -8,6 +8,7 @@ import { describeCut, renderTable, showInstant, showNumber } from "../terminal/o
 import type { Column, Screen } from "../terminal/output";
 import { createProgressLine } from "../terminal/progress-line";
 import type { CommandContext } from "./command";
+import { errorColumn } from "./error-column";
 
 /** Tasks by state and filters: one page, or all pages of a search. */
 
@@ -110,7 +111,7 @@ function columnsOf(states: readonly ListableState[]): Column<TaskListEntry>[] {
       value: (row) => (row.finishedAt == null ? "-" : showInstant(row.finishedAt)),
     },
     { title: "failed", value: (row) => String(row.failedCount), isNumber: true, isSpare: true },
-    { title: "error", value: (row) => row.error ?? "", wraps: true, tone: () => "bad" },
+    errorColumn,
   ];
 }
 
@@ -132,6 +133,6 @@ function columnsOfState(state: ListableState): Column<TaskListEntry>[] {
   }
   if (hasEnded || state === "claimed")
     columns.push({ title: "worker", value: (row) => row.worker ?? "-", isSpare: true });
-  columns.push({ title: "error", value: (row) => row.error ?? "", wraps: true, tone: () => "bad" });
+  columns.push(errorColumn);
   return columns;
 }

@@ -4,6 +4,7 @@ import type { TaskId } from "../core/ids";
 import type { TaskListEntry } from "../ports/task-store";
 import { renderTable, showDuration, showInstant } from "../terminal/output";
 import type { Column, Screen } from "../terminal/output";
+import { errorColumn } from "./error-column";
 
 /** The ready tasks of a definition that have waited longest. */
 
@@ -75,5 +76,5 @@ const columns: readonly Column<AgedTask>[] = [
   { title: "created", value: (row) => showInstant(row.createdAt), isSpare: true },
   { title: "failed", value: (row) => String(row.failedCount), isNumber: true },
   { title: "lost", value: (row) => String(row.lostCount), isNumber: true, isSpare: true },
-  { title: "error", value: (row) => row.error ?? "", wraps: true, tone: () => "bad" },
+  errorColumn,
 ];

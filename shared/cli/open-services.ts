@@ -74,6 +74,7 @@ export function openServices(settings: Settings, output: Output, waiting: Waitin
     random: realRandom,
     build: resolveBuild(settings),
     completeTasks: completeByApp,
+    traceUrl: settings.traceUrl,
     probes: [
       {
         check: "schema",

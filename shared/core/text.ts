@@ -63,3 +63,8 @@ export function checkInteger(
 export function compareTexts(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }
+
+/** The first line: of an error the rest is its stack. */
+export function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
+}

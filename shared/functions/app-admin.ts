@@ -7,7 +7,11 @@ import type { Registry } from "../worker/define/registry";
 import { registerBuild } from "../worker/run/schedules";
 
 /** The admin of the HTTP API: may name what the app has before any worker or sweep has made it known. */
-export function createAppAdmin(environment: WorkerEnvironment, registry: Registry): Admin {
+export function createAppAdmin(
+  environment: WorkerEnvironment,
+  registry: Registry,
+  traceUrl: string | null = null,
+): Admin {
   const { store, wakeUp, random, build, telemetry } = environment;
   const currentTraceParent = (): string | null => telemetry.currentTraceParent();
   const admin = createAdmin({
@@ -16,6 +20,7 @@ export function createAppAdmin(environment: WorkerEnvironment, registry: Registr
     random,
     build,
     currentTraceParent,
+    traceUrl,
     completeTasks: (call, rows) => completeTasks(registry, call, rows),
   });
   return withOwnDefinitions(admin, async (name) => {

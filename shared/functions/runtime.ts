@@ -180,7 +180,7 @@ function open(services: Services, end: (last?: () => Promise<void>) => Promise<v
     heartbeat,
     client: new TaskClient(environment, registry),
     tokens: new LimitPools(environment, heartbeat),
-    admin: createAppAdmin(environment, registry),
+    admin: createAppAdmin(environment, registry, settings.traceUrl),
     worker,
     work: (session) =>
       new InvocationWork({ worker, session, idle, servesOthers: settings.worksAtOnce, onTrouble }),

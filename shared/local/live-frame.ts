@@ -1,7 +1,7 @@
 import { formatDuration } from "../core/duration";
+import { firstLine } from "../core/text";
 import type { DefinitionStatus } from "../ports/task-store";
 import { progressBar, tokenBar } from "../terminal/bars";
-import { firstLine } from "./progress";
 import type { BatchProgress, Progress } from "./progress";
 import { cutToWidth, padToWidth, printable } from "../terminal/text-width";
 import type { Theme } from "../terminal/theme";

@@ -1,3 +1,4 @@
+import { firstLine } from "../core/text";
 import type { BatchStatus, WaveStatus } from "../ports/task-store";
 import type { DefinitionStatus } from "../ports/task-store";
 import type { LocalRun } from "./local-run";
@@ -196,9 +197,4 @@ export function judge(
     problems.push(`Task ${task} of ${definition} is a dead letter: ${firstLine(reason)}`);
   }
   return { isGood: problems.length === 0, problems };
-}
-
-/** The first line of a reason: the rest is a stack. */
-export function firstLine(text: string): string {
-  return text.split("\n", 1)[0] ?? "";
 }

@@ -52,6 +52,7 @@ export function loadSettings(environment: Environment = currentEnvironment()): S
     build: reader.isSet("TASKGATE_BUILD") ? reader.integer("TASKGATE_BUILD") : null,
     workerName: reader.textOrNull("TASKGATE_WORKER_NAME") ?? defaultWorkerName(environment),
     logLevel: reader.text("TASKGATE_LOG_LEVEL") as LogLevel,
+    traceUrl: reader.textOrNull("TASKGATE_TRACE_URL"),
     ...readQueues(reader),
     operatorApi: reader.text("TASKGATE_OPERATOR_API") === "on",
     signIn: readSignIn(reader, environment),

@@ -60,6 +60,10 @@ const formats: Readonly<Record<SettingType, SettingFormat>> = {
     accepts: (text) => /(^|;)\s*InstrumentationKey=[^;]+/i.test(text),
   },
   "https-url": { expected: "an address that begins with https://", accepts: isWebAddress },
+  "trace-url": {
+    expected: "an address that begins with https:// and has {trace} in it",
+    accepts: (text) => isWebAddress(text) && text.includes("{trace}"),
+  },
   "account-name": {
     expected: "lower case letters and digits",
     accepts: (text) => /^[a-z0-9]+$/.test(text),

@@ -18,6 +18,7 @@ export type SettingType =
   | "storage-connection"
   | "insights-connection"
   | "https-url"
+  | "trace-url"
   | "account-name";
 
 /** One line of the table. */
@@ -204,6 +205,15 @@ export const settingsTable = [
     max: 5,
     choices: ["debug", "info", "warn", "error"],
     sentence: "The least important lines that are logged.",
+  },
+  {
+    ...text,
+    name: "TASKGATE_TRACE_URL",
+    type: "trace-url",
+    default: null,
+    max: 4_000,
+    sentence:
+      "Address of the page that shows a trace, with {trace} in place of its id; a task's page and `taskgate explain` link to it.",
   },
   {
     ...text,
@@ -410,6 +420,8 @@ export interface Settings {
   readonly build: number | null;
   readonly workerName: string;
   readonly logLevel: LogLevel;
+  /** Has `{trace}` in place of a trace's id; null: no page is known. */
+  readonly traceUrl: string | null;
   readonly hintQueue: string;
   readonly ingestQueue: string;
   /** Does the app have the HTTP routes of operators? */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { define, operationId, statusOf } from "../support/builders";
+import { define, operationId, statusOf, uniqueName } from "../support/builders";
 import { useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 import { schedule, setAll, theOne } from "./schedule-builders";
@@ -106,6 +106,38 @@ export function describeExpectedSettings(setup: StoreSetup): void {
       expect((await store.listStopped({ max: 10 })).schedules).toHaveLength(1);
       const resumed = await store.setSchedulePaused({ ...resume, expectedPaused: true });
       expect(resumed.status).toBe("resumed");
+    });
+
+    test("hands a definition over that belongs to the expected app, and refuses where it doesn't", async () => {
+      const { store } = open();
+      const [one, two] = [uniqueName("app"), uniqueName("app")];
+      const name = await define(store);
+      const set = { name, app: one, ...operator };
+      const conflict = { status: "conflict", oldApp: null, newApp: null };
+      expect(await store.setDefinitionOwner({ ...set, expectedApp: two })).toEqual(conflict);
+      expect(await store.setDefinitionOwner({ ...set, expectedApp: null })).toMatchObject({
+        status: "set",
+      });
+      for (const expectedApp of [null, two])
+        expect(await store.setDefinitionOwner({ ...set, app: two, expectedApp })).toEqual({
+          status: "conflict",
+          oldApp: one,
+          newApp: one,
+        });
+      const release = { ...set, app: null };
+      expect(await store.setDefinitionOwner({ ...release, expectedApp: two })).toMatchObject({
+        status: "conflict",
+      });
+      const changes = { object: name, action: "set_definition_owner", max: 10 } as const;
+      expect((await store.listAudit(changes)).entries).toHaveLength(1);
+      expect(await store.setDefinitionOwner({ ...set, expectedApp: one })).toMatchObject({
+        status: "exists",
+      });
+      expect(await store.setDefinitionOwner({ ...release, expectedApp: one })).toEqual({
+        status: "set",
+        oldApp: one,
+        newApp: null,
+      });
     });
 
     test("sets a shared limit where the expected one is in force, and makes none where it expects one", async () => {

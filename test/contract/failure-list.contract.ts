@@ -129,26 +129,26 @@ export function describeFailureList(setup: StoreSetup): void {
       });
     });
 
-    test("of all definitions at least 25 dead tasks of each are looked at", async () => {
+    test("of all definitions at least 10 dead tasks of each are looked at", async () => {
       const { store } = open();
       const many = await define(store);
       const few = await define(store);
       await die(
         store,
         many,
-        Array.from({ length: 26 }, () => "refused"),
+        Array.from({ length: 11 }, () => "refused"),
       );
       await die(store, few, ["time-out"]);
       expect(await store.listFailures({ max: 1 })).toMatchObject({
-        lookedAt: 26,
+        lookedAt: 11,
         isWhole: false,
         failures: [
-          { definition: many, count: 25 },
+          { definition: many, count: 10 },
           { definition: few, count: 1 },
         ],
       });
       expect(await store.listFailures({ max: 100 })).toMatchObject({
-        lookedAt: 27,
+        lookedAt: 12,
         isWhole: true,
       });
     });

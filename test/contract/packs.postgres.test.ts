@@ -3,7 +3,7 @@ import type { TaskId } from "../../shared/core/ids";
 import type { NewTask, TaskStore } from "../../shared/ports/task-store";
 import type { Worker } from "../support/builders";
 import { at, define, done, enqueue, factsOf, startWorker, statusOf } from "../support/builders";
-import { useContention } from "../support/contention";
+import { definitionId, useContention } from "../support/contention";
 import { within } from "../support/gate";
 
 /*
@@ -332,4 +332,35 @@ test("a task that is kept nowhere lies in no pack", async () => {
   const worker = await startWorker(store, name, { want: 10 });
   await endTogether({ store, name, worker }, 4);
   expect(await stored()).toEqual({ packs: [], rows: 0 });
+});
+
+test("tasks in packs and in rows are counted together, to 10,000", async () => {
+  const store = scene.openStore(1);
+  const name = await define(store);
+  const id = await definitionId(scene.client, name);
+  isDamaged = true; // rows are written past the operations
+  const addPacks = (first: number, sizes: readonly number[]): Promise<unknown> =>
+    scene.client.query(
+      `insert into taskgate.archive_pack (first_task_id, last_task_id, task_definition_id, kind, priority, build, task_execution_id, finished_at, purge_after,
+                                          task_ids, created_ats, fences)
+       select s.first, s.first + s.size - 1, $1, 'one', 0, 1, 1, now(), now(), array(select s.first + n from generate_series(0, s.size - 1) n),
+              array_fill(now(), array[s.size]), array_fill(1, array[s.size])
+         from (select $2::bigint + 4096 * n as first, x.size from unnest($3::int[]) with ordinality x(size, n)) s`,
+      [id, first, sizes],
+    );
+  const addRows = (first: number, count: number): Promise<unknown> =>
+    scene.client.query(
+      `insert into taskgate.archive (task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, build, outcome, failed_count, lost_count, fence)
+       select $2::bigint + n, $1, 'one', 0, 0, now(), now(), now(), 1, 10, 0, 0, 1 from generate_series(1, $3) n`,
+      [id, first, count],
+    );
+  const counted = async (): Promise<number> => (await statusOf(store, name)).done;
+  await addPacks(100_000, [4_000, 3_000, 2_000]);
+  expect(await counted()).toBe(9_000);
+  await addRows(900_000, 999);
+  expect(await counted()).toBe(9_999);
+  await addRows(910_000, 2);
+  expect(await counted()).toBe(10_000);
+  await addPacks(200_000, [1_500, 1_500]);
+  expect(await counted()).toBe(10_000);
 });

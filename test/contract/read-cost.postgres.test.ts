@@ -19,28 +19,23 @@ import { storeOver } from "../support/store-over-connection";
  */
 const scene = useContention(() => true); // rows are written past the operations
 const many = 30_000;
-/** What a read may fetch. */
-const rowsMax = 5_000;
-/**
- * Reads that fetch more: each failure by index and by key, five rows per group of a thousand with its waiting tasks, and the
- * executions with those beside them.
- */
+/** What a read may fetch, beside a few rows of definitions. */
+const rowsMax = 5_000 + 10;
+/** Reads that fetch more. */
 const knownMax: Readonly<Record<string, number>> = {
-  list_failures: 10_100,
-  list_groups: 21_000,
-  list_executions: 6_100,
+  // Ten rows per group of a thousand with its waiting tasks; a page has a hundred.
+  "list_groups, 1000 a page": 10_200,
   // Each task that a search looks at by its list and by key.
   ...Object.fromEntries(
-    ["ready", "waiting"].map((state) => [`search ${state}`, 2 * limits.lookMax + 1_100]),
+    ["ready", "waiting"].map((state) => [`search ${state}`, 2 * limits.lookMax + 10]),
   ),
-  "search dead": limits.lookMax + 1_100,
 };
 /** Counts of a definition stop at 10,000 each: ready, waiting, dead, done. */
-const countsMax = 45_000;
+const countsMax = 4 * 10_000 + 10;
 
 /** Reads that look through more entries of indexes. */
 const entriesMax: Readonly<Record<string, number>> = {
-  list_groups: 11_000,
+  "list_groups, 1000 a page": 11_000,
   list_definitions: countsMax,
   // An entry of the queue and the task by its key.
   "search ready": 10_000,
@@ -136,7 +131,8 @@ function looksAt(
         () => store.listTasks({ name, state, max, path: "n", value: "-1" }),
       ]),
     ),
-    list_groups: () => store.listGroups({ name, max }),
+    list_groups: () => store.listGroups({ name, max: 100 }),
+    "list_groups, 1000 a page": () => store.listGroups({ name, max }),
     list_executions: () => store.listExecutions({ isOpen: false, max }),
     list_failures: () => store.listFailures({ name, max: 5_000 }),
     list_audit: () => store.listAudit({ max: 100 }),
@@ -155,7 +151,7 @@ test("no read fetches more rows than it may beside any number of tasks, and coun
   const name = await define(owner, { limit: 4 });
   const id = await definitionId(scene.client, name);
   for (const statement of fillings(id)) await scene.client.query(statement);
-  await scene.client.query("analyze");
+  await scene.client.query("vacuum analyze"); // as autovacuum does: what an index knows isn't fetched
   const session = await scene.connect("operator");
   const store = storeOver(session, scene.url);
   const places: Places = {};

@@ -53,6 +53,9 @@ export interface ApiSetup {
   close(): Promise<void>;
 }
 
+/** The page of a trace. */
+const traceUrl = "https://traces.example/of/{trace}";
+
 const defaults: DefinitionSettings = {
   limit: 4,
   leaseMs: 60_000,
@@ -84,7 +87,7 @@ export async function setupApi(login: "app" | "worker" = "app"): Promise<ApiSetu
       return Promise.resolve();
     },
   };
-  const admin = createAdmin({ store, wakeUp, random: realRandom, build: 7 });
+  const admin = createAdmin({ store, wakeUp, random: realRandom, build: 7, traceUrl });
   const register = async (
     name: string,
     settings: Partial<DefinitionSettings> = {},
@@ -120,7 +123,13 @@ export async function setupApi(login: "app" | "worker" = "app"): Promise<ApiSetu
     register,
     call: (request) => callRoute(() => Promise.resolve(admin), request, logged),
     taskgate: (...words) =>
-      runBy({ TASKGATE_DATABASE_URL: urlAs(database.url, "operator") }, words),
+      runBy(
+        {
+          TASKGATE_DATABASE_URL: urlAs(database.url, "operator"),
+          TASKGATE_TRACE_URL: traceUrl,
+        },
+        words,
+      ),
     appUrl,
     byUrl: async (...words) => runBy({ TASKGATE_URL: await appUrl() }, words),
     close: async () => {

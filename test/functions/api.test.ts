@@ -123,6 +123,21 @@ describe("tasks", () => {
     await api.store.finishExecution({ executionId: started.executionId });
   });
 
+  test("an explanation names the page of the task's trace, to programs and to people", async () => {
+    await api.register("linked");
+    const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    const [id = "", plain = ""] = await enqueue(api.store, "linked", [
+      { traceParent: `00-${trace}-00f067aa0ba902b7-01` },
+      {},
+    ]);
+    const explain = (task: string) => api.call({ route: "api-task", params: { id: task } });
+    const link = `https://traces.example/of/${trace}`;
+    expect((await explain(id)).body).toMatchObject({ traceUrl: link });
+    expect((await explain(plain)).body).not.toHaveProperty("traceUrl");
+    for (const { out } of [await api.taskgate("explain", id), await api.byUrl("explain", id)])
+      expect(out.split("\n")).toContain(link);
+  });
+
   test("tasks claimed ahead are prefetched in each answer, and a list that was cut says so", async () => {
     await api.register("ahead", { limit: 1, prefetchMax: 2 });
     const ids = await enqueue(api.store, "ahead", 4);
@@ -293,7 +308,7 @@ describe("errors", () => {
     const response = await api.call({ route: "api-executions", query: { definition: "zzz" } });
     expect(response.status).toBe(404);
     expect(JSON.stringify(response.body)).toContain(
-      "there are `ahead`, `failing`, `resize-image`, `send-invoice`, `traced`",
+      "there are `ahead`, `failing`, `linked`, `resize-image`, `send-invoice`, `traced`",
     );
   });
 

@@ -95,13 +95,16 @@ describe("the form that finds tasks", () => {
 });
 
 testHere(
-  `a task's page shows the id of its trace, with a button that copies it${chromiumNote}`,
+  `a task's page shows the id of its trace, linked to the trace, with a button that copies it${chromiumNote}`,
   async () => {
     for (const id of [ids[0], ids[1]]) {
       const page = await stage().open(`tasks/${String(id)}`);
       await page.shows(trace);
       const isThere = `document.querySelector('[aria-label="copy the trace\\'s id"]') !== null`;
       expect(await page.evaluate(isThere)).toBe(true);
+      expect(await page.evaluate(`document.querySelector("dd a").href`)).toBe(
+        `https://traces.example/of/${trace}`,
+      );
       expect(await findBarriers(page)).toEqual([]);
     }
   },

@@ -1,4 +1,9 @@
-import type { DefinitionStatus, ExecutionStatus, ResumeInput } from "../../ports/task-store";
+import type {
+  DefinitionStatus,
+  ExecutionStatus,
+  ResumeInput,
+  SetDefinitionOwnerInput,
+} from "../../ports/task-store";
 import type { Actor, AdminOptions, OfDefinition } from "../admin-options";
 import { listDefinitions, setOwner } from "../app-actions";
 import type { DefinitionReport, OwnerReport } from "../app-actions";
@@ -29,8 +34,10 @@ export interface DefinitionCalls {
   pause(request: OperatorRequest & Actor & OfDefinition & SeenPause): Promise<PauseReport>;
   /** Takes a pause away; leaves a hint when tasks wait. */
   resume(request: OperatorRequest & Actor & OfDefinition & SeenPause): Promise<PauseReport>;
-  /** Hands a definition over to another app, or releases it; leaves a hint. */
-  setOwner(request: OwnerRequest & Actor & OfDefinition): Promise<OwnerReport>;
+  /** Hands a definition over to another app, or releases it; leaves a hint. `expectedApp` as in the store. */
+  setOwner(
+    request: OwnerRequest & Actor & OfDefinition & Pick<SetDefinitionOwnerInput, "expectedApp">,
+  ): Promise<OwnerReport>;
 }
 
 /** The calls about definitions. */

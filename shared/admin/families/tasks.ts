@@ -37,7 +37,7 @@ export function taskCalls(options: AdminOptions): TaskCalls {
   const { store } = options;
   return {
     tasks: (request) => withKnownNames(store, request.definition, () => listTasks(store, request)),
-    explain: (taskId) => explain(store, taskId),
+    explain: (taskId) => explain(options, taskId),
     enqueue: (request) =>
       withKnownNames(store, request.definition, () => enqueue(options, request)),
     cancel: ({ dryRun, ...request }) =>

@@ -42,7 +42,7 @@ import { bodyOf, bodyWithIds } from "./read-body";
 import { definitionOf, queryOf } from "./read-request";
 import type { Endpoint } from "./respond";
 import {
-  definitionPlace,
+  ownerPlace,
   groupPlace,
   limitPlace,
   pausePlace,
@@ -159,7 +159,7 @@ const writes = {
     (admin, change) => admin.setRate(change),
   ),
   "api-owner": changes(
-    { place: ofDefinition, read: readOwnerRequest, settings: definitionPlace },
+    { place: ofDefinition, read: readOwnerRequest, settings: ownerPlace },
     (admin, change) => admin.setOwner(change),
   ),
   "api-shared-limit": changes(

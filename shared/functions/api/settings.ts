@@ -6,16 +6,13 @@ import { conditionOf, conditionText, isMet } from "./if-match";
 import { SettingsChanged } from "./settings-changed";
 import { tagDefinition, tagGroup, tagSchedule, tagSharedLimit, tagWatermark } from "./settings-tag";
 import type { Tagged } from "./settings-tag";
-import { inTurn } from "./turns";
 
 /** The settings that a change is about, read before it where the caller says what it expects (If-Match). */
 export interface SettingsPlace<Change> {
-  /** Names the settings among all others. */
-  readonly nameOf: (change: Change) => string;
   /** The settings as they stand; null: there are none. */
   readonly read: (admin: Admin, change: Change) => Promise<Tagged | null>;
-  /** Members of the change that make the database compare, too, where its call does that. The caller's own come first. */
-  readonly expected?: (current: Tagged) => object;
+  /** Members of the change that make the database compare. The caller's own come first. */
+  readonly expected: (current: Tagged) => object;
   /** Did the database's comparison fail? A call may also throw SettingsConflict. */
   readonly isConflict?: (answer: unknown) => boolean;
   /** The name by which the audit knows the settings; isOf: an entry of that name is about them. */
@@ -33,9 +30,9 @@ const triesMax = 3;
 const entriesMax = 50;
 
 /**
- * Makes a change if the request's condition holds; without a condition it just makes it. Two conditional changes of the
- * same settings take turns within one process. Where the database compares, too, no change of another process comes in
- * between. Throws SettingsChanged, with the newest change of these settings and its actor.
+ * Makes a change if the request's condition holds; without a condition it just makes it. The database compares the value that
+ * the change replaces, so that no other change of it comes in between. Throws SettingsChanged, with the newest change of these
+ * settings and its actor.
  */
 export async function changeIfMatch<Change extends object, Result>(
   { request, admin, place }: { request: HttpRequest; admin: Admin; place: SettingsPlace<Change> },
@@ -44,18 +41,16 @@ export async function changeIfMatch<Change extends object, Result>(
 ): Promise<Result> {
   const condition = conditionOf(request);
   if (condition === null) return make(change);
-  return inTurn(admin, place.nameOf(change), async () => {
-    for (let tries = 1; ; tries += 1) {
-      const current = await place.read(admin, change);
-      if (!isMet(condition, current) || tries > triesMax) {
-        const last = current === null ? null : await lastChangeOf(admin, place.entries(change));
-        throw new SettingsChanged(conditionText(condition), current, last);
-      }
-      if (condition === "any" || current === null) return make(change);
-      const answer = await makeExpected({ ...place.expected?.(current), ...change }, make);
-      if (answer !== null && place.isConflict?.(answer.made) !== true) return answer.made;
+  for (let tries = 1; ; tries += 1) {
+    const current = await place.read(admin, change);
+    if (!isMet(condition, current) || tries > triesMax) {
+      const last = current === null ? null : await lastChangeOf(admin, place.entries(change));
+      throw new SettingsChanged(conditionText(condition), current, last);
     }
-  });
+    if (condition === "any" || current === null) return make(change);
+    const answer = await makeExpected({ ...place.expected(current), ...change }, make);
+    if (answer !== null && place.isConflict?.(answer.made) !== true) return answer.made;
+  }
 }
 
 /** Makes the change; null: the database's comparison failed. */
@@ -84,33 +79,40 @@ const ofDefinition = [
   ...["set_definition_owner", "register_definition"],
 ];
 
+type DefinitionPlace = SettingsPlace<{ readonly definition: string }>;
+
 /** Settings of a definition: limit, rate, pause, owner. */
-export const definitionPlace: SettingsPlace<{ readonly definition: string }> = {
+const definitionPlace: Omit<DefinitionPlace, "expected"> = {
   entries: ({ definition }) => ({
     object: definition,
     isOf: (entry) => entry.definition === definition && ofDefinition.includes(entry.action),
   }),
-  nameOf: ({ definition }) => JSON.stringify(["definition", definition]),
   read: async (admin, { definition }) =>
     tagOrNull((await admin.definitions(definition))[0], tagDefinition),
 };
 
-/** The same; the database compares the limit that it replaces. */
-export const limitPlace: typeof definitionPlace = {
+/** Of a definition; the database compares its limit. */
+export const limitPlace: DefinitionPlace = {
   ...definitionPlace,
   expected: ({ settings }) => ({ expectedLimit: settings["limit"] }),
 };
 
-/** The same; the database compares the rate that it replaces. */
-export const ratePlace: typeof definitionPlace = {
+/** Of a definition; the database compares its rate. */
+export const ratePlace: DefinitionPlace = {
   ...definitionPlace,
   expected: ({ settings }) => ({ expectedRate: settings["rate"] }),
 };
 
-/** The same; the database compares whether it is paused. */
-export const pausePlace: typeof definitionPlace = {
+/** Of a definition; the database compares whether it is paused. */
+export const pausePlace: DefinitionPlace = {
   ...definitionPlace,
   expected: ({ settings }) => ({ expectedPaused: settings["paused"] }),
+};
+
+/** Of a definition; the database compares the app that it belongs to. */
+export const ownerPlace: DefinitionPlace = {
+  ...definitionPlace,
+  expected: ({ settings }) => ({ expectedApp: settings["app"] }),
 };
 
 /** A limit that definitions share. The database compares the limit that it replaces. */
@@ -120,7 +122,6 @@ export const sharedLimitPlace: SettingsPlace<{ readonly name: string }> = {
     object: name,
     isOf: ({ object, setting }) => object === name && (setting ?? "").startsWith("shared_limit"),
   }),
-  nameOf: ({ name }) => JSON.stringify(["shared limit", name]),
   read: async (admin, { name }) =>
     tagOrNull((await admin.sharedLimits({ name, max: 1 }))[0], tagSharedLimit),
 };
@@ -140,8 +141,6 @@ export const groupPlace: SettingsPlace<GroupChange> = {
       object === groupKey &&
       (groupScope === "global" ? (setting ?? "").startsWith("global_") : owner === definition),
   }),
-  nameOf: ({ definition, groupKey, groupScope }) =>
-    JSON.stringify(["group", groupScope === "global" ? null : definition, groupKey]),
   read: async (admin, { definition, groupKey, groupScope }) => {
     const isGlobal = groupScope === "global";
     const scope = isGlobal ? {} : { name: definition };
@@ -163,7 +162,6 @@ export const schedulePlace: SettingsPlace<{
     object: schedule,
     isOf: ({ object, definition: owner }) => object === schedule && owner === definition,
   }),
-  nameOf: ({ definition, schedule }) => JSON.stringify(["schedule", definition, schedule]),
   read: async (admin, { definition, schedule }) =>
     tagSchedule(await admin.schedule({ definition, schedule })),
 };
@@ -177,7 +175,6 @@ export const watermarkPlace: SettingsPlace<{
     object: watermark,
     isOf: ({ object, definition: owner }) => object === watermark && owner === definition,
   }),
-  nameOf: ({ definition, watermark }) => JSON.stringify(["watermark", definition, watermark]),
   read: async (admin, { definition, watermark }) =>
     tagOrNull((await admin.watermarks({ name: definition, watermark, max: 1 }))[0], tagWatermark),
   expected: ({ settings }) => ({ expectedVersion: settings["version"] }),

@@ -56,10 +56,13 @@ export interface AppStatus {
 export interface SetDefinitionOwnerInput extends OperatorInput {
   /** null: no app, until one registers the definition. */
   app: string | null;
+  /** The change is made only if the definition belongs to this app; null: to none. Left out: to any. */
+  expectedApp?: string | null;
 }
 
 export interface SetDefinitionOwnerAnswer {
-  status: "set" | "exists";
+  /** conflict: it belongs to another app than the expected one, `oldApp`; nothing was written. */
+  status: "set" | "exists" | "conflict";
   /** null: none. */
   oldApp: string | null;
   newApp: string | null;
@@ -110,13 +113,25 @@ export const listApps = operation("listApps", {
 
 /** Procedure `set_definition_owner`. */
 export const setDefinitionOwner = operation("setDefinitionOwner", {
-  parameters: { name: "text", app: "text", changedBy: "text", reason: "text" },
+  parameters: {
+    name: "text",
+    app: "text",
+    changedBy: "text",
+    reason: "text",
+    expectedApp: "text",
+  },
   check: (input) => {
     if (input.app !== null) checkKey("app", input.app);
+    if (input.expectedApp != null) checkKey("expectedApp", input.expectedApp);
     return cleanOperator(input);
   },
+  bind: ({ reason = null, expectedApp, ...rest }) => ({
+    ...rest,
+    reason,
+    expectedApp: expectedApp === null ? "" : (expectedApp ?? null),
+  }),
   decode: (row) => ({
-    status: status(row, ["set", "exists"]),
+    status: status(row, ["set", "exists", "conflict"]),
     oldApp: textOrNull(row, "oldApp"),
     newApp: textOrNull(row, "newApp"),
   }),

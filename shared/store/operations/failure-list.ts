@@ -12,7 +12,7 @@ export interface FailureListOperations {
 }
 
 export interface ListFailuresInput {
-  /** Left out: of all definitions, the same number of each, at least 25. */
+  /** Left out: of all definitions, the same number of each, at least 10. */
   name?: string;
   /** So many dead tasks are looked at, the newest ones; 1..5000. */
   max: number;

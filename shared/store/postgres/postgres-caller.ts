@@ -193,8 +193,8 @@ export class PostgresCaller implements ProcedureCaller {
         throw error.cause;
       }
       const mapped = mapPostgresError(error, sent);
-      // A connection in doubt isn't given to the next call.
-      client?.release(isFatal(mapped.code));
+      // A connection in doubt isn't given to the next call, nor one whose prepared statements are outdated.
+      client?.release(isFatal(mapped.code) || mapped.details["isRenewal"] === true);
       throw mapped;
     }
   }

@@ -10,6 +10,7 @@ import {
 } from "../../core/errors";
 import { missingRight } from "../missing-right";
 import { explainLostName, isPoolerTrouble } from "./postgres-pooler";
+import { isRenewal } from "./postgres-renewal";
 import { explainTlsFailure } from "./postgres-tls";
 import { troubleOf } from "./postgres-troubles";
 
@@ -54,6 +55,12 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
       cause: error,
       details: { isLockTimeout: true },
     });
+  }
+  if (isRenewal({ code, message, where: whereOf(error) })) {
+    return new StoreConflictError(
+      `PostgreSQL undid the call (${code}): the functions were renewed meanwhile: ${message}`,
+      { cause: error, details: { isRenewal: true } },
+    );
   }
   const trouble = troubleOf(code);
   if (trouble === "conflict")
@@ -112,4 +119,10 @@ export function storeTroubleOf(error: unknown): TaskgateError | null {
 function codeOf(error: unknown): string {
   if (typeof error !== "object" || error === null || !("code" in error)) return "";
   return typeof error.code === "string" ? error.code : "";
+}
+
+/** The functions in which the server was; empty: in none. */
+function whereOf(error: unknown): string {
+  if (typeof error !== "object" || error === null || !("where" in error)) return "";
+  return typeof error.where === "string" ? error.where : "";
 }

@@ -50,6 +50,8 @@ export function setDefinitionOwner(
   const { definitionOwners } = memory.state;
   const oldApp = definitionOwners.get(input.name) ?? null;
   const newApp = input.app;
+  if (input.expectedApp !== undefined && input.expectedApp !== oldApp)
+    return { status: "conflict", oldApp, newApp: oldApp };
   if (oldApp === newApp) return { status: "exists", oldApp, newApp };
   if (newApp === null) definitionOwners.delete(input.name);
   else definitionOwners.set(input.name, newApp);

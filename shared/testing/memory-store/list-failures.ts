@@ -18,7 +18,7 @@ export function listFailures(memory: Memory, input: ListFailuresInput): ListFail
     .filter(({ rows }) => rows.length > 0);
   const each =
     input.name === undefined
-      ? Math.max(Math.floor(input.max / Math.max(deadOf.length, 1)), 25)
+      ? Math.max(Math.floor(input.max / Math.max(deadOf.length, 1)), 10)
       : input.max;
   const groups = new Map<string, EqualFailures>();
   let lookedAt = 0;

@@ -385,6 +385,12 @@ const rows: Readonly<Record<PolicyName, readonly Row[]>> = {
     ],
     [
       "dev",
+      "a link to all traces",
+      "doesn't link to the lines of its trace",
+      reword(site, "operation_Id%20%3D%3D", "operation_Id%20%21%3D"),
+    ],
+    [
+      "dev",
       "the value of a resource that is not deployed",
       "has no value",
       drop("Microsoft.ManagedIdentity/userAssignedIdentities"),

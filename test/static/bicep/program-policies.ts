@@ -63,15 +63,29 @@ function appSettings(deployment: Deployment): readonly (readonly [name: string, 
   ]);
 }
 
-function resolve({ predictedResources }: Deployment, value: string): string {
+function resolve(deployment: Deployment, value: string): string {
   if (!value.startsWith("[")) return value;
   const formatted = /^\[format\('([^']*)', (.*)\)\]$/.exec(value);
   const template = formatted?.[1] ?? "{0}";
   const inner = formatted?.[2] ?? value.slice(1, -1);
-  const [, id, path] = /^reference\('([^']+)', '[^']+'\)\.([\w.]+)$/.exec(inner) ?? [];
+  const parts = [...inner.matchAll(part)].map((found) => resolvePart(deployment, found));
+  const filled = /\{\{|\}\}|\{(\d+)\}/g;
+  return template.replace(filled, (brace, at?: string) =>
+    at === undefined ? brace.charAt(0) : (parts[Number(at)] ?? ""),
+  );
+}
+
+/** A property of a resource, a literal, or the address of the portal. */
+const part =
+  /reference\('(?<id>[^']+)', '[^']+'\)\.(?<path>[\w.]+)|'(?<literal>[^']*)'|environment\(\)\.portal/g;
+
+function resolvePart({ predictedResources }: Deployment, { groups }: RegExpMatchArray): string {
+  const { id, path = "", literal } = groups ?? {};
+  if (literal !== undefined) return literal;
+  if (id === undefined) return "https://portal.azure.com";
   const type = predictedResources.find((resource) => resource.id === id)?.type ?? "";
   // An unknown value here is empty there: the program's own checks name the missing one.
-  return template.replace("{0}", answers[`${type} ${path ?? ""}`] ?? "");
+  return answers[`${type} ${path}`] ?? "";
 }
 
 /** App settings are lines of the settings table, and all that the program and its host need on Azure. */
@@ -101,7 +115,7 @@ function readingFaults(environment: Readonly<Record<string, string>>): readonly 
     if (error instanceof SettingsError) return [error.message];
     throw error;
   }
-  const { database, storage, telemetry } = read;
+  const { database, storage, telemetry, traceUrl } = read;
   const signIns: readonly (readonly [what: string, isRight: boolean])[] = [
     ["the database", database.kind === "identity" && database.clientId === clientId],
     [
@@ -112,9 +126,21 @@ function readingFaults(environment: Readonly<Record<string, string>>): readonly 
     ],
     ["telemetry", telemetry?.usesIdentity === true && telemetry.clientId === clientId],
   ];
-  return signIns
-    .filter(([, isRight]) => !isRight)
-    .map(([what]) => `${what} is not signed in to with the app's identity`);
+  return [
+    ...signIns
+      .filter(([, isRight]) => !isRight)
+      .map(([what]) => `${what} is not signed in to with the app's identity`),
+    ...(isLink(traceUrl) ? [] : ["a task's page doesn't link to the lines of its trace"]),
+  ];
+}
+
+/** Does it ask the app's Application Insights for one trace? */
+function isLink(traceUrl: string | null): boolean {
+  const decoded = decodeURIComponent(traceUrl ?? "");
+  return (
+    /\/resourceId\/\/subscriptions\/[^?]*\/components\/[\w-]+\/source\//.test(decoded) &&
+    decoded.includes('where operation_Id == "{trace}" |')
+  );
 }
 
 /** The queues are those that the triggers listen to, each with the one for what failed too often. */

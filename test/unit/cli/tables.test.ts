@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { errorColumn } from "../../../shared/cli/error-column";
 import { fitColumns } from "../../../shared/terminal/fit-columns";
 import { renderTable } from "../../../shared/terminal/output";
 import type { Column } from "../../../shared/terminal/output";
@@ -73,4 +74,10 @@ test.each([
   [true, { FORCE_COLOR: "1", NO_COLOR: "1" }, true],
 ])("terminal %s with %j is coloured: %s", (isTTY, environment, isColoured) => {
   expect(chooseTheme({ isTTY }, environment).bad("x") !== "x").toBe(isColoured);
+});
+
+test("a list of tasks tells the first line of an error, not its stack", () => {
+  const rows = [{ error: "Error: refused\n    at send (mail.ts:3:9)" }, { error: null }, {}];
+  const text = renderTable(rows, [errorColumn], { columns: null, theme: plainTheme });
+  expect(text.split("\n").map((line) => line.trim())).toEqual(["ERROR", "Error: refused", "", ""]);
 });

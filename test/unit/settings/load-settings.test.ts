@@ -211,3 +211,14 @@ describe("problems", () => {
     expect(problemsOf({ ...minimal, TASKGATE_SWEEP_SCHEDULE: schedule })).toHaveLength(1);
   });
 });
+
+test("a page of traces has a place for the trace's id, and is no script", () => {
+  const expected =
+    "TASKGATE_TRACE_URL: expected an address that begins with https:// and has {trace} in it";
+  for (const wrong of ["https://traces.example/", "javascript:alert('{trace}')", "{trace}"])
+    expect(problemsOf({ ...minimal, TASKGATE_TRACE_URL: wrong })).toEqual([
+      expect.stringContaining(expected),
+    ]);
+  const right = "https://portal.example/#@tenant/query/id%20%3D%3D%20%22{trace}%22";
+  expect(loadSettings({ ...minimal, TASKGATE_TRACE_URL: right }).traceUrl).toBe(right);
+});

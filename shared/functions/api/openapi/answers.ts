@@ -340,14 +340,17 @@ export const watermarkAnswer = answer({
 });
 
 /** Where a task stands and why. */
-export const explainAnswer = answer({
-  status: oneOf("found", "moving"),
-  reasons: listOf(answer({ code: text, decides: flag, sentence: text })),
-  facts: {
-    type: ["object", "null"],
-    description: "What the reasons were told from; members depend on where the task stands.",
+export const explainAnswer = answer(
+  {
+    status: oneOf("found", "moving"),
+    reasons: listOf(answer({ code: text, decides: flag, sentence: text })),
+    facts: {
+      type: ["object", "null"],
+      description: "What the reasons were told from; members depend on where the task stands.",
+    },
   },
-});
+  { traceUrl: text },
+);
 
 /** What became of each task. */
 export const outcomesAnswer = (...outcomes: readonly string[]): Schema =>

@@ -32,7 +32,7 @@ export const task = {
     const whySection = section("Why", why, progress);
     main.append(state, actions.node, whySection, known);
     return async () => {
-      const { reasons, facts: read } = await ask(id);
+      const { reasons, facts: read, traceUrl } = await ask(id);
       known.hidden = read === null;
       fillWhy(why, reasons, id);
       actions.fill(read);
@@ -51,7 +51,7 @@ export const task = {
         read.result,
         describeHidden(read.result, read.resultBytes) ?? "Its handler returned nothing.",
       );
-      fillFacts(facts, read);
+      fillFacts(facts, read, traceUrl);
       return undefined;
     };
   },
@@ -135,7 +135,7 @@ function indent(json) {
   }
 }
 
-function fillFacts(list, read) {
+function fillFacts(list, read, traceUrl) {
   const rows = [
     ["created", describeInstant(read.createdAt)],
     ["ended", read.finishedAt === undefined ? null : describeInstant(read.finishedAt)],
@@ -153,7 +153,7 @@ function fillFacts(list, read) {
   redraw(list, rows, () =>
     rows.flatMap(([name, value]) => [
       element("dt", {}, name),
-      element("dd", {}, value, ...(name === "trace" ? [" ", makeCopy(value)] : [])),
+      name === "trace" ? showTrace(value, traceUrl) : element("dd", {}, value),
     ]),
   );
 }
@@ -166,6 +166,13 @@ function describeDue(ms) {
 
 function describeCount(count, most) {
   return most === undefined ? String(count) : `${count} of at most ${most}`;
+}
+
+/** The id, linked to its page where the app knows one. */
+function showTrace(id, url) {
+  const target = { href: url, target: "_blank", rel: "noreferrer" };
+  const shown = url?.startsWith("https://") ? element("a", target, id) : id;
+  return element("dd", {}, shown, " ", makeCopy(id));
 }
 
 /** Where the page isn't from this computer or by TLS a browser has no clipboard: then the id is to be selected. */

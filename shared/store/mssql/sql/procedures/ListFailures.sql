@@ -1,6 +1,6 @@
 -- Taskgate.ListFailures: dead tasks put together by definition, kind and error, with their ids.
 -- In:     @Name: of one definition, or null: of all; @Max int 1..5000: so many dead tasks are looked at, the newest of each definition;
---           of all definitions the same number of each, at least 25
+--           of all definitions the same number of each, at least 10
 -- Out:    Status: listed; LookedAt int: dead tasks looked at; IsWhole: there are no others; Failures: JSON array, most first, of
 --           {definition, kind, error: its first 300 characters without blanks at the end, or null, count, firstAt, lastAt: when they ended,
 --           tasks: ids joined by commas, newest first}
@@ -33,7 +33,7 @@ BEGIN
                 WHERE a.TaskDefinitionId = d.TaskDefinitionId AND a.Outcome = 11)
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
   SET @vEach = @@ROWCOUNT;
-  SET @vEach = CASE WHEN @Name IS NOT NULL OR @vEach = 0 THEN @Max WHEN @Max / @vEach < 25 THEN 25 ELSE @Max / @vEach END;
+  SET @vEach = CASE WHEN @Name IS NOT NULL OR @vEach = 0 THEN @Max WHEN @Max / @vEach < 10 THEN 10 ELSE @Max / @vEach END;
 
   -- 1. The entries of the index: one more of each definition than is looked at.
   INSERT INTO @vSeen (TaskId, TaskDefinitionId, FinishedAt, N)

@@ -1,7 +1,8 @@
 -- Taskgate.SetDefinitionOwner: an operator hands a definition over to another app, or releases it.
 -- In:     @Name; @App 1..200 characters without leading or trailing blanks, which needn't be registered yet | null: no app, until one
---         registers it; @ChangedBy, @Reason for the audit
--- Out:    Status: set | exists (it was so already); OldApp, NewApp, null: none
+--         registers it; @ChangedBy, @Reason for the audit; @ExpectedApp: only if it belongs to this app, '': to none; null: to any
+-- Out:    Status: set | exists (it was so already) | conflict (it belongs to another app: nothing was written; both are it);
+--         OldApp, NewApp, null: none
 -- Raises: 50404 unknown definition; 50422 a value out of range; 50423 a registration takes longer than 2 s; 50490 inside a transaction;
 --         1222 locked for longer than 2 s
 -- Locks:  the key of all apps as _LockKeys; DefinitionOwner
@@ -10,7 +11,8 @@
 -- Once:   by value
 -- Twin:   postgres/sql/functions/set_definition_owner.sql
 CREATE OR ALTER PROCEDURE Taskgate.SetDefinitionOwner
-  @Name nvarchar(max), @App nvarchar(max), @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL
+  @Name nvarchar(max), @App nvarchar(max), @ChangedBy nvarchar(max), @Reason nvarchar(max) = NULL,
+  @ExpectedApp nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -32,7 +34,9 @@ BEGIN
     INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'app', NULL, N''));
     EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look: kept to the end
     SELECT @vOld = o.App FROM Taskgate.DefinitionOwner AS o WHERE o.Name = @vName;
-    IF COALESCE(@vOld, N'') COLLATE Latin1_General_100_BIN2 <> COALESCE(@vNew, N'')
+    IF @ExpectedApp IS NOT NULL AND COALESCE(@vOld, N'') COLLATE Latin1_General_100_BIN2 <> @ExpectedApp
+      SELECT @vStatus = N'conflict', @vNew = @vOld;
+    ELSE IF COALESCE(@vOld, N'') COLLATE Latin1_General_100_BIN2 <> COALESCE(@vNew, N'')
     BEGIN
       SET @vStatus = N'set';
       DELETE FROM o

@@ -34,14 +34,13 @@ begin
            'scheduled', (select count(*) from (select 1 from scheduled x where x.task_definition_id = d.task_definition_id limit 10000) c),
            'waiting', (select count(*) from (select 1 from group_waiting x where x.task_definition_id = d.task_definition_id limit 10000) c),
            'claimed', e.claimed, 'running', e.running, 'prefetched', e.prefetched,
-           'done', (select count(*) from (select 1 from archive x where x.task_definition_id = d.task_definition_id and x.outcome = 10
-                                          union all select 1 from archive_pack k cross join lateral unnest(k.task_ids)
-                                           where k.task_definition_id = d.task_definition_id limit 10000) c),
+           'done', k.packed + (select count(*) from (select 1 from archive x where x.task_definition_id = d.task_definition_id and x.outcome = 10 limit 10000 - k.packed) c),
            'dead', (select count(*) from (select 1 from archive x where x.task_definition_id = d.task_definition_id and x.outcome = 11 limit 10000) c),
            'cancelled', (select count(*) from (select 1 from archive x where x.task_definition_id = d.task_definition_id and x.outcome = 12 limit 10000) c),
            'nextDueMs', _next_due_ms(d.task_definition_id))::text, ',' order by d.name) || ']', '[]')
     into definitions
     from task_definition d left join rate_bucket b on b.task_definition_id = d.task_definition_id
+   cross join lateral _count_packed(d.task_definition_id, 10000) k(packed)
    cross join lateral (
      select coalesce(sum(x.token_count), 0)::int as held, count(*) filter (where x.state = 1 and x.lease_until >= v_now)::int as executions,
             coalesce(sum(cardinality(x.inflight)), 0)::int as claimed, coalesce(sum(r.running), 0)::int as running,

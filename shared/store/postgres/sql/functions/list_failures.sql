@@ -1,12 +1,12 @@
 -- taskgate.list_failures: dead tasks put together by definition, kind and error, with their ids.
 -- In:     p_name: of one definition, or null: of all; p_max int 1..5000: so many dead tasks are looked at, the newest of each definition;
---           of all definitions the same number of each, at least 25
+--           of all definitions the same number of each, at least 10
 -- Out:    status: listed; looked_at int: dead tasks looked at; is_whole: there are no others; failures: JSON array, most first, of
 --           {definition, kind, error: its first 300 characters without blanks at the end, or null, count, firstAt, lastAt: when they ended,
 --           tasks: ids joined by commas, newest first}
 -- Raises: TG404 unknown definition; TG422 max out of range
 -- Locks:  none
--- Plan:   ix_archive_finished backwards per definition; then one seek per task
+-- Plan:   ix_archive_finished backwards per definition
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ListFailures.sql
 create or replace function taskgate.list_failures(
@@ -23,7 +23,7 @@ begin
   status := 'listed';
   v_each := case when p_name is null
     then greatest(p_max / greatest((select count(*) from task_definition d   -- one probe each: an `exists` may be planned as a look at all dead
-                                     cross join lateral (select 1 from archive a where a.task_definition_id = d.task_definition_id and a.outcome = 11 limit 1) x), 1), 25)
+                                     cross join lateral (select 1 from archive a where a.task_definition_id = d.task_definition_id and a.outcome = 11 limit 1) x), 1), 10)
     else p_max end;
   with seen as materialized (
     select d.name, a.kind, rtrim(left(a.error, 300), ' ') as error, a.finished_at, a.task_id, a.n

@@ -1,14 +1,16 @@
 -- taskgate.set_definition_owner: an operator hands a definition over to another app, or releases it.
 -- In:     p_name; p_app 1..200 characters without leading or trailing blanks, which needn't be registered yet | null: no app, until one
---         registers it; p_changed_by, p_reason for the audit
--- Out:    status: set | exists (it was so already); old_app, new_app text, null: none
+--         registers it; p_changed_by, p_reason for the audit; p_expected_app: only if it belongs to this app, '': to none; null: to any
+-- Out:    status: set | exists (it was so already) | conflict (it belongs to another app: nothing was written; both are it);
+--         old_app, new_app text, null: none
 -- Raises: TG404 unknown definition; TG422 a value out of range
 -- Locks:  definition_owner
 -- Plan:   unique name, primary key
 -- Once:   by value
 -- Twin:   mssql/sql/procedures/SetDefinitionOwner.sql
 create or replace function taskgate.set_definition_owner(
-  p_name text, p_app text, p_changed_by text, p_reason text default null, out status text, out old_app text, out new_app text)
+  p_name text, p_app text, p_changed_by text, p_reason text default null, p_expected_app text default null,
+  out status text, out old_app text, out new_app text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
@@ -20,10 +22,15 @@ begin
   if p_app is not null and _app_problem(p_app) is not null then raise exception '%', _app_problem(p_app) using errcode = 'TG422'; end if;
   v_definition := _find_definition(p_name);
   new_app := p_app;
-  status := 'exists';
   loop
     select o.app into old_app from definition_owner o where o.name = p_name for no key update;   -- lock, then look
-    if old_app is not distinct from new_app then return; end if;
+    if coalesce(old_app, '') <> p_expected_app then
+      status := 'conflict'; new_app := old_app;
+      return;
+    elsif old_app is not distinct from p_app then
+      status := 'exists';
+      return;
+    end if;
     if p_app is null then
       delete from definition_owner o where o.name = p_name;
       exit;
