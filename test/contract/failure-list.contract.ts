@@ -1,7 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import type { TaskId } from "../../shared/core/ids";
+import { compareTexts } from "../../shared/core/text";
 import type { TaskStore } from "../../shared/ports/task-store";
-import { define, enqueue, startWorker } from "../support/builders";
+import { at, define, enqueue, failure, startWorker } from "../support/builders";
 import { expectError } from "../support/expect-error";
 import { useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
@@ -153,12 +154,90 @@ export function describeFailureList(setup: StoreSetup): void {
       });
     });
 
+    test("entries of as many tasks come by their last end, the later first, and of one instant by their ids", async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 9 });
+      const ids = await enqueue(store, name, 9);
+      const worker = await startWorker(store, name, { want: 9 });
+      const claimed = await worker.claim(9);
+      await worker.fail(claimed.slice(6), { as: "dead", error: "three" });
+      await opened.advance(1_000);
+      await worker.fail(claimed.slice(4, 6), { as: "dead", error: "early" });
+      await opened.advance(1_000);
+      const errors = ["outer", "inner", "inner", "outer"];
+      await store.failTasks({
+        executionId: worker.executionId,
+        failures: errors.map((error, n) => failure(at(claimed, n), { as: "dead", error })),
+      });
+      const late = [
+        { error: "outer", ids: [ids[3], ids[0]].join() },
+        { error: "inner", ids: [ids[2], ids[1]].join() },
+      ].sort((a, b) => compareTexts(a.ids, b.ids));
+      const expected = ["three", ...late.map(({ error }) => error), "early"];
+      for (const asked of [{ name }, {}]) {
+        const { failures } = await store.listFailures({ ...asked, max: 100 });
+        expect(failures.map(({ error }) => error)).toEqual(expected);
+      }
+    });
+
+    test("tasks of an entry come by their end, the later first, and of one instant the greatest id", async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 4 });
+      const [a, b, c, d] = await enqueue(store, name, 4);
+      const worker = await startWorker(store, name, { want: 4 });
+      const claimed = await worker.claim(4);
+      await worker.fail(claimed.slice(2), { as: "dead", error: "refused" });
+      await opened.advance(1_000);
+      await worker.fail(claimed.slice(0, 2), { as: "dead", error: "refused" });
+      const newestFirst = [b, a, d, c];
+      for (const max of [1, 2, 3, 4])
+        expect(await store.listFailures({ name, max })).toMatchObject({
+          isWhole: max === 4,
+          failures: [{ count: max, taskIds: newestFirst.slice(0, max) }],
+        });
+    });
+
+    test("of all definitions those with dead tasks share the number, without what else has ended", async () => {
+      const { store } = open();
+      const names = [await define(store, { limit: 15 }), await define(store, { limit: 15 })];
+      for (const name of [...names, await define(store), await define(store)]) {
+        await enqueue(store, name, 16);
+        const worker = await startWorker(store, name, { want: 15 });
+        await worker.complete(await worker.claim(1));
+        const claimed = await worker.claim(15);
+        if (names.includes(name)) await worker.fail(claimed, { as: "dead", error: "refused" });
+        else await worker.fail(claimed, { as: "cancelled" });
+        await worker.finish();
+      }
+      const looked = async (max: number): Promise<[number, boolean]> => {
+        const { lookedAt, isWhole } = await store.listFailures({ max });
+        return [lookedAt, isWhole];
+      };
+      expect(await looked(24)).toEqual([24, false]);
+      expect(await looked(30)).toEqual([30, true]);
+      expect(await store.listFailures({ name: names[0] ?? "", max: 12 })).toMatchObject({
+        lookedAt: 12,
+        isWhole: false,
+      });
+    });
+
     test.each([0, 5_001])("max %p is refused", async (max) => {
       const { store } = open();
       await expectError(store.listFailures({ max }), {
         code: "TASKGATE_ARG_INVALID",
         field: "max",
         value: max,
+      });
+    });
+
+    test("of two faults the number's is told", async () => {
+      const { store } = open();
+      await expectError(store.listFailures({ name: "none", max: 0 }), {
+        code: "TASKGATE_ARG_INVALID",
+        field: "max",
+        value: 0,
       });
     });
 

@@ -34,7 +34,7 @@ BEGIN
     INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'app', NULL, N''));
     EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look: kept to the end
     SELECT @vOld = o.App FROM Taskgate.DefinitionOwner AS o WHERE o.Name = @vName;
-    IF @ExpectedApp IS NOT NULL AND COALESCE(@vOld, N'') COLLATE Latin1_General_100_BIN2 <> @ExpectedApp
+    IF COALESCE(@vOld, N'') COLLATE Latin1_General_100_BIN2 <> @ExpectedApp -- unknown where it may belong to any
       SELECT @vStatus = N'conflict', @vNew = @vOld;
     ELSE IF COALESCE(@vOld, N'') COLLATE Latin1_General_100_BIN2 <> COALESCE(@vNew, N'')
     BEGIN
