@@ -338,7 +338,7 @@ export const operatorsReading: readonly Scenario[] = [
   },
   {
     operation: "listFailures",
-    what: "of one definition",
+    what: "of one definition, at most ten",
     batches: [1, 100],
     prepare: async ({ store, name, batch: count }) => {
       await define(store, { limit: null }, name);
@@ -346,7 +346,7 @@ export const operatorsReading: readonly Scenario[] = [
       const worker = await startWorker(store, name, { want: 1 });
       for (let left = count; left > 0; left -= 1)
         await worker.fail([await worker.claimOne()], { as: "dead", error: "no use" });
-      return () => store.listFailures({ name, max: 100 });
+      return () => store.listFailures({ name, max: 10 });
     },
   },
   {

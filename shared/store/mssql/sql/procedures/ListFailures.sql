@@ -40,10 +40,12 @@ BEGIN
   SELECT a.TaskId, f.TaskDefinitionId, a.FinishedAt, a.N
   FROM @vFrom AS f
   CROSS APPLY (
-    SELECT TOP (@vEach + 1) y.TaskId, y.FinishedAt, ROW_NUMBER() OVER (ORDER BY y.FinishedAt DESC, y.TaskId DESC) AS N
-    FROM Taskgate.Archive AS y WITH (INDEX (IX_Archive_Finished)) -- backwards; covers this read
-    WHERE y.TaskDefinitionId = f.TaskDefinitionId AND y.Outcome = 11
-    ORDER BY y.FinishedAt DESC, y.TaskId DESC) AS a
+    SELECT x.TaskId, x.FinishedAt, ROW_NUMBER() OVER (ORDER BY x.FinishedAt DESC, x.TaskId DESC) AS N
+    FROM (
+      SELECT TOP (@vEach + 1) y.TaskId, y.FinishedAt
+      FROM Taskgate.Archive AS y WITH (INDEX (IX_Archive_Finished)) -- backwards; covers this read
+      WHERE y.TaskDefinitionId = f.TaskDefinitionId AND y.Outcome = 11
+      ORDER BY y.FinishedAt DESC, y.TaskId DESC) AS x) AS a
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one range per definition
   DELETE s FROM @vSeen AS s WHERE s.N > @vEach;
   IF @@ROWCOUNT > 0 SET @vIsWhole = 0;
