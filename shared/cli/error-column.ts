@@ -1,7 +1,7 @@
 import { firstLine } from "../core/text";
 import type { Column } from "../terminal/output";
 
-/** In a list of tasks: the first line of the last error. `taskgate explain ID` and `--json` tell the stack. */
+/** The first line of an error; its stack is told by `taskgate explain ID` and `--json`. */
 export const errorColumn: Column<{ readonly error?: string | null | undefined }> = {
   title: "error",
   value: ({ error }) => firstLine(error ?? ""),

@@ -3,6 +3,7 @@ import { readTaskId } from "../admin/requests";
 import type { TaskAttempt, TaskFacts } from "../ports/task-store";
 import { report } from "./command";
 import type { Command } from "./command";
+import { errorColumn } from "./error-column";
 import { exitCodes } from "./exit-codes";
 import { oneLine, renderTable, showDuration, showInstant } from "../terminal/output";
 import type { Column, Screen } from "../terminal/output";
@@ -16,7 +17,7 @@ export const explainCommand: Command = {
   options: {},
   sentence: "Tells why a task runs, waits or has ended.",
   details: [
-    "The sentence marked with > is the reason. Failed attempts follow, newest first.",
+    "The sentence marked with > is the reason. Failed attempts follow, newest first, and the newest error with its stack; --json has them all.",
     "Trace: the W3C traceparent that the task was enqueued with; its second part is the trace's id. Where TASKGATE_TRACE_URL is set the address of its page follows.",
   ].join("\n"),
   examples: [{ line: "taskgate explain 17", sentence: "Why doesn't task 17 run?" }],
@@ -44,7 +45,7 @@ const columns: readonly Column<TaskAttempt>[] = [
   { title: "took", value: (row) => showDuration(row.durationMs), isNumber: true },
   { title: "fence", value: (row) => row.fence, isNumber: true, isSpare: true },
   { title: "worker", value: (row) => row.worker ?? "-" },
-  { title: "error", value: (row) => row.error ?? "", wraps: true, tone: () => "bad" },
+  errorColumn,
 ];
 
 function renderAttempts(facts: TaskFacts | null, screen: Screen): string[] {
@@ -53,5 +54,13 @@ function renderAttempts(facts: TaskFacts | null, screen: Screen): string[] {
     "",
     "Attempts that ended otherwise than done, newest first:",
     renderTable(facts.attempts, columns, screen),
+    ...renderStack(facts.attempts[0]?.error ?? ""),
   ];
+}
+
+/** The newest error with its causes and stacks, where it has more than one line. */
+function renderStack(error: string): string[] {
+  const lines = error.split("\n");
+  if (lines.length === 1) return [];
+  return ["", "The newest error:", ...lines.map((line) => `  ${oneLine(line).trimEnd()}`)];
 }
