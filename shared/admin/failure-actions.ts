@@ -30,7 +30,7 @@ export interface RedriveFailuresReport {
 }
 
 /** Dead tasks that one look reads: of one definition, and of all of them together. Errors that all differ make an answer as long. */
-export const failuresReadMax = { ofOne: 5_000, ofAll: 2_500 } as const;
+const failuresReadMax = { ofOne: 5_000, ofAll: 2_500 } as const;
 
 /** Failures by error, over all definitions or of one. */
 export async function listFailures(

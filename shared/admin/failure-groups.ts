@@ -1,4 +1,4 @@
-import { compareTexts } from "../core/text";
+import { compareTexts, firstLine } from "../core/text";
 import type { TaskId } from "../core/ids";
 import type { EqualFailures } from "../ports/task-store";
 
@@ -41,7 +41,7 @@ const varying: readonly RegExp[] = [
 
 /** The error's first line with `#` in place of numbers and ids. */
 export function likeOf(error: string | null): string {
-  const [line = ""] = (error ?? noError).trim().split("\n", 1);
+  const line = firstLine((error ?? noError).trim());
   return varying.reduce((text, form) => text.replace(form, "#"), line).trim();
 }
 
@@ -50,10 +50,10 @@ export function groupFailures(failures: readonly EqualFailures[]): FailureGroupT
   const groups = new Map<string, FailureGroupTasks>();
   const likes = new Map<string | null, string>(); // definitions that die of one thing have equal errors
   for (const failure of failures) {
-    const known = likes.get(failure.error) ?? likeOf(failure.error);
-    likes.set(failure.error, known);
-    const found = toGroup(failure, known);
-    const { definition, kind, like } = found.group;
+    const { definition, kind, error } = failure;
+    const like = likes.get(error) ?? likeOf(error);
+    likes.set(error, like);
+    const found = toGroup(failure, like);
     const id = JSON.stringify([definition, kind, like]);
     const earlier = groups.get(id);
     groups.set(id, earlier === undefined ? found : merge(earlier, found));

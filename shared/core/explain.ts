@@ -1,4 +1,5 @@
 import { formatDuration } from "./duration";
+import { firstLine } from "./text";
 
 /**
  * Why is this task not running? Turns the facts of one task into sentences: first where it stands, then what decides
@@ -390,7 +391,7 @@ function explainHistory(task: ExplainableTask): Reason[] {
 
 function describeError(task: ExplainableTask): string {
   if (task.lastError === null) return "";
-  const line = task.lastError.split("\n", 1)[0] ?? "";
+  const line = firstLine(task.lastError);
   return ` Last error: ${line}${/[.!?]$/.test(line) ? "" : "."}`;
 }
 

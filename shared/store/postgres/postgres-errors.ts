@@ -117,12 +117,16 @@ export function storeTroubleOf(error: unknown): TaskgateError | null {
 }
 
 function codeOf(error: unknown): string {
-  if (typeof error !== "object" || error === null || !("code" in error)) return "";
-  return typeof error.code === "string" ? error.code : "";
+  return memberOf(error, "code");
 }
 
 /** The functions in which the server was; empty: in none. */
 function whereOf(error: unknown): string {
-  if (typeof error !== "object" || error === null || !("where" in error)) return "";
-  return typeof error.where === "string" ? error.where : "";
+  return memberOf(error, "where");
+}
+
+function memberOf(error: unknown, name: "code" | "where"): string {
+  if (typeof error !== "object" || error === null) return "";
+  const value: unknown = (error as Readonly<Record<string, unknown>>)[name];
+  return typeof value === "string" ? value : "";
 }
