@@ -38,14 +38,20 @@ export async function replayPoison(
   const queue = openQueue(storage, name);
   await queue.createIfNotExists();
   let moved = 0;
-  while (moved < max) {
-    const numberOfMessages = Math.min(batchMax, max - moved);
+  // The storage counts at least as many as there are, so those that were there at the start are within the count.
+  const most = Math.min(max, start.count);
+  while (moved < most) {
+    const numberOfMessages = Math.min(batchMax, most - moved);
     const { receivedMessageItems } = await poison.receiveMessages({
       numberOfMessages,
       visibilityTimeout: holdSeconds,
     });
     const old = receivedMessageItems.filter(({ insertedOn }) => insertedOn <= start.at);
-    await Promise.all(old.map((message) => move(message, poison, queue)));
+    const newer = receivedMessageItems.filter(({ insertedOn }) => insertedOn > start.at);
+    await Promise.all([
+      ...old.map((message) => move(message, poison, queue)),
+      ...newer.map((message) => release(message, poison)),
+    ]);
     if (old.length === 0) break;
     moved += old.length;
     onProgress(moved, Math.max(moved, start.count));
@@ -60,6 +66,11 @@ async function move(
 ): Promise<void> {
   await to.sendMessage(message.messageText, { messageTimeToLive: noExpiry });
   await from.deleteMessage(message.messageId, message.popReceipt);
+}
+
+/** Shows a message again at once: another command and a reader of the poison queue see it. */
+async function release(message: DequeuedMessageItem, queue: QueueClient): Promise<void> {
+  await queue.updateMessage(message.messageId, message.popReceipt, undefined, 0);
 }
 
 /** How many messages there are, about, by the storage's clock; null: there is no such queue. */

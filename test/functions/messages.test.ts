@@ -1,6 +1,7 @@
 /*
  * What becomes of queue messages, by the compiled app in a local host: a real queue emulator, a real PostgreSQL.
  */
+import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { QueueServiceClient } from "@azure/storage-queue";
@@ -9,6 +10,7 @@ import { runCli } from "../../shared/cli/main";
 import { startAzurite } from "../../shared/local/azurite";
 import type { Azurite } from "../../shared/local/azurite";
 import type { HostChild } from "../../shared/local/host-children";
+import { replayPoison } from "../../shared/platform/poison-queue";
 import { sleep } from "../../shared/platform/real-clock";
 import { rowsOf } from "../migration/empty-database";
 import { createTestDatabase } from "../support/test-postgres";
@@ -254,6 +256,32 @@ describe("taskgate replay", () => {
     expect(code).toBe(0);
     expect(only?.text).toMatchObject({ message: unrouted });
     expect(others).toEqual([]);
+  });
+
+  test("a message that comes while the command runs stays, in sight of others", async () => {
+    const poison = queue("unread-poison");
+    await send("unread-poison", "hidden");
+    await poison.receiveMessages({ visibilityTimeout: 300 });
+    await send("unread-poison", "first");
+    await send("unread-poison", "second");
+    // The storage tells times in whole seconds.
+    const sendsLater = `setTimeout(() => require("@azure/storage-queue").QueueServiceClient
+      .fromConnectionString(process.argv[1]).getQueueClient("unread-poison")
+      .sendMessage(Buffer.from('"new"').toString("base64")), 1100)`;
+    const sent: number[] = [];
+    const storage = {
+      kind: "connection-string",
+      connectionString: azurite.connectionString,
+    } as const;
+    const result = await replayPoison(storage, "unread", {
+      max: 1_000,
+      onProgress: (moved) => {
+        sent.push(moved);
+        execFileSync(process.execPath, ["-e", sendsLater, azurite.connectionString]);
+      },
+    });
+    expect({ sent, result }).toEqual({ sent: [2], result: { moved: 2, left: 2 } });
+    expect((await take("unread-poison")).map(({ text }) => text)).toEqual(["new"]);
   });
 
   test("without a storage it says which setting is missing", async () => {
