@@ -23,6 +23,9 @@ export interface PaceReport {
   readonly oldestReady: {
     readonly task: TaskId;
     readonly createdAt: string;
+    /** Since when it may start. */
+    readonly dueAt: string;
+    /** Since then. */
     readonly ageMs: number;
   } | null;
   /** Tasks that ended well within the last hour, the newest thousand, and the time since the first of them; null: there is none. */
@@ -73,7 +76,8 @@ export async function readPace(
         : {
             task: pace.oldestReady.taskId,
             createdAt: pace.oldestReady.createdAt,
-            ageMs: Math.max(nowMs - Date.parse(pace.oldestReady.createdAt), 0),
+            dueAt: pace.oldestReady.dueAt,
+            ageMs: Math.max(nowMs - Date.parse(pace.oldestReady.dueAt), 0),
           },
     finished,
     ...outlook,

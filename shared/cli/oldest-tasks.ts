@@ -10,7 +10,7 @@ import { errorColumn } from "./error-column";
 
 /** A ready task and its age. */
 export interface AgedTask extends TaskListEntry {
-  /** Since it was enqueued; null: not known. */
+  /** Since it may start: its enqueue, or the end of its delay, its redrive, the opening of its wave; null: not known. */
   readonly ageMs: number | null;
 }
 
@@ -38,26 +38,34 @@ export async function readOldest(
   ]);
   const isWhole = next === null;
   const isMissing = oldestReady !== null && !listed.some(({ task }) => task === oldestReady.task);
-  const beyond = isMissing && !isWhole ? await readReady(admin, oldestReady.task) : [];
+  const beyond = isMissing && !isWhole ? await readReady(admin, oldestReady) : [];
   // By the database's clock, which no list tells.
-  const nowMs = oldestReady === null ? null : Date.parse(oldestReady.createdAt) + oldestReady.ageMs;
+  const nowMs = oldestReady === null ? null : Date.parse(oldestReady.dueAt) + oldestReady.ageMs;
   const aged = [...beyond, ...listed]
     .map((task) => ({ ...task, ageMs: nowMs === null ? null : ageOf(task, nowMs) }))
-    .sort((one, other) => Date.parse(one.createdAt) - Date.parse(other.createdAt));
+    .sort((one, other) => dueMs(one) - dueMs(other));
   return { tasks: aged.slice(0, max), more: aged.length > max || !isWhole, isWhole };
 }
 
-function ageOf({ createdAt }: TaskListEntry, nowMs: number): number {
-  return Math.max(nowMs - Date.parse(createdAt), 0);
+function ageOf(task: TaskListEntry, nowMs: number): number {
+  return Math.max(nowMs - dueMs(task), 0);
+}
+
+function dueMs({ dueAt, createdAt }: TaskListEntry): number {
+  return Date.parse(dueAt ?? createdAt);
 }
 
 /** The task as a list has it; none where it isn't ready any more. */
-async function readReady(admin: Admin, taskId: TaskId): Promise<TaskListEntry[]> {
+async function readReady(
+  admin: Admin,
+  { task: taskId, dueAt }: { readonly task: TaskId; readonly dueAt: string },
+): Promise<TaskListEntry[]> {
   const { facts } = await admin.explain(taskId);
   if (facts?.state !== "ready") return [];
   const { task, kind, priority, state, createdAt, failedCount, lostCount, lastError } = facts;
   const counts = { failedCount, lostCount };
-  return [{ task, kind, priority, state, createdAt, ...counts, error: lastError, worker: null }];
+  const rest = { createdAt, dueAt, ...counts, error: lastError, worker: null };
+  return [{ task, kind, priority, state, ...rest }];
 }
 
 /** For people; below the table stands which tasks were compared. */

@@ -18,7 +18,7 @@ export const topCommand: Command = {
   options: {},
   sentence: "Shows definitions in trouble or busy: age, pace, time left, slow tasks.",
   details: [
-    "OLDEST is the age of the oldest ready task. /MIN counts tasks that ended well within the last hour, the newest thousand.",
+    "OLDEST is how long the ready task that waits longest has been due. /MIN counts tasks that ended well within the last hour, the newest thousand.",
     "SLOW counts tasks that run longer than 99 of 100 of their kind did. Definitions without tasks are left out.",
   ].join("\n"),
   examples: [

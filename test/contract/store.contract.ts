@@ -10,6 +10,7 @@ import { describeCounts } from "./counts.contract";
 import { describeSetSchedules } from "./set-schedules.contract";
 import { describeDedupe } from "./dedupe.contract";
 import { describeDefinitions } from "./definitions.contract";
+import { describeDueTasks } from "./due-tasks.contract";
 import { describeEndedTransactions } from "./ended-transactions.contract";
 import { describeEnds } from "./ends.contract";
 import { describeEnqueue } from "./enqueue.contract";
@@ -134,6 +135,7 @@ export function describeStore(setup: StoreSetup): void {
   describeExpectedSettings(setup);
   describeFailureList(setup);
   describePace(setup);
+  describeDueTasks(setup);
   describeStatistics(setup);
   describeStatisticRounds(setup);
   describeReadModels(setup);

@@ -21,8 +21,11 @@ export interface ReadPaceInput {
 export interface ReadPaceAnswer {
   /** The database's clock. */
   now: Date;
-  /** Of the ready tasks that come next of their priorities, the oldest, of at most 50 priorities; null: none is ready. */
-  oldestReady: { taskId: TaskId; createdAt: string } | null;
+  /**
+   * Of the ready tasks that come next of their priorities, of at most 50 priorities, the one that has been due for longest; null: none
+   * is ready. dueAt: since when it may start; its enqueue, or later: the end of its delay, its redrive, the opening of its wave.
+   */
+  oldestReady: { taskId: TaskId; createdAt: string; dueAt: string } | null;
   /** Tasks looked at. */
   finished: number;
   /** From the end of the earliest of them until now; null: there is none. */
@@ -54,10 +57,13 @@ export const readPace = operation("readPace", {
   decode: (row) => {
     const taskId = textOrNull(row, "oldestTaskId");
     const createdAt = textOrNull(row, "oldestCreatedAt");
+    const dueAt = textOrNull(row, "oldestDueAt");
     return {
       now: new Date(text(row, "nowAt")),
       oldestReady:
-        taskId === null || createdAt === null ? null : { taskId: asTaskId(taskId), createdAt },
+        taskId === null || createdAt === null || dueAt === null
+          ? null
+          : { taskId: asTaskId(taskId), createdAt, dueAt },
       finished: int(row, "finished"),
       overMs: intOrNull(row, "overMs"),
       kinds: json<KindPace[]>(row, "kinds"),

@@ -229,6 +229,7 @@ function enqueueRun(memory: Memory, row: ScheduleRow, run: Run): TaskRow {
     priority: run.priority,
     rank: "0",
     createdAtMs: memory.nowMs,
+    dueAtMs: run.delayMs > 0 ? memory.nowMs + run.delayMs : null,
     groupId: null,
     pendingGroup: run.groupKey === null ? null : { key: run.groupKey, isGlobal: false },
     waveId: null,

@@ -117,6 +117,7 @@ function toEntry(
       priority: task.priority ?? 100,
       rank: "0",
       createdAtMs: memory.nowMs,
+      dueAtMs: runAtMs > memory.nowMs ? runAtMs : null,
       groupId: null,
       pendingGroup:
         task.group == null ? null : { key: task.group, isGlobal: task.groupScope === "global" },

@@ -118,6 +118,8 @@ function recordAttempt(
     takeShare(task, failure);
     task.checkpoint = failure.checkpoint ?? task.checkpoint;
   }
+  // A task that fails is late since it was due; an own delay is another instant.
+  if (failure.retryInMs !== null) task.dueAtMs = memory.nowMs + failure.retryInMs;
   const outcome = decide(task, failure, retryAttempts);
   const isOver = failure.as === "continued" && outcome === "dead";
   const text = isOver ? `${cameBackTooOften}${failure.error ?? sameCheckpoint}` : failure.error;

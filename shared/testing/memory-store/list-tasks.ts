@@ -10,7 +10,7 @@ import type {
 } from "../../ports/task-store";
 import { expectRange, invalidArgument, left } from "./arguments";
 import { isOpen, iso, standingOf, workerOf } from "./read-models";
-import { compareNumbers, definitionNamed, dedupeId, taskOf } from "./rows";
+import { compareNumbers, definitionNamed, dedupeId, dueSince, taskOf } from "./rows";
 import type { ArchiveRow, DefinitionRow, Memory, TaskRow } from "./state";
 
 /** A task where it stands in the list of its state. */
@@ -55,7 +55,8 @@ export function listTasks(memory: Memory, input: ListTasksInput): ListTasksAnswe
     lookedAt,
     next: stop === undefined ? null : JSON.stringify(stop.place.map(String)),
     lastTask: stop?.task.taskId ?? null,
-    lastAt: stop?.entry.finishedAt ?? stop?.entry.dueAt ?? null,
+    lastAt:
+      stop?.entry.finishedAt ?? (input.state === "scheduled" ? stop?.entry.dueAt : null) ?? null,
   };
 }
 
@@ -179,6 +180,7 @@ function listUnfinished(
     .filter((row) => row.definitionId === definition.definitionId)
     .map((row) => {
       const task = taskOf(memory.state, row.taskId);
+      const dueAt = place === "ready" ? dueSince(memory.state, task) : (row.runAtMs ?? null);
       return {
         task,
         place: [...row.before.map((step) => BigInt(step)), BigInt(row.taskId)],
@@ -189,7 +191,7 @@ function listUnfinished(
           priority: task.priority,
           state: row.state,
           createdAt: iso(task.createdAtMs),
-          dueAt: row.runAtMs === undefined ? null : iso(row.runAtMs),
+          dueAt: dueAt === null ? null : iso(dueAt),
           claimedAt: row.claimedAtMs === undefined ? null : iso(row.claimedAtMs),
           failedCount: task.failedCount,
           lostCount: task.lostCount,

@@ -2,7 +2,7 @@ import { compareTexts } from "../../core/text";
 import type { KindPace, ReadPaceAnswer, ReadPaceInput } from "../../ports/task-store";
 import { expectRange } from "./arguments";
 import { iso } from "./read-models";
-import { compareNumbers, definitionNamed, readyOf, taskOf } from "./rows";
+import { compareNumbers, definitionNamed, dueSince, readyOf, taskOf } from "./rows";
 import type { ArchiveRow, DefinitionRow, Memory, TaskRow } from "./state";
 
 const hourMs = 3_600_000;
@@ -19,14 +19,20 @@ export function readPace(memory: Memory, input: ReadPaceInput): ReadPaceAnswer {
   return {
     now: new Date(memory.nowMs),
     oldestReady:
-      oldest === null ? null : { taskId: oldest.taskId, createdAt: iso(oldest.createdAtMs) },
+      oldest === null
+        ? null
+        : {
+            taskId: oldest.taskId,
+            createdAt: iso(oldest.createdAtMs),
+            dueAt: iso(dueSince(memory.state, oldest)),
+          },
     finished: rows.length,
     overMs: firstAtMs === undefined ? null : memory.nowMs - firstAtMs,
     kinds: kinds.map((kind) => paceOf(kind, rows)),
   };
 }
 
-/** Of the tasks that come next of their priorities. */
+/** Of the tasks that come next of their priorities, the one that is due for longest. */
 function oldestReady(memory: Memory, definition: DefinitionRow): TaskRow | null {
   const heads = new Map<number, TaskRow>();
   for (const row of readyOf(memory.state, definition)) {
@@ -35,7 +41,8 @@ function oldestReady(memory: Memory, definition: DefinitionRow): TaskRow | null 
     heads.set(row.priority, taskOf(memory.state, row.taskId));
   }
   const byAge = [...heads.values()].sort(
-    (a, b) => a.createdAtMs - b.createdAtMs || compareNumbers(a.taskId, b.taskId),
+    (a, b) =>
+      dueSince(memory.state, a) - dueSince(memory.state, b) || compareNumbers(a.taskId, b.taskId),
   );
   return byAge[0] ?? null;
 }

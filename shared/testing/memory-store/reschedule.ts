@@ -27,7 +27,10 @@ export function rescheduleTasks(
   const scheduled = new Set(state.scheduled.map((row) => row.taskId));
   leaveContainers(state, new Set(moving));
   const tasks = moving.map((id) => taskOf(state, id));
-  for (const task of tasks) addScheduled(state, task, runAtMs);
+  for (const task of tasks) {
+    task.dueAtMs = runAtMs;
+    addScheduled(state, task, runAtMs);
+  }
   if (tasks.length > 0) auditCall(memory, "reschedule_tasks", { ...input, tasks });
   // A strict group's slot stays with its task, so that no other task overtakes it.
   const leaving = tasks.filter(

@@ -166,3 +166,9 @@ export function earlierOperation(
 export function usedElsewhere(operationId: OperationId | null): InvalidArgumentError {
   return conflict(`operation_id: was used by another operation (${String(operationId)})`);
 }
+
+/** Since when a task may start: since its enqueue, or its own later instant, or the opening of its wave. */
+export function dueSince(state: MemoryState, task: TaskRow): number {
+  const wave = task.waveId === null ? undefined : state.waves.get(task.waveId);
+  return Math.max(task.dueAtMs ?? task.createdAtMs, wave?.openedAtMs ?? -Infinity);
+}

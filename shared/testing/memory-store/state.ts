@@ -211,6 +211,8 @@ export interface TaskRow extends Place {
   readonly definitionId: number;
   readonly kind: string;
   readonly createdAtMs: number;
+  /** Of a delay, a redrive or another instant that is later than its enqueue. */
+  dueAtMs: number | null;
   /** Only while it holds a slot of the group, or waits for one. */
   groupId: number | null;
   /** While it neither holds a slot nor waits for one: promotion finds the group, or makes it. */

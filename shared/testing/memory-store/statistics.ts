@@ -10,7 +10,7 @@ import type {
 } from "../../ports/task-store";
 import { expectRange } from "./arguments";
 import { iso } from "./read-models";
-import { compareNumbers, definitionNamed, limitOf, readyOf, taskOf } from "./rows";
+import { compareNumbers, definitionNamed, dueSince, limitOf, readyOf, taskOf } from "./rows";
 import { heldMs, noTotals } from "./execution-totals";
 import type { DefinitionRow, ExecutionRow, ExecutionTotals, Memory, StatisticRow } from "./state";
 
@@ -143,7 +143,10 @@ function addReadyOf(memory: Memory, definition: DefinitionRow): void {
   const ready = readyOf(memory.state, definition);
   const [next] = ready;
   if (next === undefined) return;
-  const ageMs = Math.max(memory.nowMs - taskOf(memory.state, next.taskId).createdAtMs, 0);
+  const ageMs = Math.max(
+    memory.nowMs - dueSince(memory.state, taskOf(memory.state, next.taskId)),
+    0,
+  );
   for (const row of periodsAt(memory, definition.definitionId, memory.nowMs)) {
     row.ready = Math.max(row.ready, Math.min(ready.length, readyMax));
     row.nextAgeMs = Math.max(row.nextAgeMs, ageMs);

@@ -126,6 +126,19 @@ export const writing: readonly Scenario[] = [
     },
   },
   {
+    operation: "releaseTokens",
+    what: "3 of 4, ten tasks ready behind ten that were claimed",
+    batches: once,
+    prepare: async ({ store, name }) => {
+      await define(store, { limit: 40 }, name);
+      const { executionId } = await startWorker(store, name, { want: 4 });
+      await enqueue(store, name, 20);
+      const other = await startWorker(store, name, { want: 10 });
+      await other.claim(10);
+      return () => store.releaseTokens({ executionId, keep: 1 });
+    },
+  },
+  {
     operation: "releaseSurplus",
     what: "2 above the limit",
     batches: once,

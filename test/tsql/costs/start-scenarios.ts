@@ -1,4 +1,4 @@
-import { define, startInput, startWorker } from "../../support/builders";
+import { define, enqueue, startInput, startWorker } from "../../support/builders";
 import type { Scenario, Scene } from "./scenarios";
 
 /* What a start costs that gets nothing, which is what happens most where many ask, and one that is a start itself. */
@@ -62,6 +62,24 @@ export const starting: readonly Scenario[] = [
       await define(store, { rate: daily }, `${name} beside`);
       await define(store, {}, name);
       return () => store.startExecution(startInput(name));
+    },
+  },
+  {
+    operation: "startExecution",
+    what: "granted, ten tasks due behind ten that were claimed",
+    batches: once,
+    prepare: async ({ store, name, world }) => {
+      await define(store, { limit: 40 }, name);
+      await enqueue(
+        store,
+        name,
+        Array.from({ length: 20 }, () => ({ runInMs: 1_000 })),
+      );
+      world.clock += 1_000;
+      await store.promoteScheduled({ name, max: 10 });
+      const other = await startWorker(store, name, { want: 10 });
+      await other.claim(10);
+      return () => store.startExecution(startInput(name, { needsReady: true, worker: "another" }));
     },
   },
 ];

@@ -185,11 +185,13 @@ function claims(state: MemoryState): StoreRow[] {
 }
 
 function unfinished(task: TaskRow): StoreRow {
-  const { definitionId, createdAtMs, pendingGroup, isCancelRequested, progress, ...row } = task;
+  const { definitionId, createdAtMs, dueAtMs, pendingGroup, isCancelRequested, progress, ...row } =
+    task;
   return {
     ...row,
     taskDefinitionId: definitionId,
     createdAt: new Date(createdAtMs),
+    dueAt: instant(dueAtMs),
     pendingGroupKey: pendingGroup?.key ?? null,
     pendingGroupIsGlobal: pendingGroup?.isGlobal ?? null,
     cancelRequested: isCancelRequested,

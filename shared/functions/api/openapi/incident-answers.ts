@@ -36,7 +36,7 @@ export const redriveFailuresAnswer = answer({ found: count, redriven: count, lef
 /** How a definition gets on. */
 export const paceAnswer = answer({
   definition: text,
-  oldestReady: orNull(answer({ task: text, createdAt: text, ageMs: ms })),
+  oldestReady: orNull(answer({ task: text, createdAt: text, dueAt: text, ageMs: ms })),
   finished: orNull(answer({ count, overMs: ms, perMinute: { type: "number" } })),
   untilDoneMs: msOrNull,
   heldUpBy: textOrNull,

@@ -89,7 +89,7 @@ function describeEnd(untilDoneMs, heldUpBy) {
   return `in about ${formatDuration(untilDoneMs)}, at ${formatInstant(end)}`;
 }
 
-const describeOldest = ({ task, ageMs }) => `task ${task}, ${formatDuration(ageMs)} old`;
+const describeOldest = ({ task, ageMs }) => `task ${task}, for ${formatDuration(ageMs)}`;
 
 function makeKinds() {
   const table = makeTable({

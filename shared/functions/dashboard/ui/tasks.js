@@ -28,7 +28,7 @@ const anyState = "any";
 
 /** The member and the title of the column of instants. */
 const sinceOf = {
-  ready: ["createdAt", "created"],
+  ready: ["dueAt", "ready since"],
   waiting: ["createdAt", "created"],
   scheduled: ["dueAt", "due"],
   claimed: ["claimedAt", "claimed"],

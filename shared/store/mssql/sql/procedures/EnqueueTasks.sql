@@ -307,9 +307,9 @@ BEGIN
 
       -- 6. The tasks, and each into its container. These tables have no lock escalation, so one statement each does.
       INSERT INTO Taskgate.Task WITH (ROWLOCK) (
-        TaskId, TaskDefinitionId, Kind, Priority, CreatedAt, GroupId, PendingGroupKey, PendingGroupIsGlobal, WaveId, DedupeKey,
+        TaskId, TaskDefinitionId, Kind, Priority, CreatedAt, DueAt, GroupId, PendingGroupKey, PendingGroupIsGlobal, WaveId, DedupeKey,
         Build, TraceParent, PayloadUtf8)
-      SELECT t.TaskId, @vDefinition, t.Kind, t.Priority, @vNow, t.GroupId, CASE WHEN t.GroupId IS NULL THEN t.GroupKey END,
+      SELECT t.TaskId, @vDefinition, t.Kind, t.Priority, @vNow, CASE WHEN t.RunAt > @vNow THEN t.RunAt END, t.GroupId, CASE WHEN t.GroupId IS NULL THEN t.GroupKey END,
              CASE WHEN t.GroupId IS NULL AND t.GroupKey IS NOT NULL THEN CASE t.Scope WHEN 0 THEN 1 ELSE 0 END END,
              @WaveId, t.DedupeKey, COALESCE(@Build, 0), t.TraceParent,
              CONVERT(varchar(max), t.Payload COLLATE Latin1_General_100_BIN2_UTF8)

@@ -122,7 +122,10 @@ BEGIN
                               ELSE t.ContinuedCount + COALESCE(f.Share, 1) END,
           CheckpointUtf8 = CASE WHEN f.How = N'continued' AND f.[Checkpoint] IS NOT NULL THEN CONVERT(varchar(max), f.[Checkpoint] COLLATE Latin1_General_100_BIN2_UTF8)
                               ELSE t.CheckpointUtf8 END,
-          LastErrorUtf8 = COALESCE(CONVERT(varchar(max), f.Error COLLATE Latin1_General_100_BIN2_UTF8), t.LastErrorUtf8)
+          LastErrorUtf8 = COALESCE(CONVERT(varchar(max), f.Error COLLATE Latin1_General_100_BIN2_UTF8), t.LastErrorUtf8),
+          -- A task that fails is late since it was due; an own delay is another instant.
+          DueAt = CASE WHEN f.RetryInMs IS NULL THEN t.DueAt
+                       ELSE DATEADD(MILLISECOND, CONVERT(int, f.RetryInMs % 86400000), DATEADD(DAY, CONVERT(int, f.RetryInMs / 86400000), @vNow)) END
       OUTPUT inserted.TaskId, inserted.FailedCount, inserted.ContinuedCount, inserted.GroupId, inserted.CancelRequested
       INTO @vTask (TaskId, FailedCount, ContinuedCount, GroupId, CancelRequested)
       FROM @vFailure AS f

@@ -24,7 +24,8 @@ BEGIN
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vExpected datetime2(3), @vNext datetime2(3), @vCount int = -1,
           @vBad nvarchar(100), @vLast datetime2(3), @vDefinition int, @vBuild bigint, @vNextRunAt datetime2(3), @vPaused bit,
           @vKind nvarchar(200), @vPayload nvarchar(max), @vGroupKey nvarchar(200), @vStatus nvarchar(20) = N'stale',
-          @vTaskIds nvarchar(max), @vGroupBy nvarchar(200), @vPriority smallint = 100, @vRunInMs bigint = 0;
+          @vTaskIds nvarchar(max), @vGroupBy nvarchar(200), @vPriority smallint = 100, @vRunInMs bigint = 0,
+          @vDueAt datetime2(3);
   DECLARE @vRun TABLE (Ord int NOT NULL PRIMARY KEY CLUSTERED, RunAt datetime2(3) NULL, Given nvarchar(100) NULL, TaskId bigint NULL,
                        Payload nvarchar(max) NULL, GroupKey nvarchar(max) NULL);
   DECLARE @vRule TABLE (
@@ -100,14 +101,15 @@ BEGIN
       UPDATE r SET GroupKey = COALESCE(N'=' + @vGroupKey, Taskgate._PayloadKey(r.Payload, @vGroupBy)) FROM @vRun AS r;
       SELECT TOP (1) @vMessage = REPLACE(SUBSTRING(r.GroupKey, 2, 1800), N'%', N'%%') FROM @vRun AS r WHERE r.GroupKey LIKE N'!%';
       IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
+      SET @vDueAt = DATEADD(MILLISECOND, CONVERT(int, @vRunInMs % 86400000), DATEADD(DAY, CONVERT(int, @vRunInMs / 86400000), @vNow));
       INSERT INTO Taskgate.Task WITH (ROWLOCK) (
-        TaskId, TaskDefinitionId, Kind, Priority, CreatedAt, PendingGroupKey, PendingGroupIsGlobal, Build, PayloadUtf8)
-      SELECT r.TaskId, @vDefinition, @vKind, @vPriority, @vNow, SUBSTRING(r.GroupKey, 2, 200), CASE WHEN r.GroupKey IS NOT NULL THEN 0 END, @vBuild,
+        TaskId, TaskDefinitionId, Kind, Priority, CreatedAt, DueAt, PendingGroupKey, PendingGroupIsGlobal, Build, PayloadUtf8)
+      SELECT r.TaskId, @vDefinition, @vKind, @vPriority, @vNow, CASE WHEN @vRunInMs > 0 THEN @vDueAt END, SUBSTRING(r.GroupKey, 2, 200), CASE WHEN r.GroupKey IS NOT NULL THEN 0 END, @vBuild,
              CONVERT(varchar(max), r.Payload COLLATE Latin1_General_100_BIN2_UTF8)
       FROM @vRun AS r;
       -- No group is waited for: promotion lets the task into it, as after a user's own transaction.
       INSERT INTO Taskgate.Scheduled WITH (ROWLOCK) (TaskDefinitionId, RunAt, TaskId)
-      SELECT @vDefinition, DATEADD(MILLISECOND, CONVERT(int, @vRunInMs % 86400000), DATEADD(DAY, CONVERT(int, @vRunInMs / 86400000), @vNow)), r.TaskId
+      SELECT @vDefinition, @vDueAt, r.TaskId
       FROM @vRun AS r WHERE r.GroupKey IS NOT NULL OR @vRunInMs > 0;
       INSERT INTO Taskgate.Ready WITH (ROWLOCK) (TaskDefinitionId, Priority, Rank, TaskId)
       SELECT @vDefinition, @vPriority, 0, r.TaskId FROM @vRun AS r WHERE r.GroupKey IS NULL AND @vRunInMs = 0;

@@ -315,7 +315,7 @@ BEGIN
              + N'","priority":' + CONVERT(nvarchar(11), t.Priority)
              + N',"state":"' + CASE x.Standing WHEN 1 THEN N'running' WHEN 2 THEN N'prefetched' WHEN 3 THEN N'lost' ELSE @vState END
              + N'","createdAt":"' + Taskgate._Iso(t.CreatedAt)
-             + N'","dueAt":' + COALESCE(N'"' + Taskgate._Iso(CASE @vState WHEN N'scheduled' THEN x.At END) + N'"', N'null')
+             + N'","dueAt":' + COALESCE(N'"' + Taskgate._Iso(CASE @vState WHEN N'scheduled' THEN x.At WHEN N'ready' THEN d.DueAt END) + N'"', N'null')
              + N',"claimedAt":' + COALESCE(N'"' + Taskgate._Iso(x.ClaimedAt) + N'"', N'null')
              + N',"failedCount":' + CONVERT(nvarchar(11), t.FailedCount)
              + N',"lostCount":' + CONVERT(nvarchar(11), t.LostCount)
@@ -325,8 +325,10 @@ BEGIN
     FROM @vListed AS x
     INNER JOIN Taskgate.Task AS t ON t.TaskId = x.TaskId
     LEFT JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = x.TaskExecutionId
+    LEFT JOIN Taskgate.Wave AS w ON w.WaveId = t.WaveId AND @vState = N'ready'
+    CROSS APPLY Taskgate._DueAt(t.CreatedAt, t.DueAt, w.OpenedAt) AS d
     WHERE x.IsWanted = 1 AND x.N <= @vCut
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each per task
   SELECT N'listed' AS [Status], COALESCE(@vTasks, N'[]') AS [Tasks], @vCut AS [LookedAt], @vNext AS [Next], @vLastTask AS [LastTask],
          @vLastAt AS [LastAt];
 END;

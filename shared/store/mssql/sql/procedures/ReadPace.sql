@@ -1,14 +1,14 @@
 -- Taskgate.ReadPace: how fast a definition's tasks end, how long they run, and which ready one is the oldest.
 -- In:     @Name; @Max int 1..1000: so many of the tasks that ended well within the last hour are looked at, the newest ones
--- Out:    Status: read; NowAt ISO-8601: the database's clock; OldestTaskId, OldestCreatedAt: of the ready tasks that come next of their priorities, the oldest, at most 50
---           priorities; null: none is ready
+-- Out:    Status: read; NowAt ISO-8601: the database's clock; OldestTaskId, OldestCreatedAt, OldestDueAt: of the ready tasks that come next of their
+--           priorities, at most 50 priorities, the one that may start since the earliest instant, which DueAt is; null: none is ready
 --         Finished int: tasks looked at; OverMs bigint: from the end of the earliest of them until now; null: there is none
 --         Kinds: JSON array, by kind, of {kind, finished, p50Ms, p99Ms: the durations that half and 99 of 100 of the measured ones reach
 --           at most, or null}
 -- Raises: 50404 unknown definition; 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: a task that moves on between two reads is left out
--- Plan:   one probe of PK_Ready per priority; IX_Archive_Finished backwards, then one seek per task
+-- Plan:   one probe of PK_Ready per priority; PK_Task, PK_Wave; IX_Archive_Finished backwards, then one seek per task
 -- Once:   a read
 -- Twin:   postgres/sql/functions/read_pace.sql
 CREATE OR ALTER PROCEDURE Taskgate.ReadPace
@@ -20,7 +20,7 @@ BEGIN
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int, @vFrom smallint = -32768, @vPriority smallint, @vTaskId bigint, @vFound int = 1,
-          @vOldestTaskId bigint, @vOldestCreatedAt datetime2(3), @vFinished int, @vFirstAt datetime2(3), @vKinds nvarchar(max);
+          @vOldestTaskId bigint, @vOldestCreatedAt datetime2(3), @vOldestDueAt datetime2(3), @vFinished int, @vFirstAt datetime2(3), @vKinds nvarchar(max);
   DECLARE @vHead TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vSeen TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, FinishedAt datetime2(3) NOT NULL);
   DECLARE @vDone TABLE (
@@ -42,11 +42,13 @@ BEGIN
     IF @vPriority = 32767 SET @vFound = 0;
     ELSE IF @vFound = 1 SET @vFrom = @vPriority + 1;
   END;
-  SELECT TOP (1) @vOldestTaskId = t.TaskId, @vOldestCreatedAt = t.CreatedAt
+  SELECT TOP (1) @vOldestTaskId = t.TaskId, @vOldestCreatedAt = t.CreatedAt, @vOldestDueAt = x.DueAt
   FROM @vHead AS h
   INNER JOIN Taskgate.Task AS t ON t.TaskId = h.TaskId
-  ORDER BY t.CreatedAt, t.TaskId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  LEFT JOIN Taskgate.Wave AS w ON w.WaveId = t.WaveId
+  CROSS APPLY Taskgate._DueAt(t.CreatedAt, t.DueAt, w.OpenedAt) AS x
+  ORDER BY x.DueAt, t.TaskId
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each per task
 
   -- 2. What ended well within the last hour: the entries of the index, then the tasks by key.
   INSERT INTO @vSeen (TaskId, FinishedAt)
@@ -78,5 +80,5 @@ BEGIN
            MIN(CASE WHEN d.Place * 100 >= d.Measured * 99 THEN d.DurationMs END) AS P99
     FROM @vDone AS d GROUP BY d.Kind) AS g;
   SELECT N'read' AS [Status], Taskgate._Iso(@vNow) AS [NowAt], @vOldestTaskId AS [OldestTaskId],
-         Taskgate._Iso(@vOldestCreatedAt) AS [OldestCreatedAt], @vFinished AS [Finished], DATEDIFF_BIG(MILLISECOND, @vFirstAt, @vNow) AS [OverMs], COALESCE(@vKinds, N'[]') AS [Kinds];
+         Taskgate._Iso(@vOldestCreatedAt) AS [OldestCreatedAt], Taskgate._Iso(@vOldestDueAt) AS [OldestDueAt], @vFinished AS [Finished], DATEDIFF_BIG(MILLISECOND, @vFirstAt, @vNow) AS [OverMs], COALESCE(@vKinds, N'[]') AS [Kinds];
 END;

@@ -63,6 +63,12 @@ BEGIN
     INNER JOIN OPENJSON(@vTaken) WITH (TaskId bigint N'$.id', Place tinyint N'$.place', GroupId int N'$.group') AS j ON j.TaskId = t.TaskId;
     INSERT INTO Taskgate.Scheduled WITH (ROWLOCK) (TaskDefinitionId, RunAt, TaskId)
     SELECT t.TaskDefinitionId, @vAt, t.TaskId FROM @vTask AS t WHERE t.Place > 0;
+    UPDATE x
+    SET DueAt = @vAt
+    FROM @vTask AS t
+    INNER JOIN Taskgate.Task AS x WITH (ROWLOCK, UPDLOCK) ON x.TaskId = t.TaskId -- ours by the container's row
+    WHERE t.Place > 0
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     INSERT INTO @vLeaving (TaskId, GroupId)
     SELECT t.TaskId, t.GroupId
     FROM @vTask AS t

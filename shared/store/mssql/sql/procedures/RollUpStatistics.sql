@@ -124,9 +124,11 @@ BEGIN
         FROM @vPart AS q
         UNION ALL
         SELECT y.TaskDefinitionId, @vNow, 0, 0, 0, 0, 0, 0, 0, y.Ready,
-               CASE WHEN t.CreatedAt < @vNow THEN DATEDIFF_BIG(MILLISECOND, t.CreatedAt, @vNow) ELSE 0 END
+               CASE WHEN x.DueAt < @vNow THEN DATEDIFF_BIG(MILLISECOND, x.DueAt, @vNow) ELSE 0 END
         FROM @vReady AS y
-        INNER JOIN Taskgate.Task AS t ON t.TaskId = y.TaskId) AS p
+        INNER JOIN Taskgate.Task AS t ON t.TaskId = y.TaskId
+        LEFT JOIN Taskgate.Wave AS w ON w.WaveId = t.WaveId
+        CROSS APPLY Taskgate._DueAt(t.CreatedAt, t.DueAt, w.OpenedAt) AS x) AS p
       CROSS JOIN (VALUES (1), (10), (60)) AS l (Grain)
       CROSS APPLY (SELECT DATEADD(MINUTE, DATEDIFF(MINUTE, @vZero, p.MinuteAt) / l.Grain * l.Grain, @vZero) AS At) AS a
       INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = p.TaskDefinitionId

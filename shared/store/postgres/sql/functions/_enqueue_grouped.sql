@@ -68,8 +68,8 @@ begin
       from ranked r),
   placed as materialized (
     select g.id, g.priority, g.group_id, (first_value(g.empty) over (partition by g.group_id order by g.n))[g.n] as slot from gate g),
-  added as (insert into task (task_id, task_definition_id, kind, priority, created_at, group_id, pending_group_key, pending_group_is_global, dedupe_key, build, trace_parent, payload)
-            select n.id, p_task_definition_id, n.kind, n.priority, p_now, n.group_id,
+  added as (insert into task (task_id, task_definition_id, kind, priority, created_at, due_at, group_id, pending_group_key, pending_group_is_global, dedupe_key, build, trace_parent, payload)
+            select n.id, p_task_definition_id, n.kind, n.priority, p_now, case when n.starts_at > p_now then n.starts_at end, n.group_id,
                    case when n.group_id is null then n.group_key end, case when n.group_id is null and n.group_key is not null then coalesce(n.is_global, false) end,
                    n.dedupe_key, p_build, n.trace, n.payload from new n),
   slotted as (insert into group_slot (group_id, slot, task_id)

@@ -149,8 +149,8 @@ begin
     with new as materialized (
       select u.* from unnest(v_ids, v.payloads, v.kinds, v.priorities, v.run_ats, v.dedupe_keys, v.traces, coalesce(v_is_new, array_fill(true, array[cardinality(v_ids)])))
                       as u(id, payload, kind, priority, run_at, dedupe_key, trace, is_new) where u.is_new),
-    added as (insert into task (task_id, task_definition_id, kind, priority, created_at, dedupe_key, build, trace_parent, payload)
-              select n.id, d.task_definition_id, n.kind, n.priority::smallint, v_now, n.dedupe_key, p_build, n.trace, n.payload from new n),
+    added as (insert into task (task_id, task_definition_id, kind, priority, created_at, due_at, dedupe_key, build, trace_parent, payload)
+              select n.id, d.task_definition_id, n.kind, n.priority::smallint, v_now, n.run_at, n.dedupe_key, p_build, n.trace, n.payload from new n),
     opened as (insert into taskgate.ready (task_definition_id, priority, rank, task_id)
                select d.task_definition_id, n.priority::smallint, 0, n.id from new n where n.run_at is null),
     later as (insert into scheduled (task_definition_id, run_at, task_id)

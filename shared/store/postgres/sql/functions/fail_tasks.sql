@@ -74,7 +74,9 @@ begin
                                   when f.share is null and f.checkpoint is not null and f.checkpoint is distinct from x.checkpoint then 1
                                   else x.continued_count + coalesce(f.share, 1) end,
            checkpoint = case when v_as = 'continued' then coalesce(f.checkpoint, x.checkpoint) else x.checkpoint end,
-           last_error = coalesce(f.error, x.last_error)
+           last_error = coalesce(f.error, x.last_error),
+           -- A task that fails is late since it was due; an own delay is another instant.
+           due_at = case when f.retry_in_ms is not null then v_now + f.retry_in_ms * interval '1 ms' else x.due_at end
      where x.task_id = f.task_id
     returning x.failed_count, x.continued_count, x.group_id, x.cancel_requested into t;
     -- A cancel request that arrived meanwhile wins over every way of going on.

@@ -70,8 +70,8 @@ begin
         left join schedule_group g on g.schedule_id = p_schedule_id
         left join task_kind k on k.task_definition_id = s.task_definition_id and k.kind = s.kind),
     added as (
-      insert into task (task_id, task_definition_id, kind, priority, created_at, pending_group_key, pending_group_is_global, build, payload)
-      select n.id, s.task_definition_id, s.kind, n.priority, v_now, n.group_key, case when n.group_key is not null then false end,
+      insert into task (task_id, task_definition_id, kind, priority, created_at, due_at, pending_group_key, pending_group_is_global, build, payload)
+      select n.id, s.task_definition_id, s.kind, n.priority, v_now, case when n.run_in_ms > 0 then v_now + n.run_in_ms * interval '1 ms' end, n.group_key, case when n.group_key is not null then false end,
              (select d.build from task_definition d where d.task_definition_id = s.task_definition_id),
              n.payload from new n),
     later as (

@@ -184,7 +184,9 @@ begin
           and (u.standing, e.task_execution_id, u.id) > (v_standing, v_execution, v_task)
         order by u.standing, e.task_execution_id, u.id limit v_look + 1)) c),
   hits as materialized (
-    select t.kind, t.created_at, t.failed_count, t.lost_count, t.last_error, t.priority as task_priority, x.*
+    select t.kind, t.created_at, t.failed_count, t.lost_count, t.last_error, t.priority as task_priority, x.*,
+           case p_state when 'scheduled' then x.due_at
+                        when 'ready' then greatest(coalesce(t.due_at, t.created_at), (select w.opened_at from wave w where w.wave_id = t.wave_id)) end as since_at
       from (select l.* from looked l where l.n <= v_look order by l.n limit v_look) x
       join task t on t.task_id = x.task_id
      where t.created_at >= v_created_since and t.created_at < v_created_before
@@ -196,7 +198,7 @@ begin
   cut as (select case count(*) when p_max then max(x.n) else least(v_look, (select count(*) from looked)) end as n from hits x)
   select coalesce('[' || (select string_agg(json_build_object(
            'task', t.task_id::text, 'kind', t.kind, 'priority', t.task_priority, 'state', coalesce((array['running', 'prefetched', 'lost'])[t.standing], p_state),
-           'createdAt', _iso(t.created_at), 'dueAt', _iso(t.due_at), 'claimedAt', _iso(t.claimed_at),
+           'createdAt', _iso(t.created_at), 'dueAt', _iso(t.since_at), 'claimedAt', _iso(t.claimed_at),
            'failedCount', t.failed_count, 'lostCount', t.lost_count, 'error', t.last_error, 'worker', t.worker)::text, ',' order by t.n)
            from hits t) || ']', '[]'), c.n,
          case p_state when 'ready' then format('["%s","%s","%s"]', l.task_id, l.rank, l.priority)

@@ -45,6 +45,7 @@ begin
   insert into scheduled (task_definition_id, run_at, task_id)
   select t.task_definition_id, v_at, t.task_id from task t where t.task_id = any (v_mine);
   if cardinality(v_mine) > 0 then
+    update task t set due_at = v_at where t.task_id = any (v_mine);
     next_due_ms := greatest(ceil(extract(epoch from v_at - v_now) * 1000), 0)::bigint;
     definitions := _definition_names(array(select t.task_definition_id from task t where t.task_id = any (v_mine)), 0);
     perform _audit_call('reschedule_tasks', (select case when min(t.task_definition_id) = max(t.task_definition_id) then min(t.task_definition_id) else 0 end

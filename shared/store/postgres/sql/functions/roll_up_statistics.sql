@@ -56,7 +56,7 @@ begin
     having sum(s.claimed) + sum(s.done) + sum(s.failed) + sum(s.dead) + sum(s.lost) + sum(s.ran_ms) + sum(s.held_ms) > 0),
   waiting as (
     select d.task_definition_id, date_bin('1 minute', v_now, '2000-01-01Z') as minute_at, r.ready,
-           greatest(extract(epoch from v_now - t.created_at) * 1000, 0)::bigint as next_age_ms
+           greatest(extract(epoch from v_now - greatest(coalesce(t.due_at, t.created_at), (select w.opened_at from wave w where w.wave_id = t.wave_id))) * 1000, 0)::bigint as next_age_ms
       from task_definition d
      cross join lateral (select count(*)::int as ready from (select 1 from ready x where x.task_definition_id = d.task_definition_id limit 1000) c) r
      cross join lateral (select x.task_id from ready x where x.task_definition_id = d.task_definition_id order by x.priority, x.rank, x.task_id limit 1) h

@@ -1,0 +1,193 @@
+import { describe, expect, test } from "@jest/globals";
+import type { TaskId } from "../../shared/core/ids";
+import type { TaskStore } from "../../shared/ports/task-store";
+import {
+  at,
+  define,
+  enqueue,
+  enqueueOne,
+  only,
+  registration,
+  startWorker,
+} from "../support/builders";
+import { useStore } from "../support/store-setup";
+import type { StoreSetup, TestStore } from "../support/store-setup";
+import { filled, start } from "./batch-builders";
+import { defineDue, fire } from "./schedule-builders";
+
+const hourMs = 3_600_000;
+/** A real clock goes on while a test runs. */
+const testMs = 60_000;
+
+/** Since when a ready task may start, which is what its age is counted from. */
+export function describeDueTasks(setup: StoreSetup): void {
+  describe("a ready task is due", () => {
+    const open = useStore(setup);
+
+    test("since its enqueue", async () => {
+      const opened = open();
+      const name = await define(opened.store);
+      const task = await enqueueOne(opened.store, name, {});
+      await opened.advance(hourMs);
+      await expectDue(opened, { name, task, afterMs: 0, ageMs: hourMs });
+    });
+
+    test.each([
+      { what: "alone", entry: {} },
+      { what: "in a group", entry: { group: "ada" } },
+      { what: "with a key", entry: { dedupeKey: "k" } },
+      { what: "with a key and a group", entry: { dedupeKey: "k", group: "ada" } },
+    ])("since the end of the delay that it was enqueued with, $what", async ({ entry }) => {
+      const opened = open();
+      const name = await define(opened.store);
+      const task = await enqueueOne(opened.store, name, { ...entry, runInMs: hourMs });
+      await becomeDue(opened, name);
+      await expectDue(opened, { name, task, afterMs: hourMs, ageMs: 0 });
+    });
+
+    test("since its enqueue where the instant that it was enqueued for had passed", async () => {
+      const opened = open();
+      const name = await define(opened.store);
+      const runAt = new Date((await opened.now()).getTime() - hourMs);
+      const task = await enqueueOne(opened.store, name, { runAt });
+      await expectDue(opened, { name, task, afterMs: 0, ageMs: 0 });
+    });
+
+    test("since its enqueue where a group let it in later", async () => {
+      const opened = open();
+      const name = await define(opened.store, { groupSlots: 1 });
+      const [first, second] = await enqueue(opened.store, name, [{ group: "a" }, { group: "a" }]);
+      const worker = await startWorker(opened.store, name);
+      const claimed = await worker.claimOne();
+      expect(claimed.taskId).toBe(first);
+      await opened.advance(hourMs);
+      const later = await startWorker(opened.store, name);
+      await opened.store.reclaimExpired({ max: 10 });
+      await later.complete([await later.claimOne()]);
+      await expectDue(opened, { name, task: second, afterMs: 0, ageMs: hourMs });
+    });
+
+    test("since the instant that it was rescheduled to", async () => {
+      const opened = open();
+      const name = await define(opened.store);
+      const tasks = await enqueue(opened.store, name, [{}, { runInMs: 1_000 }, { group: "ada" }]);
+      await opened.store.rescheduleTasks({ taskIds: tasks, to: { runInMs: hourMs } });
+      await becomeDue(opened, name);
+      for (const task of tasks) await expectListed(opened.store, { name, task, afterMs: hourMs });
+    });
+
+    test("since it was redriven", async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      const task = await enqueueOne(store, name, {});
+      const worker = await startWorker(store, name);
+      await worker.fail([await worker.claimOne()], { as: "dead" });
+      await opened.advance(hourMs);
+      await store.redriveTasks({ taskIds: [task] });
+      await expectDue(opened, { name, task, afterMs: hourMs, ageMs: 0 });
+    });
+
+    test.each(["failed", "continued"] as const)(
+      "since the end of a delay of its own, where it comes back %s",
+      async (as) => {
+        const opened = open();
+        const name = await define(opened.store);
+        const task = await enqueueOne(opened.store, name, {});
+        const worker = await startWorker(opened.store, name);
+        await worker.fail([await worker.claimOne()], { as, retryInMs: hourMs });
+        await becomeDue(opened, name);
+        await expectDue(opened, { name, task, afterMs: hourMs, ageMs: 0 });
+      },
+    );
+
+    test("since its enqueue where it failed and came back after a back-off", async () => {
+      const opened = open();
+      const name = await define(opened.store);
+      const task = await enqueueOne(opened.store, name, {});
+      const worker = await startWorker(opened.store, name);
+      await worker.fail([await worker.claimOne()], { as: "failed", retryInMs: null });
+      await becomeDue(opened, name);
+      await expectDue(opened, { name, task, afterMs: 0, ageMs: hourMs });
+    });
+
+    test("since its wave was opened", async () => {
+      const opened = open();
+      const name = await define(opened.store);
+      const batch = await filled(opened.store, name, { counts: [1] });
+      await opened.advance(hourMs);
+      await start(opened.store, batch);
+      while ((await opened.store.pumpBatch({ batchId: batch.batchId, max: 100 })).more);
+      const task = at(at(batch.tasks, 0), 0);
+      await expectDue(opened, { name, task, afterMs: hourMs, ageMs: 0 });
+    });
+
+    test("since the end of the delay that the code gives its kind, of a schedule's tasks too", async () => {
+      const opened = open();
+      const { name } = await defineDue(opened.store, -1);
+      const kinds = [{ ...noRules, kind: "a kind", runInMs: hourMs }];
+      await opened.store.registerDefinition(registration({ name, settingsHash: "2", kinds }));
+      const { taskIds } = await fire(opened.store, name);
+      await becomeDue(opened, name);
+      await expectDue(opened, { name, task: only(taskIds), afterMs: hourMs, ageMs: 0 });
+    });
+
+    test("and the one that is due for longest is told, not the one that was enqueued first", async () => {
+      const opened = open();
+      const name = await define(opened.store);
+      await enqueueOne(opened.store, name, { priority: 1, runInMs: hourMs });
+      await opened.advance(hourMs / 2);
+      const plain = await enqueueOne(opened.store, name, { priority: 2 });
+      await opened.advance(hourMs / 2);
+      await opened.store.promoteScheduled({ name, max: 10 });
+      const { oldestReady } = await opened.store.readPace({ name, max: 1 });
+      expect(oldestReady?.taskId).toBe(plain);
+    });
+  });
+}
+
+const noRules = {
+  groupBy: null,
+  isGroupComputed: false,
+  dedupeBy: null,
+  dedupeMs: null,
+  priority: null,
+};
+
+async function becomeDue(opened: TestStore, name: string): Promise<void> {
+  await opened.advance(hourMs);
+  await opened.store.promoteScheduled({ name, max: 10 });
+}
+
+/** In the pace, in the list and in what is counted per minute. */
+async function expectDue(
+  opened: TestStore,
+  expected: { name: string; task: TaskId | undefined; afterMs: number; ageMs: number },
+): Promise<void> {
+  const { store } = opened;
+  const { name, task, afterMs, ageMs } = expected;
+  const { oldestReady } = await store.readPace({ name, max: 1 });
+  expect(oldestReady?.taskId).toBe(task);
+  expectNear(
+    Date.parse(oldestReady?.dueAt ?? "") - Date.parse(oldestReady?.createdAt ?? ""),
+    afterMs,
+  );
+  await expectListed(store, { name, task, afterMs });
+  while ((await store.rollUpStatistics({ max: 1_000 })).more);
+  const { periods } = await store.readStatistics({ name, grain: 1, max: 60 });
+  expectNear(periods.at(-1)?.nextAgeMs ?? Number.NaN, ageMs);
+}
+
+async function expectListed(
+  store: TaskStore,
+  { name, task, afterMs }: { name: string; task: TaskId | undefined; afterMs: number },
+): Promise<void> {
+  const { tasks } = await store.listTasks({ name, state: "ready", max: 10 });
+  const listed = tasks.find((entry) => entry.task === task);
+  expectNear(Date.parse(listed?.dueAt ?? "") - Date.parse(listed?.createdAt ?? ""), afterMs);
+}
+
+function expectNear(ms: number, expectedMs: number): void {
+  expect(ms).toBeGreaterThanOrEqual(expectedMs);
+  expect(ms).toBeLessThan(expectedMs + testMs);
+}
