@@ -7,8 +7,8 @@
 --         next_due_ms bigint: until the new instant, null when nothing was rescheduled; definitions: JSON array of names of those that
 --         got scheduled tasks, or null; woken: of those that got ready tasks by hand-over, or null
 -- Raises: TG422 a bad value
--- Locks:  scheduled, ready by skip; task_group ascending, of tasks that wait there; group_waiting under its group, ready by skip; then as
---         _hand_over, _audit_call. A strict group's slot stays with its task, so that no other task overtakes it
+-- Locks:  scheduled, ready by skip; task_group ascending, of tasks that wait there; group_waiting under its group, ready by skip; task
+--         of these; then as _hand_over, _audit_call. A strict group's slot stays with its task, so that no other task overtakes it
 -- Plan:   primary keys, packs as _is_packed; as _take_tasks
 -- Once:   by value with p_run_at; with p_run_in_ms a repeat counts from then; each that moves a task leaves an entry in the audit
 -- Twin:   mssql/sql/procedures/RescheduleTasks.sql
