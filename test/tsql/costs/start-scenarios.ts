@@ -66,20 +66,16 @@ export const starting: readonly Scenario[] = [
   },
   {
     operation: "startExecution",
-    what: "granted, ten tasks due behind ten that were claimed",
+    what: "granted, ten tasks due behind ten that were promoted and cancelled",
     batches: once,
     prepare: async ({ store, name, world }) => {
-      await define(store, { limit: 40 }, name);
-      await enqueue(
-        store,
-        name,
-        Array.from({ length: 20 }, () => ({ runInMs: 1_000 })),
-      );
+      await define(store, {}, name);
+      const later = Array.from({ length: 20 }, () => ({ runInMs: 1_000 }));
+      const tasks = await enqueue(store, name, later);
       world.clock += 1_000;
       await store.promoteScheduled({ name, max: 10 });
-      const other = await startWorker(store, name, { want: 10 });
-      await other.claim(10);
-      return () => store.startExecution(startInput(name, { needsReady: true, worker: "another" }));
+      await store.cancelTasks({ taskIds: tasks.slice(0, 10) });
+      return () => store.startExecution(startInput(name, { needsReady: true }));
     },
   },
 ];
