@@ -10,7 +10,7 @@ import { errorColumn } from "./error-column";
 
 /** A ready task and its age. */
 export interface AgedTask extends TaskListEntry {
-  /** Since it may start: its enqueue, or the end of its delay, its redrive, the opening of its wave; null: not known. */
+  /** Since it may start: its enqueue, or the end of its delay, its reschedule, the opening of its wave; null: not known. */
   readonly ageMs: number | null;
 }
 

@@ -76,7 +76,7 @@ export function describeDueTasks(setup: StoreSetup): void {
       for (const task of tasks) await expectListed(opened.store, { name, task, afterMs: hourMs });
     });
 
-    test("since it was redriven", async () => {
+    test("since its enqueue where it was redriven", async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store);
@@ -85,7 +85,7 @@ export function describeDueTasks(setup: StoreSetup): void {
       await worker.fail([await worker.claimOne()], { as: "dead" });
       await opened.advance(hourMs);
       await store.redriveTasks({ taskIds: [task] });
-      await expectDue(opened, { name, task, afterMs: hourMs, ageMs: 0 });
+      await expectDue(opened, { name, task, afterMs: 0, ageMs: hourMs });
     });
 
     test.each(["failed", "continued"] as const)(
@@ -130,6 +130,45 @@ export function describeDueTasks(setup: StoreSetup): void {
       const { taskIds } = await fire(opened.store, name);
       await becomeDue(opened, name);
       await expectDue(opened, { name, task: only(taskIds), afterMs: hourMs, ageMs: 0 });
+    });
+
+    test("and is found behind one of its priority that has just become due", async () => {
+      const opened = open();
+      const name = await define(opened.store);
+      await enqueueOne(opened.store, name, { runInMs: hourMs });
+      const plain = await enqueueOne(opened.store, name, {});
+      await becomeDue(opened, name);
+      const { oldestReady } = await opened.store.readPace({ name, max: 1 });
+      expect(oldestReady?.taskId).toBe(plain);
+    });
+
+    test.each([
+      { count: 99, isFound: true },
+      { count: 100, isFound: false },
+    ])("and is looked for among the first 100 of its priority: behind $count", async (given) => {
+      const opened = open();
+      const name = await define(opened.store);
+      const later = Array.from({ length: given.count }, () => ({ runInMs: hourMs }));
+      const [first] = await enqueue(opened.store, name, later);
+      const plain = await enqueueOne(opened.store, name, {});
+      await opened.advance(hourMs);
+      await opened.store.promoteScheduled({ name, max: 100 });
+      const { oldestReady } = await opened.store.readPace({ name, max: 1 });
+      expect(oldestReady?.taskId).toBe(given.isFound ? plain : first);
+    });
+
+    test.each([
+      { count: 19, isFound: true },
+      { count: 20, isFound: false },
+    ])("and is looked for in 20 priorities: behind $count", async (given) => {
+      const opened = open();
+      const name = await define(opened.store);
+      const oldest = await enqueueOne(opened.store, name, { priority: 32_767 });
+      await opened.advance(hourMs);
+      const urgent = Array.from({ length: given.count }, (_, priority) => ({ priority }));
+      const [first] = await enqueue(opened.store, name, urgent);
+      const { oldestReady } = await opened.store.readPace({ name, max: 1 });
+      expect(oldestReady?.taskId).toBe(given.isFound ? oldest : first);
     });
 
     test("and the one that is due for longest is told, not the one that was enqueued first", async () => {

@@ -22,8 +22,8 @@ export interface ReadPaceAnswer {
   /** The database's clock. */
   now: Date;
   /**
-   * Of the ready tasks that come next of their priorities, of at most 50 priorities, the one that has been due for longest; null: none
-   * is ready. dueAt: since when it may start; its enqueue, or later: the end of its delay, its redrive, the opening of its wave.
+   * Of the first 100 ready tasks of each priority, of at most 20 priorities, the one that has been due for longest; null: none is
+   * ready. dueAt: since when it may start; its enqueue, or later: the end of its delay, its reschedule, the opening of its wave.
    */
   oldestReady: { taskId: TaskId; createdAt: string; dueAt: string } | null;
   /** Tasks looked at. */

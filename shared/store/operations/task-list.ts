@@ -72,7 +72,7 @@ export interface TaskListEntry {
   /** Of a claimed task: how it stands. */
   state: Exclude<ListableState, "claimed"> | Standing;
   createdAt: string;
-  /** Of a scheduled task: when it may start. Of a ready one: since when; its enqueue, or the end of its delay, its redrive, the opening of its wave. */
+  /** Of a scheduled task: when it may start. Of a ready one: since when; its enqueue, or the end of its delay, its reschedule, the opening of its wave. */
   dueAt?: string | null;
   claimedAt?: string | null;
   finishedAt?: string | null;

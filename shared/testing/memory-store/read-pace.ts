@@ -6,7 +6,9 @@ import { compareNumbers, definitionNamed, dueSince, readyOf, taskOf } from "./ro
 import type { ArchiveRow, DefinitionRow, Memory, TaskRow } from "./state";
 
 const hourMs = 3_600_000;
-const prioritiesMax = 50;
+const prioritiesMax = 20;
+/** Of each priority. */
+const tasksMax = 100;
 
 /** read_pace: how fast tasks end, how long they run, which ready one is the oldest. */
 export function readPace(memory: Memory, input: ReadPaceInput): ReadPaceAnswer {
@@ -32,18 +34,20 @@ export function readPace(memory: Memory, input: ReadPaceInput): ReadPaceAnswer {
   };
 }
 
-/** Of the tasks that come next of their priorities, the one that is due for longest. */
+/** Of the first tasks of each priority, the one that is due for longest. */
 function oldestReady(memory: Memory, definition: DefinitionRow): TaskRow | null {
-  const heads = new Map<number, TaskRow>();
+  const first = new Map<number, TaskRow[]>();
   for (const row of readyOf(memory.state, definition)) {
-    if (heads.has(row.priority)) continue;
-    if (heads.size === prioritiesMax) break;
-    heads.set(row.priority, taskOf(memory.state, row.taskId));
+    const tasks = first.get(row.priority) ?? [];
+    if (tasks.length === tasksMax || (tasks.length === 0 && first.size === prioritiesMax)) continue;
+    first.set(row.priority, [...tasks, taskOf(memory.state, row.taskId)]);
   }
-  const byAge = [...heads.values()].sort(
-    (a, b) =>
-      dueSince(memory.state, a) - dueSince(memory.state, b) || compareNumbers(a.taskId, b.taskId),
-  );
+  const byAge = [...first.values()]
+    .flat()
+    .sort(
+      (a, b) =>
+        dueSince(memory.state, a) - dueSince(memory.state, b) || compareNumbers(a.taskId, b.taskId),
+    );
   return byAge[0] ?? null;
 }
 

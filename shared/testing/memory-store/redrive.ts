@@ -111,7 +111,7 @@ function rejoin(memory: Memory, { task, outcome, wasBlocked }: ArchiveRow): Wave
 function revive(memory: Memory, row: ArchiveRow): TaskRow {
   return {
     ...row.task,
-    dueAtMs: memory.nowMs,
+    dueAtMs: null,
     waveId: rejoin(memory, row)?.waveId ?? null,
     failedCount: 0,
     lostCount: 0,

@@ -211,7 +211,7 @@ export interface TaskRow extends Place {
   readonly definitionId: number;
   readonly kind: string;
   readonly createdAtMs: number;
-  /** Of a delay, a redrive or another instant that is later than its enqueue. */
+  /** Of a delay or a reschedule that is later than its enqueue; a redriven task has none. */
   dueAtMs: number | null;
   /** Only while it holds a slot of the group, or waits for one. */
   groupId: number | null;

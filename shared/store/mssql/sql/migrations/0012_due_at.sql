@@ -4,7 +4,7 @@
 -- Twin: postgres/sql/migrations/0012_due_at.sql
 SET ANSI_NULLS, QUOTED_IDENTIFIER ON;
 GO
--- Of a delay, a redrive or another instant; null: CreatedAt.
+-- Of a delay, a reschedule or an own delay of a retry; null: CreatedAt.
 ALTER TABLE Taskgate.Task ADD
   DueAt datetime2(3) NULL;
 GO

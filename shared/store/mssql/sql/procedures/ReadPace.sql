@@ -1,14 +1,14 @@
 -- Taskgate.ReadPace: how fast a definition's tasks end, how long they run, and which ready one is the oldest.
 -- In:     @Name; @Max int 1..1000: so many of the tasks that ended well within the last hour are looked at, the newest ones
--- Out:    Status: read; NowAt ISO-8601: the database's clock; OldestTaskId, OldestCreatedAt, OldestDueAt: of the ready tasks that come next of their
---           priorities, at most 50 priorities, the one that may start since the earliest instant, which DueAt is; null: none is ready
+-- Out:    Status: read; NowAt ISO-8601: the database's clock; OldestTaskId, OldestCreatedAt, OldestDueAt: of the first 100 ready tasks of each
+--           priority, at most 20 priorities, the one that may start since the earliest instant, which DueAt is; null: none is ready
 --         Finished int: tasks looked at; OverMs bigint: from the end of the earliest of them until now; null: there is none
 --         Kinds: JSON array, by kind, of {kind, finished, p50Ms, p99Ms: the durations that half and 99 of 100 of the measured ones reach
 --           at most, or null}
 -- Raises: 50404 unknown definition; 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: a task that moves on between two reads is left out
--- Plan:   one probe of PK_Ready per priority; PK_Task, PK_Wave; IX_Archive_Finished backwards, then one seek per task
+-- Plan:   one probe and one range of PK_Ready per priority; PK_Task, PK_Wave; IX_Archive_Finished backwards, then one seek per task
 -- Once:   a read
 -- Twin:   postgres/sql/functions/read_pace.sql
 CREATE OR ALTER PROCEDURE Taskgate.ReadPace
@@ -19,7 +19,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int, @vFrom smallint = -32768, @vPriority smallint, @vTaskId bigint, @vFound int = 1,
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int, @vFrom smallint = -32768, @vPriority smallint, @vPriorities int = 0, @vFound int = 1,
           @vOldestTaskId bigint, @vOldestCreatedAt datetime2(3), @vOldestDueAt datetime2(3), @vFinished int, @vFirstAt datetime2(3), @vKinds nvarchar(max);
   DECLARE @vHead TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vSeen TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, FinishedAt datetime2(3) NOT NULL);
@@ -30,15 +30,21 @@ BEGIN
   EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
   EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
 
-  -- 1. The next task of each priority.
-  WHILE @vFound = 1 AND (SELECT COUNT(*) FROM @vHead AS h) < 50
+  -- 1. The first tasks of each priority: one that has just become due may stand before one that waits.
+  WHILE @vFound = 1 AND @vPriorities < 20
   BEGIN
     SET @vFound = 0;
-    SELECT TOP (1) @vFound = 1, @vPriority = r.Priority, @vTaskId = r.TaskId
+    SELECT TOP (1) @vFound = 1, @vPriority = r.Priority
     FROM Taskgate.Ready AS r WITH (FORCESEEK) -- the first entry behind the last priority, regardless of statistics
     WHERE r.TaskDefinitionId = @vDefinition AND r.Priority >= @vFrom
     ORDER BY r.Priority, r.Rank, r.TaskId;
-    INSERT INTO @vHead (TaskId) SELECT @vTaskId WHERE @vFound = 1;
+    IF @vFound = 1
+      INSERT INTO @vHead (TaskId)
+      SELECT TOP (100) r.TaskId
+      FROM Taskgate.Ready AS r WITH (FORCESEEK) -- their range
+      WHERE r.TaskDefinitionId = @vDefinition AND r.Priority = @vPriority
+      ORDER BY r.Rank, r.TaskId;
+    SET @vPriorities = @vPriorities + 1;
     IF @vPriority = 32767 SET @vFound = 0;
     ELSE IF @vFound = 1 SET @vFrom = @vPriority + 1;
   END;

@@ -203,9 +203,9 @@ BEGIN
 
     -- 7. Straight from table to table: payloads don't pass through a variable. Outside a group a task has its key only.
     INSERT INTO Taskgate.Task WITH (ROWLOCK) (
-      TaskId, TaskDefinitionId, Kind, Priority, Rank, CreatedAt, DueAt, GroupId, PendingGroupKey, PendingGroupIsGlobal, WaveId, DedupeKey,
+      TaskId, TaskDefinitionId, Kind, Priority, Rank, CreatedAt, GroupId, PendingGroupKey, PendingGroupIsGlobal, WaveId, DedupeKey,
       Build, PayloadUtf8, LastErrorUtf8, TraceParent)
-    SELECT a.TaskId, a.TaskDefinitionId, a.Kind, a.Priority, a.Rank, a.CreatedAt, @vNow, a.GroupId,
+    SELECT a.TaskId, a.TaskDefinitionId, a.Kind, a.Priority, a.Rank, a.CreatedAt, a.GroupId,
            t.PendingGroupKey, t.PendingGroupIsGlobal, t.WaveId, a.DedupeKey, a.Build,
            COALESCE(a.PayloadUtf8, CONVERT(varchar(max), a.Payload COLLATE Latin1_General_100_BIN2_UTF8)), COALESCE(a.ErrorUtf8, CONVERT(varchar(max), a.Error COLLATE Latin1_General_100_BIN2_UTF8)),
            CONVERT(nvarchar(55), a.TraceParent)

@@ -1,13 +1,13 @@
 -- taskgate.read_pace: how fast a definition's tasks end, how long they run, and which ready one is the oldest.
 -- In:     p_name; p_max int 1..1000: so many of the tasks that ended well within the last hour are looked at, the newest ones
--- Out:    status: read; now_at ISO-8601: the database's clock; oldest_task_id, oldest_created_at, oldest_due_at: of the ready tasks that come next of their
---           priorities, at most 50 priorities, the one that may start since the earliest instant, which due_at is; null: none is ready
+-- Out:    status: read; now_at ISO-8601: the database's clock; oldest_task_id, oldest_created_at, oldest_due_at: of the first 100 ready tasks of each
+--           priority, at most 20 priorities, the one that may start since the earliest instant, which due_at is; null: none is ready
 --         finished int: tasks looked at; over_ms bigint: from the end of the earliest of them until now; null: there is none
 --         kinds: JSON array, by kind, of {kind, finished, p50Ms, p99Ms: the durations that half and 99 of 100 of the measured ones reach
 --           at most, or null}
 -- Raises: TG404 unknown definition; TG422 max out of range
 -- Locks:  none
--- Plan:   one probe of pk_ready per priority; pk_task, pk_wave; ix_archive_finished and ix_archive_pack_finished backwards
+-- Plan:   one probe and one range of pk_ready per priority; pk_task, pk_wave; ix_archive_finished and ix_archive_pack_finished backwards
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ReadPace.sql
 create or replace function taskgate.read_pace(
@@ -32,9 +32,11 @@ begin
       from head h cross join lateral (
         select r.priority, r.rank, r.task_id from ready r
          where r.task_definition_id = v_definition and r.priority > h.priority order by r.priority, r.rank, r.task_id limit 1) x
-     where h.n < 50)
+     where h.n < 20)
   select t.task_id, _iso(t.created_at), _iso(x.at) into oldest_task_id, oldest_created_at, oldest_due_at
-    from head h join task t on t.task_id = h.task_id
+    from head h
+   cross join lateral (select r.task_id from ready r where r.task_definition_id = v_definition and r.priority = h.priority order by r.rank, r.task_id limit 100) f
+    join task t on t.task_id = f.task_id
    cross join lateral (select greatest(coalesce(t.due_at, t.created_at), (select w.opened_at from wave w where w.wave_id = t.wave_id)) as at) x
    order by x.at, t.task_id limit 1;
   with done as materialized (

@@ -98,9 +98,9 @@ begin
   gone as (
     delete from archive a where a.task_id = any (v_mine) returning a.*),
   added as (
-    insert into task (task_id, task_definition_id, kind, priority, rank, created_at, due_at, group_id, pending_group_key, pending_group_is_global, wave_id,
+    insert into task (task_id, task_definition_id, kind, priority, rank, created_at, group_id, pending_group_key, pending_group_is_global, wave_id,
                       dedupe_key, build, payload, last_error, trace_parent)
-    select g.task_id, g.task_definition_id, g.kind, g.priority, g.rank, g.created_at, v_now, g.group_id, e.pending_group_key, e.pending_group_is_global,
+    select g.task_id, g.task_definition_id, g.kind, g.priority, g.rank, g.created_at, g.group_id, e.pending_group_key, e.pending_group_is_global,
            case when g.wave_id = any (v_blocked || v_open) then g.wave_id end, g.dedupe_key, g.build, g.payload, g.error, g.trace_parent
       from gone g left join early e on e.task_id = g.task_id),   -- outside a group a task has its key only
   blocked as (insert into wave_blocked (wave_id, priority, rank, task_id, task_definition_id)

@@ -3,4 +3,4 @@
 -- age of its tasks counts from their enqueue.
 -- Twin: mssql/sql/migrations/0012_due_at.sql
 
-alter table taskgate.task add column due_at timestamptz;   -- of a delay, a redrive or another instant; null: created_at
+alter table taskgate.task add column due_at timestamptz;   -- of a delay, a reschedule or an own delay of a retry; null: created_at
