@@ -24,14 +24,12 @@ begin
   v_definition := _find_definition(p_name);
   status := 'read';
   now_at := _iso(v_now);
-  with recursive head as (
-    (select r.priority, r.rank, r.task_id, 1 as n from ready r
-      where r.task_definition_id = v_definition order by r.priority, r.rank, r.task_id limit 1)
+  with recursive head as (                           -- the priorities
+    (select r.priority, 1 as n from ready r where r.task_definition_id = v_definition order by r.priority limit 1)
     union all
-    select x.priority, x.rank, x.task_id, h.n + 1
+    select x.priority, h.n + 1
       from head h cross join lateral (
-        select r.priority, r.rank, r.task_id from ready r
-         where r.task_definition_id = v_definition and r.priority > h.priority order by r.priority, r.rank, r.task_id limit 1) x
+        select r.priority from ready r where r.task_definition_id = v_definition and r.priority > h.priority order by r.priority limit 1) x
      where h.n < 20)
   select t.task_id, _iso(t.created_at), _iso(x.at) into oldest_task_id, oldest_created_at, oldest_due_at
     from head h
