@@ -48,7 +48,7 @@ const depthMax = 100;
 
 /** Counted in the text: nothing of the value's own runs again. */
 function isTooDeep(text: string): boolean {
-  if (text.length <= 2 * depthMax) return false;
+  if (openings(text) <= depthMax) return false;
   let depth = 0;
   let isInText = false;
   for (let at = 0; at < text.length; at += 1) {
@@ -63,4 +63,17 @@ function isTooDeep(text: string): boolean {
     } else if (character === "}" || character === "]") depth -= 1;
   }
   return false;
+}
+
+/** Opening brackets, those within texts too, up to one more than the depth. They are found without a look at each character. */
+function openings(text: string): number {
+  let count = 0;
+  for (const opening of ["{", "["]) {
+    let at = text.indexOf(opening);
+    while (at !== -1 && count <= depthMax) {
+      count += 1;
+      at = text.indexOf(opening, at + 1);
+    }
+  }
+  return count;
 }

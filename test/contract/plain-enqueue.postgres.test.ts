@@ -50,3 +50,44 @@ test.each([
   await expect(answer()).rejects.toThrow(place);
   expect(await statusOf(scene.openStore(1), name)).toMatchObject({ ready: 0 });
 });
+
+/** Of many plain entries, the last one says more; the text before it is longer than what is looked at first. */
+function lastOfMany(last: object): string {
+  const plain = { payload: JSON.stringify({ text: "x".repeat(300) }) };
+  return JSON.stringify([...Array.from({ length: 99 }, () => plain), { ...plain, ...last }]);
+}
+
+test("each option of the last of many entries counts", async () => {
+  const options: [last: object, expected: object][] = [
+    [{ group: "g" }, { pending_group_key: "g", is_scheduled: true }],
+    [{ runInMs: 60_000 }, { is_scheduled: true }],
+    [{ runAt: "2999-01-01T00:00:00Z" }, { is_scheduled: true }],
+    [{ dedupeKey: "k" }, { dedupe_key: "k" }],
+  ];
+  const plain = { pending_group_key: null, dedupe_key: null, is_scheduled: false };
+  for (const [last, expected] of options) {
+    const { name, answer } = await enqueue(lastOfMany(last));
+    await answer();
+    const { rows } = await scene.client.query(
+      `select t.pending_group_key, t.dedupe_key, s.task_id is not null as is_scheduled
+         from taskgate.task t join taskgate.task_definition d using (task_definition_id) left join taskgate.scheduled s using (task_id)
+        where d.name = $1 order by t.task_id`,
+      [name],
+    );
+    expect(rows).toEqual([...Array.from({ length: 99 }, () => plain), { ...plain, ...expected }]);
+  }
+});
+
+test("a bad option of the last of many entries is named with its entry", async () => {
+  const options = {
+    groupScope: "everywhere",
+    runInMs: -1,
+    runAt: "soon",
+    dedupeMs: 0,
+    onDuplicate: "merge",
+  };
+  for (const [option, value] of Object.entries(options)) {
+    const { answer } = await enqueue(lastOfMany({ [option]: value }));
+    await expect(answer()).rejects.toThrow(`tasks[99].${option}`);
+  }
+});

@@ -2,6 +2,10 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import { renderFlamesPage } from "../bench/peers-launcher/flames/flames-page";
+import { nodeStacks } from "../bench/peers-launcher/flames/node-stacks";
+import { perfStacks } from "../bench/peers-launcher/flames/perf-stacks";
+import { svgFlames } from "../bench/peers-launcher/flames/svg-flames";
 import { goalsOf, ratiosToBest } from "../bench/peers-launcher/goals";
 import { installProblem } from "../bench/peers-launcher/install";
 import { parseOptions } from "../bench/peers-launcher/options";
@@ -9,7 +13,7 @@ import { overlap } from "../bench/peers-launcher/overlap";
 import { renderPage } from "../bench/peers-launcher/page";
 import { summarize } from "../bench/peers-launcher/results";
 import type { Results } from "../bench/peers-launcher/results";
-import { scenarioNames } from "../bench/peers-launcher/scenario-names";
+import { scenarioNames, scenariosWithFlames } from "../bench/peers-launcher/scenario-names";
 import { scenariosOf } from "../bench/peers-launcher/scenarios";
 
 /*
@@ -24,17 +28,22 @@ const sample = JSON.parse(read("test/static/fixtures/peers-results.json")) as Re
 
 describe("options", () => {
   test("a full run writes the page; quick or partial ones write none unless asked", () => {
-    expect(parseOptions([], "peers.md")).toEqual({
+    expect(parseOptions([], "docs")).toEqual({
       isQuick: false,
       only: scenarioNames,
       rounds: 5,
       json: null,
-      page: "peers.md",
+      page: join("docs", "peers.md"),
       isInstalled: false,
+      areFlames: false,
     });
-    expect(parseOptions(["--quick"], "peers.md")).toMatchObject({ page: null, rounds: 1 });
+    expect(parseOptions(["--flames"], "docs")).toMatchObject({
+      page: join("docs", "flames.md"),
+      only: scenariosWithFlames,
+    });
+    expect(parseOptions(["--quick"], "docs")).toMatchObject({ page: null, rounds: 1 });
     const some = ["--only", "idle,drain-1", "--page", "a.md", "--json", "a.json", "--rounds", "2"];
-    expect(parseOptions(some, "peers.md")).toMatchObject({
+    expect(parseOptions(some, "docs")).toMatchObject({
       only: ["idle", "drain-1"],
       page: "a.md",
       json: "a.json",
@@ -49,8 +58,12 @@ describe("options", () => {
     ],
     [["--rounds", "0"], "--rounds: expected a whole number in 1..99, got `0`"],
     [["--fast"], "Unknown option '--fast'"],
+    [
+      ["--flames", "--quick"],
+      "--page: expected a file for the pictures of some scenarios, got none",
+    ],
   ])("%j is refused", (words, message) => {
-    expect(() => parseOptions(words, "peers.md")).toThrow(message);
+    expect(() => parseOptions(words, "docs")).toThrow(message);
   });
 
   test("each name is a scenario, and Taskgate stands once in each", () => {
@@ -150,6 +163,110 @@ describe("the page", () => {
       );
       expect([...widths]).toHaveLength(1);
     }
+  });
+});
+
+describe("flame graphs", () => {
+  const call = (functionName: string, url = "") => ({ functionName, url });
+  const profile = {
+    nodes: [
+      { id: 1, callFrame: call("(root)"), children: [2, 3, 4, 6] },
+      { id: 2, callFrame: call("(idle)") },
+      { id: 3, callFrame: call("(garbage collector)") },
+      {
+        id: 4,
+        callFrame: call("run", "file:///a/node_modules/taskgate/lib/run.js"),
+        children: [5],
+      },
+      { id: 5, callFrame: call("", "/a/node_modules/@azure/functions/x.js") },
+      { id: 6, callFrame: call("startProfile", "file:///a/profile.ts"), children: [7] },
+      { id: 7, callFrame: call("post", "node:inspector") },
+    ],
+    samples: [2, 3, 5, 4, 5, 7],
+    timeDeltas: [900, 10, 20, 5, 20, 70],
+  };
+  const run = { name: "run", origin: "taskgate" };
+
+  test("of Node have each stack once, without idle time and without the profiler's own", () => {
+    expect(nodeStacks(profile)).toEqual([
+      { frames: [{ name: "(garbage collector)", origin: "V8" }], weight: 10 },
+      { frames: [run, { name: "(anonymous)", origin: "@azure/functions" }], weight: 40 },
+      { frames: [run], weight: 5 },
+    ]);
+  });
+
+  const printed = [
+    "\t55d0 heap_insert+0x1f (/usr/lib/postgres)",
+    "\t55d1 [unknown] (/usr/lib/postgres)",
+    "\t55d2 exec_stmts.isra.0 (/usr/lib/plpgsql.so)",
+    "\t7fe1 __libc_start_main@@GLIBC_2.34 (/usr/lib/x86_64-linux-gnu/libc.so.6)",
+    "",
+    "\tffff1 deepest ([kernel.kallsyms])",
+    ...[5, 4, 3, 2, 1].map((n) => `\tffff2 call${n} ([kernel.kallsyms])`),
+    "\t55d2 PostgresMain (/usr/lib/postgres)",
+    "\t55d3 main (/usr/lib/postgres)",
+  ];
+
+  test("of the server have the names without what the linker adds, and four calls of the kernel", () => {
+    const insert = [
+      { name: "exec_stmts", origin: "plpgsql" },
+      { name: "heap_insert", origin: "postgres" },
+    ];
+    const main = { name: "PostgresMain", origin: "postgres" };
+    const kernel = [1, 2, 3, 4].map((n) => ({ name: `call${n}`, origin: "kernel" }));
+    expect(perfStacks([...printed, "", ...printed.slice(0, 4), ""].join("\n"))).toEqual([
+      { frames: insert, weight: 2 },
+      { frames: [main, ...kernel], weight: 1 },
+    ]);
+  });
+
+  test("draw each call as wide as its part, on its caller, and a function that calls itself once", () => {
+    const picture = svgFlames("a < b", [
+      { frames: [run, run, { name: "fn<T>", origin: "pg" }], weight: 3 },
+      { frames: [run], weight: 1 },
+      { frames: [{ name: "rare", origin: "pg" }], weight: 0.001 },
+    ]);
+    const boxes = [
+      ...picture.matchAll(/<title>(.*?)<\/title><rect x="(\S+)" y="(\d+)" width="(\S+)"/g),
+    ].map(([, title, x, y, width]) => [title, Number(x), Number(y), Number(width)]);
+    expect(boxes).toEqual([
+      ["run (taskgate): 100.0 %", 0.3, 63, 1199.2],
+      ["fn&lt;T&gt; (pg): 75.0 %", 0.3, 46, 899.3],
+    ]);
+    expect(picture).toContain('aria-label="a &lt; b"');
+    expect(picture).toContain(">pg 75.0 %</text>");
+    expect(picture).toContain(">taskgate 25.0 %</text>");
+  });
+
+  test("stand on their page with the server's share, or with the reason why it isn't seen", () => {
+    const [scenario] = scenariosOf(["drain-1"]);
+    if (scenario === undefined) throw new Error("there is no such scenario");
+    const { title, about } = scenario;
+    const reading = { figures: {}, serverCpuS: 3, clientsCpuS: 1, tasks: 1, note: "" };
+    const entry = {
+      ...{ system: "taskgate", label: "taskgate", settings: "", problem: "" },
+      ...{ outcome: "measured", readings: [reading] },
+    } as const;
+    const clients = [
+      { frames: [run], weight: 3 },
+      { frames: [{ name: "parse", origin: "pg" }], weight: 1 },
+    ];
+    const drawn = { scenario: { name: "drain-1", title, about }, entry } as const;
+    const told = { computer: "a computer", versions: { taskgate: "1.2.3" } };
+    const page = renderFlamesPage([{ ...drawn, taken: { server: clients, clients } }], {
+      problem: null,
+      ...told,
+    });
+    expect(page).toContain(`| ${title} | 75 %`);
+    expect(page).toContain("![Flame graph of PostgreSQL](flames/drain-1-server.svg)");
+    expect(page).toContain("in the function itself: `run` 75.0 %, `parse` 25.0 %.");
+    const unseen = renderFlamesPage([{ ...drawn, taken: { server: null, clients } }], {
+      problem: "no perf",
+      ...told,
+    });
+    expect(unseen).toContain("The server isn't seen: no perf.");
+    expect(unseen).not.toContain("drain-1-server.svg");
+    expect(unseen).toContain("drain-1-clients.svg");
   });
 });
 

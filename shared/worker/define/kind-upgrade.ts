@@ -87,9 +87,12 @@ export function storedKindsOf({ kind, version }: Omit<VersionedKind, "upgrades">
   return Array.from({ length: version }, (_, index) => storedKind(kind, index + 1));
 }
 
-/** The version of a task of the kind, by the name under which the database keeps it. */
-export function versionStored(kind: VersionedKind, stored: string): number {
-  return storedKindsOf(kind).indexOf(stored) + 1;
+/** The version of a task of the kind, by the name under which the database keeps it; 0: the kind has no such version. */
+export function versionStored({ kind, version }: VersionedKind, stored: string): number {
+  // Once a task, so the newest, which most are of, is looked at first.
+  let found = version;
+  while (found > 0 && storedKind(kind, found) !== stored) found -= 1;
+  return found;
 }
 
 /** A payload as the handler takes it, or why it can't be made. Throws what a step throws. */

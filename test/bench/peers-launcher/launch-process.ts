@@ -3,6 +3,7 @@ import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { createProgressLine } from "../../../shared/terminal/progress-line";
 import type { ProgressLine } from "../../../shared/terminal/progress-line";
+import { drawFlames } from "./flames/draw-flames";
 import { goalsOf, ratiosToBest } from "./goals";
 import { findInstalled, packAndInstall } from "./install";
 import { parseOptions, usage } from "./options";
@@ -29,7 +30,7 @@ async function main(): Promise<number> {
   }
   let options: Options;
   try {
-    options = parseOptions(words, join(root, "docs/benchmarks/peers.md"));
+    options = parseOptions(words, join(root, "docs/benchmarks"));
   } catch (error) {
     console.error(error instanceof Error ? error.message : String(error));
     return 2;
@@ -49,7 +50,13 @@ async function main(): Promise<number> {
       postgres,
       redis: typeof redis === "string" ? null : redis,
       isQuick: options.isQuick,
+      stacks: null,
     };
+    if (options.areFlames && options.page !== null) {
+      const { page } = options;
+      await drawFlames(lab, scenariosOf(options.only), { page, progress, computer: computer() });
+      return 0;
+    }
     const results = await measure(lab, options, {
       redis:
         typeof redis === "string"
@@ -82,12 +89,11 @@ async function measure(
     print(result);
   }
   await lab.postgres.drop();
-  const processors = cpus();
   return {
     date: new Date().toISOString().slice(0, 10),
     isQuick: options.isQuick,
     rounds: options.rounds,
-    computer: `${processors.length} cores, ${processors[0]?.model.trim() ?? "unknown"}, ${process.platform}`,
+    computer: computer(),
     loadBefore: told.loadBefore,
     node: lab.installed.nodeVersion,
     postgres: version,
@@ -96,6 +102,11 @@ async function measure(
     versions: lab.installed.versions,
     scenarios,
   };
+}
+
+function computer(): string {
+  const processors = cpus();
+  return `${processors.length} cores, ${processors[0]?.model.trim() ?? "unknown"}, ${process.platform}`;
 }
 
 function write(results: Results, { json, page }: Options): void {

@@ -1,6 +1,7 @@
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { nearName } from "../../../shared/core/near-name";
-import { scenarioNames } from "./scenario-names";
+import { scenarioNames, scenariosWithFlames } from "./scenario-names";
 import type { ScenarioName } from "./scenario-names";
 
 /** What a command line asks for. */
@@ -13,9 +14,12 @@ export interface Options {
   readonly page: string | null;
   /** Takes what the last run has installed. */
   readonly isInstalled: boolean;
+  /** Draws where Taskgate's processor time goes, instead of comparing. */
+  readonly areFlames: boolean;
 }
 
 export const usage = `npm run bench:peers -- [--quick] [--only NAME[,NAME]] [--rounds N] [--json FILE] [--page FILE] [--installed]
+npm run bench:peers -- --flames [--only NAME[,NAME] --page FILE] [--installed]
 
   --quick      few tasks, one round: shows that everything runs
   --only       some scenarios: ${scenarioNames.join(", ")}
@@ -23,10 +27,11 @@ export const usage = `npm run bench:peers -- [--quick] [--only NAME[,NAME]] [--r
   --json       writes all figures
   --page       writes the page of results; default docs/benchmarks/peers.md after a full run
   --installed  takes the packages of the last run instead of packing and installing anew
+  --flames     runs Taskgate alone and draws where its time goes, in docs/benchmarks/flames.md: the scenarios with a goal of speed
 `;
 
-/** Throws an Error that names the option, what it got and what it takes. */
-export function parseOptions(words: readonly string[], pageOfFullRuns: string): Options {
+/** `pages`: the folder of the pages that full runs write. Throws an Error that names the option, what it got and what it takes. */
+export function parseOptions(words: readonly string[], pages: string): Options {
   const { values } = parseArgs({
     args: [...words],
     options: {
@@ -36,18 +41,25 @@ export function parseOptions(words: readonly string[], pageOfFullRuns: string): 
       json: { type: "string" },
       page: { type: "string" },
       installed: { type: "boolean", default: false },
+      flames: { type: "boolean", default: false },
     },
   });
   const isQuick = values.quick;
-  const only = values.only === undefined ? scenarioNames : values.only.split(",").map(readName);
+  const areFlames = values.flames;
+  const all = areFlames ? scenariosWithFlames : scenarioNames;
+  const only = values.only === undefined ? all : values.only.split(",").map(readName);
   const isFull = !isQuick && values.only === undefined;
+  const page = values.page ?? (isFull ? join(pages, areFlames ? "flames.md" : "peers.md") : null);
+  if (areFlames && page === null)
+    throw new Error("--page: expected a file for the pictures of some scenarios, got none");
   return {
     isQuick,
     only,
     rounds: readRounds(values.rounds ?? (isQuick ? "1" : "5")),
     json: values.json ?? null,
-    page: values.page ?? (isFull ? pageOfFullRuns : null),
+    page,
     isInstalled: values.installed,
+    areFlames,
   };
 }
 

@@ -1,5 +1,6 @@
 import { goalsOf, ratiosToBest } from "./goals";
 import type { Goal } from "./goals";
+import { table } from "./markdown-table";
 import { figureOf, summarize } from "./results";
 import type { Entry, Reading, Results, ScenarioResult, Summary } from "./results";
 
@@ -124,15 +125,4 @@ function showNumber(value: number, greatest: number): string {
   }
   if (Number.isInteger(value) && Number.isInteger(greatest)) return String(value);
   return value.toFixed(greatest >= 100 ? 0 : greatest >= 10 ? 1 : greatest >= 1 ? 2 : 3);
-}
-
-/** Rows of cells; the first row is the head. */
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(3, ...rows.map((row) => (row[column] ?? "").length)),
-  );
-  const line = (row: readonly string[]): string =>
-    `| ${widths.map((width, column) => (row[column] ?? "").padEnd(width)).join(" | ")} |`;
-  const [head = [], ...body] = rows;
-  return [line(head), line(widths.map((width) => "-".repeat(width))), ...body.map(line)].join("\n");
 }

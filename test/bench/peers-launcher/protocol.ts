@@ -70,6 +70,9 @@ export interface Calls {
   readonly unfinished: { readonly asked: object; readonly answer: { readonly count: number } };
   /** What has been seen so far. */
   readonly seen: { readonly asked: object; readonly answer: Seen };
+  /** Begins to take samples of what the process runs. */
+  readonly startProfile: { readonly asked: object; readonly answer: object };
+  readonly endProfile: { readonly asked: object; readonly answer: CpuProfile };
   /** Ends workers and connections; the process ends by itself. */
   readonly close: { readonly asked: object; readonly answer: object };
 }
@@ -84,6 +87,19 @@ export interface Seen {
   /** From before the enqueue to the handler. */
   readonly waitsMs: readonly number[];
   readonly cpuMs: number;
+}
+
+/** V8's CPU profile: a tree of calls, and the innermost call at each sample. Times are in microseconds. */
+export interface CpuProfile {
+  readonly nodes: readonly ProfileNode[];
+  readonly samples: readonly number[];
+  readonly timeDeltas: readonly number[];
+}
+
+export interface ProfileNode {
+  readonly id: number;
+  readonly callFrame: { readonly functionName: string; readonly url: string };
+  readonly children?: readonly number[] | undefined;
 }
 
 /** Sent by a working process whenever its count has changed, at most every 10 ms. */

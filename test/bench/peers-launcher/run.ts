@@ -1,5 +1,6 @@
 import { sleep } from "../../../shared/platform/real-clock";
 import { Agent } from "./agent";
+import type { StackTaker } from "./flames/stack-taker";
 import type { Installed } from "./install";
 import type { BenchPostgres } from "./postgres";
 import type { Seen, Setup } from "./protocol";
@@ -13,6 +14,8 @@ export interface Lab {
   readonly postgres: BenchPostgres;
   readonly redis: BenchRedis | null;
   readonly isQuick: boolean;
+  /** null: figures are wanted, which samples of stacks would spoil. */
+  readonly stacks: StackTaker | null;
 }
 
 /** The clock of `Calls`: monotonic, and the same in all processes. */
@@ -159,6 +162,12 @@ export class Run {
         clientsCpuS: after.clients - before.clients,
       };
     };
+  }
+
+  /** Takes stacks of the server and of what is measured, where the lab wants them; the answer ends it. */
+  async startStacks(agents: readonly Agent[] = this.#workers): Promise<() => Promise<void>> {
+    const { stacks, postgres } = this.lab;
+    return stacks === null ? async () => undefined : stacks.start(postgres.pid, agents);
   }
 
   /** Ends its processes: nothing of a finished run is worth waiting for. */

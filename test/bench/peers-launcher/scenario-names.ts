@@ -16,3 +16,14 @@ export const scenarioNames = [
 ] as const;
 
 export type ScenarioName = (typeof scenarioNames)[number];
+
+/** Those in which processor time decides. */
+export const scenariosWithFlames: readonly ScenarioName[] = [
+  "drain-1",
+  "drain-4",
+  "in-flight-8",
+  "in-flight-1",
+  "ahead-8",
+  "bulk-enqueue",
+  "limit-16",
+];

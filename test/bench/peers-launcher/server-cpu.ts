@@ -11,12 +11,16 @@ export function serverCpuS(pid: number): number | null {
   const own = readStat(pid);
   if (own === null) return null;
   let ticks = own.own + own.ended;
-  for (const name of readdirSync("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    const child = readStat(Number(name));
-    if (child?.parent === pid) ticks += child.own;
-  }
+  for (const child of childrenOf(pid)) ticks += readStat(child)?.own ?? 0;
   return ticks / ticksPerS;
+}
+
+/** The processes that a process has started, where the system tells. */
+export function childrenOf(pid: number): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((each) => readStat(each)?.parent === pid);
 }
 
 function readStat(pid: number): { parent: number; own: number; ended: number } | null {

@@ -8,6 +8,7 @@ import type {
   SystemName,
 } from "../peers-launcher/protocol.ts";
 import { enqueueBulk, enqueueSingly, trickle } from "./enqueuing.ts";
+import { endProfile, startProfile } from "./profile.ts";
 import { cpuMs, nowMs, Recorder } from "./recorder.ts";
 import type { OpenSystem, QueueSystem } from "./system.ts";
 
@@ -63,6 +64,11 @@ const answers: Answers = {
   },
   unfinished: async () => ({ count: await current().system.unfinished() }),
   seen: async () => recorder.seen(),
+  startProfile: async () => {
+    await startProfile();
+    return {};
+  },
+  endProfile: () => endProfile(),
   close: async () => {
     await opened?.system.close();
     return {};

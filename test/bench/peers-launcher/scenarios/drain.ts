@@ -16,15 +16,18 @@ export async function measureDrain(run: Run, groups = 0): Promise<Reading> {
   await run.loadWorkers();
   await run.work();
   if (!(await run.untilHandled(tasks * warmShare, mostMs))) return stopped(run, mostMs);
+  const endStacks = await run.startStacks();
   const from = run.handled();
   const endCpu = run.startCpu();
   const isDone = (await run.untilHandled(tasks, mostMs)) && (await run.untilDone(10_000));
   const untilMs = nowMs();
+  const cpu = endCpu();
+  await endStacks();
   const { count } = run.handled();
   if (count > tasks) throw new Error(`${tasks} tasks were enqueued, and ${count} ran`);
   return {
     figures: { rate: ((count - from.count) / (untilMs - from.atMs)) * 1_000 },
-    ...endCpu(),
+    ...cpu,
     tasks: count - from.count,
     note: isDone ? "" : `stopped with ${count} of ${tasks} done`,
   };

@@ -17,9 +17,11 @@ async function measureEnqueue(run: Run, name: "enqueueBulk" | "enqueueSingly"): 
   await enqueue(warm);
   await lab.postgres.settle();
   const server = variant.system === "bullmq" ? lab.redis : lab.postgres;
+  const endStacks = await run.startStacks([client]);
   const before = serverCpuS(server?.pid ?? 0);
   const { ms, cpuMs } = await enqueue(tasks);
   const after = serverCpuS(server?.pid ?? 0);
+  await endStacks();
   const { count } = await client.call("unfinished", {});
   if (count !== warm + tasks)
     throw new Error(`${warm + tasks} tasks were enqueued, and ${count} are there`);

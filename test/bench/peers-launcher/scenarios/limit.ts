@@ -22,11 +22,13 @@ async function measureLimit(run: Run): Promise<Reading> {
   await run.work();
   if (!(await run.untilHandled(1, 10_000))) throw new Error("no task ran within 10 s");
   await sleep(warmMs);
+  const endStacks = await run.startStacks();
   const fromMs = nowMs();
   const endCpu = run.startCpu();
   await sleep(windowMs);
   const untilMs = nowMs();
   const cpu = endCpu();
+  await endStacks();
   const seen = await run.seen();
   const begins = seen.flatMap((each) => each.begins);
   const ends = seen.flatMap((each) => each.ends);

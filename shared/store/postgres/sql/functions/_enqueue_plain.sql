@@ -1,32 +1,34 @@
 -- taskgate._enqueue_plain: the part of enqueue_tasks for entries that say no more than payload, kind, priority and trace, as most do.
--- In:     p_task_definition_id int, p_name text: the definition; p_build bigint; p_tasks text: as of enqueue_tasks; p_now timestamptz
+-- In:     p_task_definition_id int, p_name text: the definition; p_build bigint; p_tasks json: as of enqueue_tasks; p_now timestamptz
 -- Out:    text: JSON array of the ids as strings, in input order; null: nothing was written, as an entry says more or something bad, and
 --         enqueue_tasks has to look at each
 -- Raises: -
 -- Locks:  new rows
 -- Plan:   no table is read; one pass over the text, one over the rows
 -- Twin:   inside mssql/sql/procedures/EnqueueTasks.sql
-create or replace function taskgate._enqueue_plain(p_task_definition_id int, p_name text, p_build bigint, p_tasks text, p_now timestamptz) returns text
+create or replace function taskgate._enqueue_plain(p_task_definition_id int, p_name text, p_build bigint, p_tasks json, p_now timestamptz) returns text
 language plpgsql as $$
 declare
+  v_begin text := left(p_tasks::text, 20000);        -- where the first entries say more, most say more: the pass over all of them is spared
   v record;
   v_ids text;
 begin
-  if greatest(strpos(p_tasks, '"group"'), strpos(p_tasks, '"groupScope"'), strpos(p_tasks, '"runInMs"'), strpos(p_tasks, '"runAt"'), strpos(p_tasks, '"dedupeKey"'),
-              strpos(p_tasks, '"dedupeMs"'), strpos(p_tasks, '"onDuplicate"'), strpos(p_tasks, '\u')) > 0 then   -- a name might be written with \u
+  if greatest(strpos(v_begin, '"group"'), strpos(v_begin, '"runInMs"'), strpos(v_begin, '"runAt"'), strpos(v_begin, '"dedupeKey"')) > 0 then
     return null;
   end if;
   begin                                              -- nothing is written here: a block that writes costs a transaction id
     select array_agg(coalesce(r.kind, p_name)) as kinds, array_agg(coalesce(r.priority, 100)) as priorities, array_agg(r.payload) as payloads, array_agg(r.trace) as traces,
+           bool_or(num_nonnulls(r."group", r."groupScope", r."runInMs", r."runAt", r."dedupeKey", r."dedupeMs", r."onDuplicate") > 0) as says_more,
            bool_or(octet_length(r.payload) > 65536 or json_typeof(r.payload::json) not in ('object', 'array')
                 or r.kind is not null and (char_length(r.kind) not between 1 and 200 or r.kind <> btrim(r.kind))
                 or r.priority not between -32768 and 32767 or char_length(r.trace) > 55) as is_bad
       into v
-      from json_to_recordset(p_tasks::json) as r(payload text, kind text, priority int, trace text);
+      from json_to_recordset(p_tasks) as r(payload text, kind text, priority int, trace text, "group" text, "groupScope" text, "runInMs" text, "runAt" text,
+                                           "dedupeKey" text, "dedupeMs" text, "onDuplicate" text);
   exception when data_exception then
     return null;
   end;
-  if v.is_bad then return null; end if;
+  if v.says_more or v.is_bad then return null; end if;
   with new as materialized (
     select nextval('taskgate.task_sequence') as id, u.kind, u.priority::smallint as priority, u.trace, u.payload
       from unnest(v.kinds, v.priorities, v.traces, v.payloads) as u(kind, priority, trace, payload)),

@@ -33,6 +33,7 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off se
 declare
   v_now timestamptz := _now();
   d record;
+  v_tasks json;                                      -- p_tasks, read as JSON once
   v_answer json;
   v record;
   said record;
@@ -49,11 +50,12 @@ begin
     raise exception 'tasks: expected at most 8388608 bytes (%)', octet_length(p_tasks) using errcode = 'TG413';
   end if;
   perform _check_actor(p_changed_by, p_reason);
-  if p_tasks is null or json_typeof(p_tasks::json) <> 'array' then
+  v_tasks := p_tasks::json;
+  if p_tasks is null or json_typeof(v_tasks) <> 'array' then
     raise exception 'tasks: expected a JSON array (%)', left(p_tasks, 100) using errcode = 'TG422';
   end if;
-  if json_array_length(p_tasks::json) not between 1 and 10000 then
-    raise exception 'tasks: expected 1..10000 entries (%)', json_array_length(p_tasks::json) using errcode = 'TG413';
+  if json_array_length(v_tasks) not between 1 and 10000 then
+    raise exception 'tasks: expected 1..10000 entries (%)', json_array_length(v_tasks) using errcode = 'TG413';
   end if;
   select x.task_definition_id, x.group_slots, x.group_strict into d from task_definition x where x.name = p_name;
   if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
@@ -75,7 +77,7 @@ begin
   end if;
 
   if p_wave_id is null and p_changed_by is null and not exists (select 1 from task_kind k where k.task_definition_id = d.task_definition_id) then
-    task_ids := _enqueue_plain(d.task_definition_id, p_name, p_build, p_tasks, v_now);
+    task_ids := _enqueue_plain(d.task_definition_id, p_name, p_build, v_tasks, v_now);
     if task_ids is not null then
       ready := true;
       if p_operation_id is not null then perform _keep_enqueued(p_operation_id, task_ids, null, true, null); end if;
@@ -112,7 +114,7 @@ begin
                when p_wave_id is not null and (r."runInMs" is not null or r."runAt" is not null) then 'runAt: expected none for a task of a wave'
                when char_length(r.trace) > 55 then 'trace: expected at most 55 characters (' || left(r.trace, 100) || ')'
              end as problem
-        from rows from (json_to_recordset(p_tasks::json) as (payload text, kind text, priority int, "group" text, "groupScope" text, "runInMs" bigint, "runAt" text, "dedupeKey" text, "dedupeMs" bigint, trace text, "onDuplicate" text))
+        from rows from (json_to_recordset(v_tasks) as (payload text, kind text, priority int, "group" text, "groupScope" text, "runInMs" bigint, "runAt" text, "dedupeKey" text, "dedupeMs" bigint, trace text, "onDuplicate" text))
              with ordinality as r(payload, kind, priority, "group", "groupScope", "runInMs", "runAt", "dedupeKey", "dedupeMs", trace, "onDuplicate", n)
        cross join lateral (select _instant(r."runAt") as at offset 0) i) x;   -- offset: read once, though named three times
   if v.is_unreadable then raise data_exception; end if;

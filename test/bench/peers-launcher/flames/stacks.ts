@@ -1,0 +1,25 @@
+/** A stack of calls, outermost first, and how much of the processor time was seen in it. */
+export interface Stack {
+  readonly frames: readonly Frame[];
+  readonly weight: number;
+}
+
+/** A call of a stack. `origin`: whose code it is, such as a package. */
+export interface Frame {
+  readonly name: string;
+  readonly origin: string;
+}
+
+export function weightOf(stacks: readonly Stack[]): number {
+  return stacks.reduce((sum, { weight }) => sum + weight, 0);
+}
+
+/** Weight by origin of the innermost call, the greatest first. */
+export function weightByOrigin(stacks: readonly Stack[]): [origin: string, weight: number][] {
+  const weights = new Map<string, number>();
+  for (const { frames, weight } of stacks) {
+    const origin = frames.at(-1)?.origin ?? "";
+    weights.set(origin, (weights.get(origin) ?? 0) + weight);
+  }
+  return [...weights].toSorted(([, a], [, b]) => b - a);
+}
