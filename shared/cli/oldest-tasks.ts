@@ -72,7 +72,7 @@ async function readReady(
 export function renderOldest({ tasks, more, isWhole }: OldestTasks, screen: Screen): string {
   const table = renderTable(tasks, columns, screen);
   if (!isWhole)
-    return `${table}\n\nOf the 1000 that start next and the oldest one at the head of a priority; there are more, which may be older than others here.`;
+    return `${table}\n\nOf the 1000 that start next and the oldest of the first 100 of each priority; there are more, which may be older than others here.`;
   return more ? `${table}\n\nThe ${String(tasks.length)} oldest; --max N shows more.` : table;
 }
 

@@ -29,6 +29,13 @@ export function describePace(setup: StoreSetup): void {
       expect(oldestReady?.createdAt).toMatch(/^\d{4}-\d\d-\d\dT/);
     });
 
+    test("the oldest ready task is found at the last priority that there is", async () => {
+      const { store } = open();
+      const name = await define(store);
+      const task = await enqueueOne(store, name, { priority: 32_767 });
+      expect((await store.readPace({ name, max: 10 })).oldestReady?.taskId).toBe(task);
+    });
+
     test("scheduled and claimed tasks aren't the oldest ready one", async () => {
       const opened = open();
       const { store } = opened;
@@ -100,6 +107,46 @@ export function describePace(setup: StoreSetup): void {
       expect(kinds).toMatchObject([{ kind: "new", finished: 2 }]);
     });
 
+    test("the newest are those that finished last, whatever the order of their ids", async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 2 });
+      await enqueue(store, name, [{ kind: "first" }, { kind: "second" }]);
+      const worker = await startWorker(store, name, { want: 2 });
+      const [first, second] = await worker.claim(2);
+      await worker.complete([second].filter((task) => task !== undefined));
+      await opened.advance(1_000);
+      await worker.complete([first].filter((task) => task !== undefined));
+      const { kinds } = await store.readPace({ name, max: 1 });
+      expect(kinds).toMatchObject([{ kind: "first" }]);
+    });
+
+    test("of those that finished at the same instant the greater id is the newer one", async () => {
+      const { store } = open();
+      const name = await define(store, { limit: 2 });
+      await enqueue(store, name, [{ kind: "first" }, { kind: "second" }]);
+      const worker = await startWorker(store, name, { want: 2 });
+      await worker.complete(await worker.claim(2));
+      const { kinds } = await store.readPace({ name, max: 1 });
+      expect(kinds).toMatchObject([{ kind: "second" }]);
+    });
+
+    test("durations count by length, and a task without one is finished and has none", async () => {
+      const { store } = open();
+      const name = await define(store, { limit: 6 });
+      await enqueue(store, name, 6);
+      const worker = await startWorker(store, name, { want: 6 });
+      const claimed = await worker.claim(6);
+      const durations = [40, null, 30, 10, null, 20];
+      for (const [index, { taskId, fence }] of claimed.entries())
+        await store.completeTask({
+          ...{ executionId: worker.executionId, taskId, fence, result: null },
+          durationMs: durations[index] ?? null,
+        });
+      const { kinds } = await store.readPace({ name, max: 10 });
+      expect(kinds).toEqual([{ kind: name, finished: 6, p50Ms: 20, p99Ms: 40 }]);
+    });
+
     test("dead and cancelled tasks, and those of other definitions, don't count", async () => {
       const { store } = open();
       const name = await define(store);
@@ -121,6 +168,15 @@ export function describePace(setup: StoreSetup): void {
         code: "TASKGATE_ARG_INVALID",
         field: "max",
         value: max,
+      });
+    });
+
+    test("of two faults the number's is told", async () => {
+      const { store } = open();
+      await expectError(store.readPace({ name: "nobody's", max: 0 }), {
+        code: "TASKGATE_ARG_INVALID",
+        field: "max",
+        value: 0,
       });
     });
 

@@ -56,14 +56,16 @@ describe("the oldest ready tasks", () => {
     );
   });
 
-  test("of more than 1,000 those that start next are compared, and the oldest head of a priority", async () => {
+  test("of more than 1,000 those that start next are compared, and the oldest of the first 100 of each priority", async () => {
     await api.register("many");
     await enqueue(api.store, "many", 1_000);
     const [last = ""] = await enqueue(api.store, "many", [{ priority: 900 }]);
     await age({ [last]: 30 });
     const { out } = await api.taskgate("tasks", "many", "--oldest", "-n", "3");
     expect(out).toMatch(new RegExp(`^TASK .*\\n *${last} +30 min .*900`));
-    expect(out).toMatch(/Of the 1000 that start next and the oldest one at the head of a priority/);
+    expect(out).toMatch(
+      /Of the 1000 that start next and the oldest of the first 100 of each priority/,
+    );
   });
 
   test("none are said to be none", async () => {

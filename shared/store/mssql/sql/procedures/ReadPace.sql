@@ -21,7 +21,7 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int, @vFrom smallint = -32768, @vPriority smallint, @vPriorities int = 0, @vFound int = 1,
           @vOldestTaskId bigint, @vOldestCreatedAt datetime2(3), @vOldestDueAt datetime2(3), @vFinished int, @vFirstAt datetime2(3), @vKinds nvarchar(max);
-  DECLARE @vHead TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
+  DECLARE @vFirst TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vSeen TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, FinishedAt datetime2(3) NOT NULL);
   DECLARE @vDone TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Kind nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, DurationMs int NULL,
@@ -37,9 +37,9 @@ BEGIN
     SELECT TOP (1) @vFound = 1, @vPriority = r.Priority
     FROM Taskgate.Ready AS r WITH (FORCESEEK) -- the first entry behind the last priority, regardless of statistics
     WHERE r.TaskDefinitionId = @vDefinition AND r.Priority >= @vFrom
-    ORDER BY r.Priority, r.Rank, r.TaskId;
+    ORDER BY r.Priority;
     IF @vFound = 1
-      INSERT INTO @vHead (TaskId)
+      INSERT INTO @vFirst (TaskId)
       SELECT TOP (100) r.TaskId
       FROM Taskgate.Ready AS r WITH (FORCESEEK) -- their range
       WHERE r.TaskDefinitionId = @vDefinition AND r.Priority = @vPriority
@@ -49,8 +49,8 @@ BEGIN
     ELSE IF @vFound = 1 SET @vFrom = @vPriority + 1;
   END;
   SELECT TOP (1) @vOldestTaskId = t.TaskId, @vOldestCreatedAt = t.CreatedAt, @vOldestDueAt = x.DueAt
-  FROM @vHead AS h
-  INNER JOIN Taskgate.Task AS t ON t.TaskId = h.TaskId
+  FROM @vFirst AS f
+  INNER JOIN Taskgate.Task AS t ON t.TaskId = f.TaskId
   LEFT JOIN Taskgate.Wave AS w ON w.WaveId = t.WaveId
   CROSS APPLY Taskgate._DueAt(t.CreatedAt, t.DueAt, w.OpenedAt) AS x
   ORDER BY x.DueAt, t.TaskId
@@ -72,7 +72,7 @@ BEGIN
   SET Place = m.Place, Measured = m.Measured
   FROM @vDone AS d
   INNER JOIN (
-    SELECT y.TaskId, ROW_NUMBER() OVER (PARTITION BY y.Kind ORDER BY y.DurationMs, y.TaskId) AS Place,
+    SELECT y.TaskId, ROW_NUMBER() OVER (PARTITION BY y.Kind ORDER BY y.DurationMs) AS Place,
            COUNT(*) OVER (PARTITION BY y.Kind) AS Measured
     FROM @vDone AS y WHERE y.DurationMs IS NOT NULL) AS m ON m.TaskId = d.TaskId;
   SELECT @vKinds = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"kind":"') COLLATE Latin1_General_100_BIN2
