@@ -305,6 +305,12 @@ function badWatermarkCalls(): BadCall[] {
         says: `value: expected the text of a JSON object or array (${value})`,
       })),
       { call: way({ name: "N'x'" }), ...unknownName },
+      // Of two faults the value's is told.
+      {
+        call: way({ name: "N'x'", value: "N'7'" }),
+        number: 50422,
+        says: "value: expected the text of a JSON object or array (7)",
+      },
       {
         call: way({ name: "N'demo '" }),
         number: 50404,

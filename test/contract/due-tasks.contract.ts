@@ -157,18 +157,6 @@ export function describeDueTasks(setup: StoreSetup): void {
       expect(oldestReady?.taskId).toBe(given.isFound ? plain : first);
     });
 
-    test("and those that came back stand behind the others of their priority", async () => {
-      const opened = open();
-      const name = await define(opened.store);
-      await enqueueOne(opened.store, name);
-      const worker = await startWorker(opened.store, name);
-      await worker.fail([await worker.claimOne()], { as: "continued", retryInMs: 0 });
-      await opened.advance(hourMs);
-      const [first] = await enqueue(opened.store, name, 100);
-      const { oldestReady } = await opened.store.readPace({ name, max: 1 });
-      expect(oldestReady?.taskId).toBe(first);
-    });
-
     test.each([
       { count: 19, isFound: true },
       { count: 20, isFound: false },

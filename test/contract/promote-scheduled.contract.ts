@@ -623,5 +623,11 @@ function describePromote(setup: StoreSetup): void {
       field: "name",
       value: "nobody",
     });
+    // Of two faults the number's is told.
+    await expectError(store.promoteScheduled({ name: "nobody", max: 0 }), {
+      code: "TASKGATE_ARG_INVALID",
+      field: "max",
+      value: 0,
+    });
   });
 }

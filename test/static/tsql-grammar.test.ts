@@ -53,12 +53,7 @@ describe("samples with one mistake", () => {
       if (shipped === undefined) throw new Error(`there is no ${sample.file}`);
       const broken = replaceInCode(shipped, sample);
       const changed = files.map((file) => (file === shipped ? broken : file));
-
-      const changedSchema = readSchema(changed);
-      const faults = changed.flatMap((file) => checkFile(file, changedSchema));
-
-      const verdict = readByGrammar(broken);
-      expect({ faults: faults.length, verdict }).not.toEqual({ faults: 0, verdict: null });
+      expect(readByGrammar(broken) !== null || hasFault(broken, changed)).toBe(true);
     },
   );
 
@@ -70,6 +65,12 @@ describe("samples with one mistake", () => {
     expect(readByGrammar(replaceInCode(shipped, sample))).toMatch(/:\d+: /);
   });
 });
+
+/** Most mistakes are seen in their own file, and the others are spared then. */
+function hasFault(broken: TsqlFile, all: readonly TsqlFile[]): boolean {
+  const changed = readSchema(all);
+  return [broken, ...all].some((file) => checkFile(file, changed).length > 0);
+}
 
 /** The error, with file and line; null: none. */
 function readByGrammar(file: TsqlFile): string | null {
