@@ -12,7 +12,7 @@ import { parseOptions } from "../bench/peers-launcher/options";
 import { overlap } from "../bench/peers-launcher/overlap";
 import { renderPage } from "../bench/peers-launcher/page";
 import { summarize } from "../bench/peers-launcher/results";
-import type { Results } from "../bench/peers-launcher/results";
+import type { Entry, Results } from "../bench/peers-launcher/results";
 import { scenarioNames, scenariosWithFlames } from "../bench/peers-launcher/scenario-names";
 import { scenariosOf } from "../bench/peers-launcher/scenarios";
 
@@ -243,10 +243,11 @@ describe("flame graphs", () => {
     if (scenario === undefined) throw new Error("there is no such scenario");
     const { title, about } = scenario;
     const reading = { figures: {}, serverCpuS: 3, clientsCpuS: 1, tasks: 1, note: "" };
-    const entry = {
-      ...{ system: "taskgate", label: "taskgate", settings: "", problem: "" },
-      ...{ outcome: "measured", readings: [reading] },
-    } as const;
+    const entry: Entry = {
+      ...{ label: "taskgate", settings: "", problem: "", readings: [reading] },
+      system: "taskgate",
+      outcome: "measured",
+    };
     const clients = [
       { frames: [run], weight: 3 },
       { frames: [{ name: "parse", origin: "pg" }], weight: 1 },

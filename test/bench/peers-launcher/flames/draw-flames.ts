@@ -36,11 +36,12 @@ export async function drawFlames(
           `${scenario.name}: ${entry?.problem ?? "Taskgate isn't among its systems"}`,
         );
       const taken = stacks.take();
-      const draw = (part: "server" | "clients", title: string): void =>
+      const draw = (part: "server" | "clients", title: string): void => {
         writeFileSync(
           join(folder, `${scenario.name}-${part}.svg`),
           svgFlames(`${scenario.title}: ${title}`, taken[part] ?? []),
         );
+      };
       if (taken.server !== null) draw("server", "PostgreSQL");
       draw("clients", scenario.processes === 1 ? "the process" : "its processes");
       drawn.push({ scenario, entry, taken });

@@ -42,7 +42,11 @@ async function startRecording(pid: number, file: string): Promise<{ end: () => P
     rmSync(file, { force: true });
     const of = ["-p", [pid, ...childrenOf(pid)].join(",")];
     const child = spawn("perf", [...words, ...stack, ...of], { stdio: "ignore" });
-    const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+    const ended = new Promise<void>((resolve) =>
+      child.once("close", () => {
+        resolve();
+      }),
+    );
     while (child.exitCode === null && !hasContent(file)) await sleep(20);
     if (child.exitCode !== null) continue;
     return {

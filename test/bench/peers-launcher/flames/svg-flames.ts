@@ -7,8 +7,20 @@ const top = 46;
 /** Narrower calls are left out: nobody could read or hit them. */
 const leastShare = 0.002;
 const letterWidth = 6.6;
-/** Readable under dark text on white and on black. */
-const colours = ["#f4a261", "#8ecae6", "#95d5b2", "#e5989b", "#cdb4db", "#e9c46a"] as const;
+const mostOrigins = 6;
+/** By origin, so that all pictures have the same; readable under dark text on white and on black. */
+const colours: Readonly<Record<string, string>> = {
+  postgres: "#f4a261",
+  plpgsql: "#e5989b",
+  kernel: "#8ecae6",
+  libc: "#95d5b2",
+  taskgate: "#f4a261",
+  Node: "#95d5b2",
+  native: "#8ecae6",
+  V8: "#cdb4db",
+  pg: "#e9c46a",
+  "pg-protocol": "#e9c46a",
+};
 const otherColour = "#ced4da";
 
 interface Call {
@@ -23,8 +35,6 @@ export function svgFlames(title: string, stacks: readonly Stack[]): string {
   const all = weightOf(stacks);
   const root = treeOf(stacks);
   const origins = weightByOrigin(stacks);
-  const colourOf = (origin: string): string =>
-    colours[origins.findIndex(([name]) => name === origin)] ?? otherColour;
   const depth = depthOf(root, all * leastShare);
   const height = top + depth * rowHeight + 4;
   const calls: string[] = [];
@@ -33,7 +43,7 @@ export function svgFlames(title: string, stacks: readonly Stack[]): string {
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(title)}">`,
     "<style>text{font:11px ui-monospace,monospace;fill:#1a1a1a}.head{font:600 13px system-ui,sans-serif;fill:#444}.key{fill:#444}@media(prefers-color-scheme:dark){.head,.key{fill:#ccc}}</style>",
     `<text class="head" x="4" y="16">${escaped(title)}</text>`,
-    ...legend(origins, all, colourOf),
+    ...legend(origins, all),
     ...calls,
     "</svg>",
     "",
@@ -46,7 +56,7 @@ export function svgFlames(title: string, stacks: readonly Stack[]): string {
     )) {
       const share = inner.weight / all;
       if (share >= leastShare) {
-        calls.push(box(inner, { x, y: height - 4 - (at.row + 1) * rowHeight, share }, colourOf));
+        calls.push(box(inner, { x, y: height - 4 - (at.row + 1) * rowHeight, share }));
         draw(inner, { x, row: at.row + 1 });
       }
       x += share * width;
@@ -79,7 +89,6 @@ function depthOf(call: Call, least: number): number {
 function box(
   { name, origin }: Call,
   { x, y, share }: { readonly x: number; readonly y: number; readonly share: number },
-  colourOf: (origin: string) => string,
 ): string {
   const wide = share * width;
   const letters = Math.floor((wide - 4) / letterWidth);
@@ -89,13 +98,9 @@ function box(
 }
 
 /** Whose code the time was spent in, by the innermost calls. */
-function legend(
-  origins: readonly (readonly [string, number])[],
-  all: number,
-  colourOf: (origin: string) => string,
-): string[] {
+function legend(origins: readonly (readonly [string, number])[], all: number): string[] {
   let x = 4;
-  return origins.slice(0, colours.length).flatMap(([origin, weight]) => {
+  return origins.slice(0, mostOrigins).flatMap(([origin, weight]) => {
     const told = `${origin} ${percent(weight / all)}`;
     const parts = [
       `<rect x="${fixed(x)}" y="24" width="11" height="11" fill="${colourOf(origin)}"/>`,
@@ -104,6 +109,10 @@ function legend(
     x += 15 + told.length * letterWidth + 18;
     return parts;
   });
+}
+
+function colourOf(origin: string): string {
+  return colours[origin] ?? otherColour;
 }
 
 function percent(share: number): string {
