@@ -2,8 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import type { ExecutionId } from "../../../shared/core/ids";
 import { limits } from "../../../shared/core/limits";
 import { boundsMs } from "../../../shared/platform/lease-thread";
-import { sleep } from "../../../shared/platform/real-clock";
 import { ThreadLeaseKeeper } from "../../../shared/platform/thread-lease-keeper";
+import { until } from "../../support/gate";
 import { openWorkerBench } from "./worker-bench";
 
 const execution = (leaseMs: number, timeoutMs: number | null) => ({
@@ -38,7 +38,7 @@ test("a thread that can't be made is told once, and leases are renewed as withou
     logger: bench.environment.logger,
   });
   const release = keeper.keep(execution(1_000, null));
-  await sleep(500);
+  await until("the failure is told", async () => bench.lines.length > 0);
   expect(bench.lines.map(({ level }) => level)).toEqual(["warn"]);
   expect(bench.lines[0]?.message).toMatch(/^the thread that renews leases failed/);
   expect(keeper.renewalOf("1" as ExecutionId)).toBeNull();
