@@ -294,6 +294,13 @@ test("the verdict on growth lets grow what is kept for days, and what waits", ()
     },
   }));
   expect(brokenGrowth(more)).toEqual([]);
+  const kept = samplesOf(120, (minute) => ({
+    tables: {
+      ...tablesAt(minute),
+      statistic_time: { bytes: 5e6 + minute * 1e5, live: 5_000 + minute * 100, dead: 0 },
+    },
+  }));
+  expect(brokenGrowth(kept)).toEqual([]);
 });
 
 test("the verdict on growth finds a table, an index, rows and memory that grow", () => {

@@ -35,6 +35,9 @@ export const keptForDays = [
   "wave_shard",
   "call_audit",
   "setting_audit",
+  // Minutes go after 3 hours, the periods of which they become a part after 3 and 90 days.
+  "statistic",
+  "statistic_time",
 ] as const;
 
 /** How growth is judged, for a report. */
