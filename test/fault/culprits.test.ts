@@ -83,9 +83,12 @@ async function enqueue(scene: string): Promise<{ culprit: TaskId; neighbours: Ta
 }
 
 async function factsOf(taskId: TaskId): Promise<TaskFacts> {
-  const { facts } = await store.explainTask({ taskId });
-  if (facts === null) throw new Error(`task ${taskId} is unknown`);
-  return facts;
+  for (;;) {
+    const { status, facts } = await store.explainTask({ taskId });
+    if (facts !== null) return facts;
+    // One that ends just now is between two containers for an instant.
+    if (status !== "moving") throw new Error(`task ${taskId} is ${status}`);
+  }
 }
 
 const isEnded = ({ state }: TaskFacts): boolean => state === "done" || state === "dead";
