@@ -46,7 +46,7 @@ async function drain(prefetch: number, tasks: number): Promise<CallSeen[]> {
 }
 
 test("half of the held tasks are reported before the handlers of the other half begin", async () => {
-  const calls = await drain(49, 3_000);
+  const calls = await drain(49, 9_000);
   // Not the first ones, which claim little, nor the last ones, which have nothing to claim.
   const full = calls.filter(({ reported }) => reported >= 150);
   expect(full.length).toBeGreaterThan(calls.length / 2);
