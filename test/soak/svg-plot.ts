@@ -1,3 +1,5 @@
+import { escaped } from "../support/svg-text";
+
 /** A line of a plot: its points by x; a null makes a gap. */
 export interface Series {
   readonly name: string;
@@ -104,8 +106,4 @@ function short(value: number): string {
 
 function fixed(value: number): string {
   return String(Number(value.toFixed(1)));
-}
-
-function escaped(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 }

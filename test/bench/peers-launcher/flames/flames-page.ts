@@ -2,7 +2,7 @@ import { table } from "../markdown-table";
 import type { Entry } from "../results";
 import type { Scenario } from "../scenario";
 import type { TakenStacks } from "./stack-taker";
-import { weightOf } from "./stacks";
+import { percent, weightBy, weightOf } from "./stacks";
 import type { Stack } from "./stacks";
 
 export interface FlamesOfScenario {
@@ -64,14 +64,8 @@ function pictureOf(path: string, whose: string, stacks: readonly Stack[]): strin
 }
 
 function innermost(stacks: readonly Stack[]): string[] {
-  const weights = new Map<string, number>();
-  for (const { frames, weight } of stacks) {
-    const name = frames.at(-1)?.name ?? "";
-    weights.set(name, (weights.get(name) ?? 0) + weight);
-  }
   const all = weightOf(stacks);
-  return [...weights]
-    .toSorted(([, a], [, b]) => b - a)
+  return weightBy(stacks, ({ name }) => name)
     .slice(0, mostCalls)
-    .map(([name, weight]) => `\`${name}\` ${((weight / all) * 100).toFixed(1)} %`);
+    .map(([name, weight]) => `\`${name}\` ${percent(weight / all)}`);
 }

@@ -14,12 +14,21 @@ export function weightOf(stacks: readonly Stack[]): number {
   return stacks.reduce((sum, { weight }) => sum + weight, 0);
 }
 
-/** Weight by origin of the innermost call, the greatest first. */
-export function weightByOrigin(stacks: readonly Stack[]): [origin: string, weight: number][] {
+/** Weight by what is said of the innermost call, the greatest first. */
+export function weightBy(
+  stacks: readonly Stack[],
+  keyOf: (innermost: Frame) => string,
+): [key: string, weight: number][] {
   const weights = new Map<string, number>();
   for (const { frames, weight } of stacks) {
-    const origin = frames.at(-1)?.origin ?? "";
-    weights.set(origin, (weights.get(origin) ?? 0) + weight);
+    const innermost = frames.at(-1);
+    if (innermost === undefined) continue;
+    const key = keyOf(innermost);
+    weights.set(key, (weights.get(key) ?? 0) + weight);
   }
   return [...weights].toSorted(([, a], [, b]) => b - a);
+}
+
+export function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
 }

@@ -1,4 +1,5 @@
-import { weightByOrigin, weightOf } from "./stacks";
+import { escaped } from "../../../support/svg-text";
+import { percent, weightBy, weightOf } from "./stacks";
 import type { Stack } from "./stacks";
 
 const width = 1200;
@@ -34,7 +35,7 @@ interface Call {
 export function svgFlames(title: string, stacks: readonly Stack[]): string {
   const all = weightOf(stacks);
   const root = treeOf(stacks);
-  const origins = weightByOrigin(stacks);
+  const origins = weightBy(stacks, ({ origin }) => origin);
   const depth = depthOf(root, all * leastShare);
   const height = top + depth * rowHeight + 4;
   const calls: string[] = [];
@@ -115,18 +116,6 @@ function colourOf(origin: string): string {
   return colours[origin] ?? otherColour;
 }
 
-function percent(share: number): string {
-  return `${(share * 100).toFixed(1)} %`;
-}
-
 function fixed(value: number): string {
   return String(Number(value.toFixed(1)));
-}
-
-function escaped(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
 }
