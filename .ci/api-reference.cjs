@@ -140,10 +140,10 @@ function docOf(node) {
   const texts = ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc);
   const text = texts.map(({ comment }) => ts.getTextOfJSDocComment(comment) ?? "").join(" ");
   const flat = text.replace(/\s+/g, " ").trim();
-  const parts = flat.split("`").map((part, at) => (at % 2 === 0 ? escape(part) : part));
+  const parts = flat.split("`").map((part, at) => (at % 2 === 0 ? escapeText(part) : part));
   return parts.join("`");
 }
 
-const escape = (text) => text.replaceAll("<", "&lt;").replace(/([*_])/g, "\\$1");
+const escapeText = (text) => text.replaceAll("<", "&lt;").replace(/([*_])/g, "\\$1");
 
 module.exports = { apiReference };

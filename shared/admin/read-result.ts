@@ -9,7 +9,8 @@ export type { Problem } from "./problem-list";
 
 /** A value that can be used, or everything that is wrong with the input. */
 export type ReadResult<Value> =
-  { readonly ok: true; readonly value: Value } | ({ readonly ok: false } & Problems);
+  | { readonly ok: true; readonly value: Value }
+  | ({ readonly ok: false } & Problems);
 
 /** Longest part of a bad value that is shown. */
 export const shownLengthMax = 100;

@@ -12,7 +12,10 @@ export interface Target {
   readonly settings: Settings;
   /** Where the address came from, for people. */
   readonly origin:
-    "--db" | "TASKGATE_DATABASE_URL" | "TASKGATE_SQL_SERVER" | ".taskgate/local.json";
+    | "--db"
+    | "TASKGATE_DATABASE_URL"
+    | "TASKGATE_SQL_SERVER"
+    | ".taskgate/local.json";
 }
 
 /** Where to look. */

@@ -61,7 +61,14 @@ export interface ExplainableTask {
   readonly definition: string;
   readonly kind: string;
   readonly state:
-    "blocked" | "scheduled" | "waiting" | "ready" | "claimed" | "done" | "dead" | "cancelled";
+    | "blocked"
+    | "scheduled"
+    | "waiting"
+    | "ready"
+    | "claimed"
+    | "done"
+    | "dead"
+    | "cancelled";
   readonly failedCount: number;
   readonly lostCount: number;
   readonly lastError: string | null;

@@ -12,7 +12,14 @@ import type { Durations } from "./pace";
  * time-out; `lost`: the lease is over; `failed`: the store didn't take a call.
  */
 export type LoopEnd =
-  "idle" | "deadline" | "stopped" | "paused" | "rate" | "lost" | "failed" | "stuck";
+  | "idle"
+  | "deadline"
+  | "stopped"
+  | "paused"
+  | "rate"
+  | "lost"
+  | "failed"
+  | "stuck";
 
 /** The tokens of the execution. */
 export interface TokenFacts {

@@ -26,7 +26,8 @@ type PathWithin<Value, Depth extends readonly unknown[]> = Depth extends readonl
   : never;
 
 type PathThrough<Name extends string, Value, Depth extends readonly unknown[]> = Value extends
-  string | number
+  | string
+  | number
   ? Name
   : Value extends readonly unknown[] | boolean
     ? never

@@ -49,7 +49,8 @@ export type WrappedHandler<Trigger, Result> = (
 
 /** What follows the limit: the handler, or options and the handler. */
 export type LimitedCall<Trigger, Result> =
-  [LimitedHandler<Trigger, Result>] | [LimitedOptions, LimitedHandler<Trigger, Result>];
+  | [LimitedHandler<Trigger, Result>]
+  | [LimitedOptions, LimitedHandler<Trigger, Result>];
 
 const waitMsDefault = 2_000;
 /** Triggers whose message is stored as a task by default. */

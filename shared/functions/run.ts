@@ -88,10 +88,14 @@ async function live(runtime: Runtime, hint: HintMessage): Promise<WorkerResult> 
     const untilMs = stay.deadlineMs - stay.marginMs;
     await fireDueSchedules(work.environment, { definition, untilMs });
   }
-  const result = await work.run(definition).finally(() => work.settled());
-  const { status, end } = result;
-  runtime.environment.logger.debug("worker ended", { definition, status, end });
-  return result;
+  try {
+    const result = await work.run(definition);
+    const { status, end } = result;
+    runtime.environment.logger.debug("worker ended", { definition, status, end });
+    return result;
+  } finally {
+    await work.settled();
+  }
 }
 
 /** While a new version is rolled out, an old process gets hints for what only the new one has. */

@@ -32,7 +32,8 @@ export interface EjectWishes {
 const productFiles = [
   ".github",
   ".markdownlint-cli2.jsonc",
-  ".prettierignore",
+  ".oxfmtrc.json",
+  ".oxlintrc.json",
   ".ci",
   "CHANGELOG.md",
   "CONTRIBUTING.md",
@@ -41,14 +42,13 @@ const productFiles = [
   "coverage",
   "dist",
   "docs",
-  "eslint.config.mjs",
   "package-lock.json",
   "shared",
   "test",
 ] as const;
 
 /** Members of package.json that belong to the repository of the package. */
-const productMembers = ["bin", "description", "exports", "license", "prettier", "workspaces"];
+const productMembers = ["bin", "description", "exports", "license", "workspaces"];
 
 /** Dependencies that come with the package. */
 const bundled = ["@azure/storage-queue", "@opentelemetry/api", "croner"];
@@ -64,12 +64,12 @@ const keptForDevelopment = [
 
 /** Development packages of the repository that an app has no use for. */
 const productTools = [
-  /^@eslint\//,
   /^@jest\//,
   /^@rollup\//,
   /^@seriousme\/openapi-schema-validator$/,
   /^@swc\//,
   /^@types\/(?:mssql|pg)$/,
+  /^@typescript\/native$/,
   /^ajv$/,
   /^dependency-cruiser$/,
   /^eslint/,
@@ -78,10 +78,10 @@ const productTools = [
   /^jest/,
   /^knip$/,
   /^markdownlint-cli2$/,
-  /^prettier$/,
+  /^oxfmt$/,
+  /^oxlint/,
   /^rollup/,
   /^tinyglobby$/,
-  /^typescript-eslint$/,
 ];
 
 /** Is a development package one of the repository's tools? An app keeps the others, its own among them. */

@@ -9,7 +9,8 @@ import type { LogLevel } from "./functions-host/core-api";
 
 /** What the host's process is told. */
 export type HostOrder =
-  ({ readonly kind: "start" } & HostChildSettings) | { readonly kind: "stop" };
+  | ({ readonly kind: "start" } & HostChildSettings)
+  | { readonly kind: "stop" };
 
 /** What it says. */
 export type HostReport =

@@ -84,7 +84,8 @@ export interface StartRequest {
 
 /** What this process says to its supervisor. */
 export type SupervisorRequest =
-  StartRequest | { readonly kind: "stop"; readonly id: number; readonly stepMs: number };
+  | StartRequest
+  | { readonly kind: "stop"; readonly id: number; readonly stepMs: number };
 
 /** What the supervisor answers. */
 export type SupervisorAnswer =

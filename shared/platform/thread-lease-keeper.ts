@@ -61,8 +61,9 @@ export class ThreadLeaseKeeper implements LeaseKeeper {
 
   renewalOf(executionId: ExecutionId): ReturnType<LeaseKeeper["renewalOf"]> {
     for (;;) {
-      const received = receiveMessageOnPort(this.#channel.port1) as
-        { message: ThreadRenewal } | undefined;
+      const received: { message: ThreadRenewal } | undefined = receiveMessageOnPort(
+        this.#channel.port1,
+      );
       if (received === undefined) break;
       const { message } = received;
       if (this.#kept.has(message.executionId)) this.#renewals.set(message.executionId, message);

@@ -72,7 +72,8 @@ export interface StoreSchema {
 }
 
 type ReadAddress =
-  { kind: "postgres"; url: string; schema: string } | { kind: "mssql"; address: MssqlAddress };
+  | { kind: "postgres"; url: string; schema: string }
+  | { kind: "mssql"; address: MssqlAddress };
 
 const scriptsFolder = __dirname;
 const load = createRequire(__filename);

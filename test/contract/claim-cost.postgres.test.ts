@@ -15,7 +15,8 @@ type Fill = (id: number) => string;
 
 const ready =
   (from: number, count: number, priority: number): Fill =>
-  (id) => `
+  (id) =>
+    `
     with t as (
       insert into taskgate.task (task_id, task_definition_id, kind, priority, created_at)
       select n, ${String(id)}, 'one', ${String(priority)}, now() from generate_series(${String(from)}, ${String(from + count - 1)}) n
@@ -24,7 +25,8 @@ const ready =
 
 const finished =
   (from: number, count: number): Fill =>
-  (id) => `
+  (id) =>
+    `
     insert into taskgate.archive (task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, build,
                                   outcome, failed_count, lost_count)
     select n, ${String(id)}, 'one', 0, 0, now(), now(), now() + interval '7 days', 1, 10, 0, 0
@@ -33,7 +35,8 @@ const finished =
 /** So many packs of 500 tasks. */
 const finishedTogether =
   (from: number, packs: number): Fill =>
-  (id) => `
+  (id) =>
+    `
     insert into taskgate.archive_pack (first_task_id, last_task_id, task_definition_id, kind, priority, build, task_execution_id, finished_at, purge_after,
                                        task_ids, created_ats, fences)
     select ${String(from)} + p * 500, ${String(from)} + p * 500 + 499, ${String(id)}, 'one', 0, 1, 1, now(), now() + interval '7 days',

@@ -84,7 +84,11 @@ function describeLocked(setup: StoreSetup): void {
     pending: OpenTransaction<unknown>,
     call: () => Promise<Answer>,
   ): Promise<Answer> {
-    return within(1_500, call()).finally(() => pending.finish());
+    try {
+      return await within(1_500, call());
+    } finally {
+      await pending.finish();
+    }
   }
 
   /** Asks while a transaction is open. */

@@ -580,7 +580,11 @@ function describeCounted(setup: StoreSetup): void {
         ? "UPDATE Taskgate.RateBucket SET NextFreeAt = NextFreeAt;"
         : "update taskgate.rate_bucket set next_free_at = next_free_at";
     const writing = await openAsOwner(opened, (transaction) => transaction.query(write));
-    return within(1_500, call()).finally(() => writing.finish());
+    try {
+      return await within(1_500, call());
+    } finally {
+      await writing.finish();
+    }
   }
 
   const held = testWith(setup, "row locks", "raw sql");

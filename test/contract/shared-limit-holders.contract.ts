@@ -169,7 +169,11 @@ function describeLocked(setup: StoreSetup): void {
       const dialect = transaction.dialect === "mssql" ? "mssql" : "postgres";
       return transaction.query(inDialect(dialect, sql, new Map([["id", executionId]])));
     });
-    return within(1_500, ask()).finally(() => writing.finish());
+    try {
+      return await within(1_500, ask());
+    } finally {
+      await writing.finish();
+    }
   }
 
   lockedTest("keep what they hold, whatever their leases say", async () => {

@@ -73,7 +73,7 @@ export function describeEject(getTarball: () => string, folder: string): void {
       };
       expect(plan.applied).toBe(false);
       expect(plan.removed.map(({ path }) => path)).toEqual(
-        expect.arrayContaining(["shared", "test", "docs", "eslint.config.mjs"]),
+        expect.arrayContaining(["shared", "test", "docs", ".oxlintrc.json"]),
       );
       expect(await git("status", "--porcelain")).toBe("");
     });
@@ -91,7 +91,7 @@ export function describeEject(getTarball: () => string, folder: string): void {
       const before = readManifest(copy);
       const infra = read("infra/main.bicep");
       expect(await eject("--yes", "--name", "ledger", "--package", spec)).toContain("Done.");
-      for (const gone of ["shared", "test", "docs", "eslint.config.mjs", "package-lock.json"])
+      for (const gone of ["shared", "test", "docs", ".oxlintrc.json", "package-lock.json"])
         expect([gone, existsSync(join(copy, gone))]).toEqual([gone, false]);
       expect(read("infra/main.bicep")).toBe(infra);
       expect(read("functions/index.ts")).toBe(

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
-import { format } from "prettier";
+import { format } from "oxfmt";
 import { quantile } from "../bench/measurement";
 import { ruleNames, rules } from "./findings";
 import type { LedgerJudge } from "./judge";
@@ -32,8 +32,8 @@ export async function writeReport(folder: string, result: SoakResult): Promise<v
   const plots = plotsOf(result.samples);
   for (const [name, plot] of plots) writeFileSync(join(folder, `soak-${name}.svg`), svgPlot(plot));
   const pictures = [...plots].map(([name, { title }]) => `![${title}](soak-${name}.svg)`);
-  const text = await format(reportText(result, pictures), { parser: "markdown" });
-  writeFileSync(join(folder, "soak.md"), text);
+  const { code } = await format("soak.md", reportText(result, pictures));
+  writeFileSync(join(folder, "soak.md"), code);
 }
 
 function reportText(result: SoakResult, pictures: readonly string[]): string {

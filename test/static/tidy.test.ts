@@ -109,7 +109,7 @@ describe("code", () => {
     expect(
       find(
         checked,
-        /@ts-(?:ignore|expect-error|nocheck)|eslint-disable|jest\.mock\(|\bas any\b|: any[;,)=>[\]]/,
+        /@ts-(?:ignore|expect-error|nocheck)|(?:eslint|oxlint)-disable|oxfmt-ignore|jest\.mock\(|\bas any\b|: any[;,)=>[\]]/,
       ),
     ).toEqual([]);
   });

@@ -4,7 +4,8 @@ import { parseArgs } from "node:util";
 export interface VerifyOptions {
   /** A user's server, or the endpoint of the simulation. */
   readonly server:
-    { readonly kind: "mssql"; readonly url: string } | { readonly kind: "simulated" };
+    | { readonly kind: "mssql"; readonly url: string }
+    | { readonly kind: "simulated" };
   /** Where the whole result goes as JSON. */
   readonly jsonFile: string | undefined;
   readonly minutes: number;

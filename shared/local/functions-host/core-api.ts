@@ -9,7 +9,13 @@ import Module from "node:module";
 
 /** Levels of the Functions runtime, least to most important. */
 export type LogLevel =
-  "trace" | "debug" | "information" | "warning" | "error" | "critical" | "none";
+  | "trace"
+  | "debug"
+  | "information"
+  | "warning"
+  | "error"
+  | "critical"
+  | "none";
 
 /** Who wrote a line: the app (`user`) or the library and the host (`system`). */
 export type LogCategory = "user" | "system" | "customMetric";

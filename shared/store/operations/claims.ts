@@ -92,7 +92,15 @@ export interface ClaimedTask {
 export interface WorkAnswer {
   /** `busy`: a group was locked too long, nothing happened: repeat with the same call number. */
   status:
-    "claimed" | "none" | "limited" | "done" | "paused" | "again" | "fenced" | "ended" | "busy";
+    | "claimed"
+    | "none"
+    | "limited"
+    | "done"
+    | "paused"
+    | "again"
+    | "fenced"
+    | "ended"
+    | "busy";
   /** In claim order. */
   claimed: ClaimedTask[];
   /** The place of the last one. */

@@ -30,7 +30,12 @@ export type Parameter = readonly [name: string, type: ParameterType];
 
 /** What a parameter carries: lists of ids and numbers stay arrays until an adapter binds them. */
 export type ParameterValue =
-  string | number | boolean | null | readonly string[] | readonly number[];
+  | string
+  | number
+  | boolean
+  | null
+  | readonly string[]
+  | readonly number[];
 
 /** The values of one call by the names of its parameters. One that is missing is null; others are ignored. */
 export type ParameterValues = Readonly<Record<string, ParameterValue>>;

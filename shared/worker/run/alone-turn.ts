@@ -4,7 +4,8 @@ import type { GateMember, ProcessGate } from "./process-gate";
 
 /** What becomes of a claimed task now. */
 export type StartTurn =
-  { readonly kind: "run" | "wait" } | { readonly kind: "later"; readonly failure: Failure };
+  | { readonly kind: "run" | "wait" }
+  | { readonly kind: "later"; readonly failure: Failure };
 
 const run: StartTurn = { kind: "run" };
 const wait: StartTurn = { kind: "wait" };

@@ -57,8 +57,8 @@ const oneAtATime = (): StoreChange => {
 };
 
 /** The jobs of source text 001: 1, 5, 9 are of group 1, and 3, 7, 11 of group 3. */
-const seedGroups = ["1", null, "3", null, "1", null, "3", null, "1", null, "3", null].map(
-  (group) => (group === null ? {} : { group }),
+const seedGroups = ["1", null, "3", null, "1", null, "3", null, "1", null, "3", null].map((group) =>
+  group === null ? {} : { group },
 );
 
 async function showOpenClaim(

@@ -1,7 +1,12 @@
 /* What a parameter file deploys, as the Bicep compiler predicts it: infra/env/<environment>.snapshot.json. */
 
 export type Json =
-  null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [name: string]: Json };
 
 export type Environment = "dev" | "prod";
 

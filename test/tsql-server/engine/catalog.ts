@@ -7,7 +7,11 @@ import { SqlError, sqlErrors } from "./sql-error";
 
 /** What there is in the database besides rows. Objects never change: another definition is another object. */
 export type CatalogObject =
-  TableObject | SequenceObject | ProcedureObject | FunctionObject | ViewObject;
+  | TableObject
+  | SequenceObject
+  | ProcedureObject
+  | FunctionObject
+  | ViewObject;
 
 interface Named {
   readonly id: number;

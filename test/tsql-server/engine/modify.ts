@@ -156,9 +156,11 @@ interface BoundAssignment {
   readonly scalar: Scalar;
   readonly part: { readonly offset: Scalar; readonly length: Scalar } | undefined;
   readonly variable:
-    { readonly place: number; readonly convert: (value: SqlValue) => SqlValue } | undefined;
+    | { readonly place: number; readonly convert: (value: SqlValue) => SqlValue }
+    | undefined;
   readonly column:
-    { readonly place: number; readonly convert: (value: SqlValue) => SqlValue } | undefined;
+    | { readonly place: number; readonly convert: (value: SqlValue) => SqlValue }
+    | undefined;
 }
 
 /** All columns are computed from the row as it was; variables from left to right. */

@@ -229,7 +229,8 @@ export interface Permission extends StatementNode {
   readonly rights: readonly string[];
   /** The schema, object or type that it is about; undefined: the database. */
   readonly on:
-    { readonly class: "object" | "type" | "schema"; readonly name: ObjectName } | undefined;
+    | { readonly class: "object" | "type" | "schema"; readonly name: ObjectName }
+    | undefined;
   readonly principals: readonly string[];
 }
 

@@ -155,7 +155,11 @@ export interface SetIsolation extends StatementNode {
 }
 
 export type IsolationLevel =
-  "READ UNCOMMITTED" | "READ COMMITTED" | "REPEATABLE READ" | "SERIALIZABLE" | "SNAPSHOT";
+  | "READ UNCOMMITTED"
+  | "READ COMMITTED"
+  | "REPEATABLE READ"
+  | "SERIALIZABLE"
+  | "SNAPSHOT";
 
 export interface SetIdentityInsert extends StatementNode {
   readonly kind: "setIdentityInsert";
@@ -295,7 +299,8 @@ export interface Delete extends StatementNode {
 export interface Output extends Node {
   readonly items: readonly SelectItem[];
   readonly into:
-    { readonly target: Target; readonly columns: readonly string[] | undefined } | undefined;
+    | { readonly target: Target; readonly columns: readonly string[] | undefined }
+    | undefined;
 }
 
 export interface Execute extends StatementNode {

@@ -268,7 +268,15 @@ export interface Subquery extends Node {
 
 /** A condition: true, false or unknown. T-SQL keeps these apart from values, and so does the tree. */
 export type Predicate =
-  Logic | Negation | Comparison | NullTest | Between | Like | InList | InQuery | Exists;
+  | Logic
+  | Negation
+  | Comparison
+  | NullTest
+  | Between
+  | Like
+  | InList
+  | InQuery
+  | Exists;
 
 export interface Logic extends Node {
   readonly kind: "and" | "or";

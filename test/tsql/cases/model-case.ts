@@ -53,7 +53,8 @@ export const leaseOver = later(leaseMs + 1);
 /** One after the other on one connection; a call may depend on what the caller was answered before. */
 export type Caller = readonly CallerStep[];
 export type CallerStep =
-  Call | { readonly kind: "dependent"; readonly names: readonly string[]; readonly make: MakeCall };
+  | Call
+  | { readonly kind: "dependent"; readonly names: readonly string[]; readonly make: MakeCall };
 export type MakeCall = (answers: readonly CaseAnswer[]) => Call;
 
 /** A wait for a lock on a table's keys that is permitted, and why. */

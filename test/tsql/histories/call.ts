@@ -60,7 +60,9 @@ export interface CompleteCall extends DoneRef {
 
 /** What may stand inside a user's transaction. */
 export type InnerCall = { readonly id: CallId } & (
-  EnqueueCall | CompleteCall | AdvanceWatermarkCall
+  | EnqueueCall
+  | CompleteCall
+  | AdvanceWatermarkCall
 );
 
 /** What a call does. */

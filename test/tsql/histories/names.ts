@@ -3,7 +3,13 @@ import { asOperationId } from "../../../shared/core/ids";
 
 /** What a store makes up and a history names. */
 export type NameKind =
-  "batch" | "definition" | "execution" | "fence" | "schedule" | "task" | "wave";
+  | "batch"
+  | "definition"
+  | "execution"
+  | "fence"
+  | "schedule"
+  | "task"
+  | "wave";
 
 /** Between one store's ids and the names that all stores share. */
 export class Names {

@@ -43,7 +43,9 @@ export interface Answers extends OperatorAnswers, StandingAnswers {
 
 /** What a call inside a user's transaction answers. */
 export type InnerAnswer =
-  port.EnqueueTasksAnswer | port.CompleteTaskAnswer | AdvanceWatermarkAnswer;
+  | port.EnqueueTasksAnswer
+  | port.CompleteTaskAnswer
+  | AdvanceWatermarkAnswer;
 
 /** The outcome of a call. */
 export type Outcome =

@@ -366,7 +366,14 @@ function list(
 }
 
 type ExecutionsKind =
-  "acquire" | "release" | "releaseSurplus" | "work" | "complete" | "fail" | "progress" | "finish";
+  | "acquire"
+  | "release"
+  | "releaseSurplus"
+  | "work"
+  | "complete"
+  | "fail"
+  | "progress"
+  | "finish";
 
 function act(
   dice: Dice,
