@@ -23,8 +23,8 @@ export type Report =
   | { readonly kind: "ready"; readonly known: ShippedRun }
   | { readonly kind: "verdict"; readonly verdict: Verdict };
 
-/** Longer than any mutant takes that the budget of steps doesn't end first. */
-const longestMs = 180_000;
+/** Longer than any mutant takes that the budget of steps doesn't end first, on a busy computer, too: it counts as killed. */
+const longestMs = 900_000;
 
 export interface Watcher {
   /** Called once, by the first child that is ready. */

@@ -5,7 +5,7 @@ import { choose, keepSurvivors, readOwnEdits, toEdit } from "./choice";
 import type { NumberedMutant } from "./choice";
 import { formatCoverage } from "./coverage";
 import { isListed, judge, readEquivalents } from "./equivalents";
-import type { Equivalent } from "./equivalents";
+import type { Equivalent, Judged } from "./equivalents";
 import { runJobs } from "./jobs";
 import { listMutants } from "./mutants";
 import type { ShippedRun } from "./passes";
@@ -21,7 +21,7 @@ import type { Outcome, Verdict } from "./verdict";
  * Makes every systematic edit of the shipped T-SQL and says which of them the suite notices. --sample takes so many of
  * unjudged ones; --try takes own edits, [{"file": .., "from": .., "to": ..}]; --from the survivors in a file that --json
  * wrote; --quick leaves slow tests out; --again tries what known-survivors explains as hard as the rest; --list tries nothing and shows the edits that
- * known-survivors explains. Ctrl-C ends it with the results so far. Ends with 1 when a survivor isn't explained in known-survivors, an entry there is
+ * known-survivors explains. Ctrl-C ends it with the results so far; --json has them all along. Ends with 1 when a survivor isn't explained in known-survivors, an entry there is
  * out of date, or the shipped files fail tests.
  */
 
@@ -40,6 +40,9 @@ const { values: options } = parseArgs({
     list: { type: "boolean", default: false },
   },
 });
+
+/** Hours of work are not lost with the process. */
+const writeEveryMs = 30_000;
 
 async function main(): Promise<number> {
   const entries = readEquivalents();
@@ -93,6 +96,19 @@ async function tryAll(
     depth: options.quick ? "quick" : "full",
     signal: stop.signal,
   } as const;
+  const judgeSoFar = (): Judged => {
+    const outcomes = chosen.flatMap((numbered, index): Outcome[] => {
+      const verdict = verdicts.get(index);
+      return verdict === undefined ? [] : [toOutcome(numbered, verdict)];
+    });
+    return judge(outcomes, all.map(toEdit), entries);
+  };
+  const write = (judged: Judged): void => {
+    if (options.json === undefined) return;
+    const score = scoreOf(judged);
+    writeFileSync(options.json, `${JSON.stringify({ score, ...judged, ...known }, null, 2)}\n`);
+  };
+  let writtenAtMs = performance.now();
   await runJobs(jobs, how, {
     onReady: (found) => {
       known = found;
@@ -100,14 +116,14 @@ async function tryAll(
     onVerdict: (index, verdict) => {
       verdicts.set(index, verdict);
       bar.show(verdicts);
+      if (performance.now() - writtenAtMs < writeEveryMs) return;
+      writtenAtMs = performance.now();
+      write(judgeSoFar());
     },
   });
   bar.end();
-  const outcomes = chosen.flatMap((numbered, index): Outcome[] => {
-    const verdict = verdicts.get(index);
-    return verdict === undefined ? [] : [toOutcome(numbered, verdict)];
-  });
-  const judged = judge(outcomes, all.map(toEdit), entries);
+  const judged = judgeSoFar();
+  write(judged);
   const width = process.stdout.isTTY ? process.stdout.columns : 120;
   const failed = known.failures.map(
     (failure) => `  ${failure.replaceAll(/\s+/g, " ").slice(0, 300)}`,
@@ -119,10 +135,6 @@ async function tryAll(
     ...(failed.length === 0 ? [] : ["", "Tests that the shipped files fail: left out", ...failed]),
   ];
   console.log(lines.join("\n"));
-  if (options.json !== undefined) {
-    const score = scoreOf(judged);
-    writeFileSync(options.json, `${JSON.stringify({ score, ...judged, ...known }, null, 2)}\n`);
-  }
   return judged.unexplained.length + judged.stale.length + failed.length > 0 ? 1 : 0;
 }
 
