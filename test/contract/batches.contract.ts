@@ -210,6 +210,24 @@ function describeWaves(setup: StoreSetup): void {
     expect(await statusOf(store, b)).toMatchObject({ ready: 2 });
   });
 
+  test("one call that ends waves of two batches tells of all definitions that got tasks", async () => {
+    const { store } = open();
+    const [a, b, c] = [
+      await define(store, {}, "waves-a"),
+      await define(store, {}, "waves-b"),
+      await define(store, {}, "waves-c"),
+    ];
+    for (const other of [b, c]) {
+      const batch = await makeBatch(store, 2);
+      await hold(store, { name: a, waveId: batch.waveIds[0] }, 1);
+      await hold(store, { name: other, waveId: batch.waveIds[1] }, 1);
+      await start(store, batch);
+    }
+    const worker = await startWorker(store, a, { want: 2 });
+    const { woken } = await worker.complete(await worker.claim(2), 0);
+    expect([...woken].sort()).toEqual([b, c]);
+  });
+
   test("S4.6: batches are independent of each other", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });

@@ -22,7 +22,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vIsOwn bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
           @vMessage nvarchar(2048), @vBytes bigint, @vDefinition int, @vState tinyint, @vOrdinal int,
-          @vRetainDoneMs bigint, @vRetainDeadMs bigint, @vKeepPayload bit, @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max), @vStatus nvarchar(20);
+          @vRetainDoneMs bigint, @vKeepPayload bit, @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max), @vStatus nvarchar(20);
   DECLARE @vEnded Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
   SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Result COLLATE Latin1_General_100_BIN2_UTF8));
@@ -41,7 +41,7 @@ BEGIN
     SELECT @vDefinition = e.TaskDefinitionId
     FROM Taskgate.TaskExecution AS e
     WHERE e.TaskExecutionId = @TaskExecutionId;
-    SELECT @vRetainDoneMs = d.RetainDoneMs, @vRetainDeadMs = d.RetainDeadMs, @vKeepPayload = d.KeepPayload
+    SELECT @vRetainDoneMs = d.RetainDoneMs, @vKeepPayload = d.KeepPayload
     FROM Taskgate.TaskDefinition AS d
     WHERE d.TaskDefinitionId = @vDefinition;
     IF @vIsOwn = 1 BEGIN TRANSACTION;
@@ -69,7 +69,7 @@ BEGIN
       WHERE e.TaskExecutionId = @TaskExecutionId;
       INSERT INTO @vEnded (TaskId, Fence, Outcome, DurationMs, Result) VALUES (@TaskId, @Fence, 10, @DurationMs, @Result);
       EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
-        @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @RetainDoneMs = @vRetainDoneMs, @RetainDeadMs = @vRetainDeadMs, @KeepPayload = @vKeepPayload;
+        @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @RetainDoneMs = @vRetainDoneMs, @KeepPayload = @vKeepPayload;
       SET @vStatus = N'done';
     END;
     IF @vIsOwn = 1 COMMIT TRANSACTION;

@@ -45,7 +45,7 @@ BEGIN
           @vLeaseMs int, @vPrefetchMax smallint, @vPaused bit, @vIsDue bit = 0, @vIsReady bit = 0, @vIsIdle bit = 0,
           @vHeldCount int, @vRunningCount int, @vEndedCount int, @vMost int, @vRest int, @vFirstSolo int, @vCount int, @vHasSolo bit,
           @vPromoted int, @vHasRate bit = 0, @vHasShared bit, @vFrom datetime2(6), @vIntervalUs bigint, @vPermitInMs bigint,
-          @vRetryInMs bigint, @vAsksNextDue bit = 0, @vRetainDoneMs bigint, @vRetainDeadMs bigint, @vKeepPayload bit, @vWokenIds nvarchar(max) = N'[]',
+          @vRetryInMs bigint, @vAsksNextDue bit = 0, @vRetainDoneMs bigint, @vKeepPayload bit, @vWokenIds nvarchar(max) = N'[]',
           @vOpening nvarchar(max), @vStatus nvarchar(20), @vFence bigint, @vTaskIds nvarchar(max), @vKinds nvarchar(max),
           @vAttempts nvarchar(max), @vPayloads nvarchar(max), @vExtras nvarchar(max), @vStarted int = 0, @vLast int,
           @vLastPriority smallint, @vLastRank bigint, @vRefused nvarchar(max), @vAnswerLeaseMs int, @vWorker nvarchar(200),
@@ -110,7 +110,7 @@ BEGIN
     -- The probes of the queues never wait, so that this reader keeps nobody from the definition's row. From the far end: claims
     -- and promotions leave deleted entries at the near one, and a probe would step over all of them.
     SELECT @vLeaseMs = d.LeaseMs, @vLeaseUntil = DATEADD(MILLISECOND, d.LeaseMs, @vNow), @vPrefetchMax = d.PrefetchMax,
-           @vPaused = d.Paused, @vRetainDoneMs = d.RetainDoneMs, @vRetainDeadMs = d.RetainDeadMs, @vKeepPayload = d.KeepPayload,
+           @vPaused = d.Paused, @vRetainDoneMs = d.RetainDoneMs, @vKeepPayload = d.KeepPayload,
            @vHasRate = CASE WHEN @vWant > 0 AND EXISTS (
              SELECT 1 FROM Taskgate.RateBucket AS b WITH (INDEX (IX_RateBucket_Definition)) -- not the row: a claim may hold it
              WHERE b.TaskDefinitionId = d.TaskDefinitionId) THEN 1 ELSE 0 END,
@@ -206,7 +206,7 @@ BEGIN
               OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per claim
               EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
                 @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @RetainDoneMs = @vRetainDoneMs,
-                @RetainDeadMs = @vRetainDeadMs, @KeepPayload = @vKeepPayload;
+                @KeepPayload = @vKeepPayload;
             END;
           END;
           IF @StartedTaskIds IS NOT NULL
