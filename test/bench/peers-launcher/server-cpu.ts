@@ -8,22 +8,34 @@ const ticksPerS = 100;
  * doesn't tell (only Linux has /proc).
  */
 export function serverCpuS(pid: number): number | null {
-  const own = readStat(pid);
-  if (own === null) return null;
-  let ticks = own.own + own.ended;
-  for (const child of childrenOf(pid)) ticks += readStat(child)?.own ?? 0;
+  const server = readStat(pid);
+  if (server === null) return null;
+  const ticks = childStatsOf(pid).reduce((sum, { own }) => sum + own, server.own + server.ended);
   return ticks / ticksPerS;
 }
 
 /** The processes that a process has started, where the system tells. */
 export function childrenOf(pid: number): number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((each) => readStat(each)?.parent === pid);
+  return childStatsOf(pid).map((child) => child.pid);
 }
 
-function readStat(pid: number): { parent: number; own: number; ended: number } | null {
+interface Stat {
+  readonly pid: number;
+  readonly parent: number;
+  /** Its own processor time, in ticks. */
+  readonly own: number;
+  /** That of its children that have ended. */
+  readonly ended: number;
+}
+
+function childStatsOf(pid: number): Stat[] {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids
+    .flatMap((each) => readStat(Number(each)) ?? [])
+    .filter(({ parent }) => parent === pid);
+}
+
+function readStat(pid: number): Stat | null {
   let text: string;
   try {
     text = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -38,5 +50,5 @@ function readStat(pid: number): { parent: number; own: number; ended: number } |
     .map(Number);
   const [, parent = 0] = fields;
   const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15);
-  return { parent, own: user + system, ended: endedUser + endedSystem };
+  return { pid, parent, own: user + system, ended: endedUser + endedSystem };
 }

@@ -18,17 +18,17 @@ begin
   end if;
   begin                                              -- nothing is written here: a block that writes costs a transaction id
     select array_agg(coalesce(r.kind, p_name)) as kinds, array_agg(coalesce(r.priority, 100)) as priorities, array_agg(r.payload) as payloads, array_agg(r.trace) as traces,
-           bool_or(num_nonnulls(r."group", r."groupScope", r."runInMs", r."runAt", r."dedupeKey", r."dedupeMs", r."onDuplicate") > 0) as says_more,
-           bool_or(octet_length(r.payload) > 65536 or json_typeof(r.payload::json) not in ('object', 'array')
+           bool_or(num_nonnulls(r."group", r."groupScope", r."runInMs", r."runAt", r."dedupeKey", r."dedupeMs", r."onDuplicate") > 0
+                or octet_length(r.payload) > 65536 or json_typeof(r.payload::json) not in ('object', 'array')
                 or r.kind is not null and (char_length(r.kind) not between 1 and 200 or r.kind <> btrim(r.kind))
-                or r.priority not between -32768 and 32767 or char_length(r.trace) > 55) as is_bad
+                or r.priority not between -32768 and 32767 or char_length(r.trace) > 55) as says_more_or_bad
       into v
       from json_to_recordset(p_tasks) as r(payload text, kind text, priority int, trace text, "group" text, "groupScope" text, "runInMs" text, "runAt" text,
                                            "dedupeKey" text, "dedupeMs" text, "onDuplicate" text);
   exception when data_exception then
     return null;
   end;
-  if v.says_more or v.is_bad then return null; end if;
+  if v.says_more_or_bad then return null; end if;
   with new as materialized (
     select nextval('taskgate.task_sequence') as id, u.kind, u.priority::smallint as priority, u.trace, u.payload
       from unnest(v.kinds, v.priorities, v.traces, v.payloads) as u(kind, priority, trace, payload)),
