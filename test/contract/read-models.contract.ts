@@ -72,9 +72,9 @@ function describeSweep(setup: StoreSetup): void {
     await opened.advance(1_000);
     const answer = await store.sweep({ max: 10 });
     expect(answer.definitions).toEqual([
-      { name: unlimited, ready: 0, free: 1_000, due: true, paused: false },
-      { name: paused, ready: 1, free: 4, due: false, paused: true },
-      { name: limited, ready: 5, free: 1, due: false, paused: false },
+      { name: unlimited, ready: 0, free: 1_000, crowdedOut: false, due: true, paused: false },
+      { name: paused, ready: 1, free: 4, crowdedOut: false, due: false, paused: true },
+      { name: limited, ready: 5, free: 1, crowdedOut: false, due: false, paused: false },
     ]);
     expect(answer).toMatchObject({ expired: 0, nextDueMs: 0 });
     expect((await store.sweep({ max: 2 })).definitions).toHaveLength(2);

@@ -184,7 +184,62 @@ function describeGrants(setup: StoreSetup): void {
     await enqueue(store, b, 1);
     await startWorker(store, a, { want: 2 });
     const { definitions } = await store.sweep({ max: 10 });
-    expect(definitions).toEqual([{ name: b, ready: 1, free: 1, due: false, paused: false }]);
+    expect(definitions).toEqual([
+      { name: b, ready: 1, free: 1, crowdedOut: false, due: false, paused: false },
+    ]);
+  });
+
+  describe("sweep tells which definition is crowded out of one", () => {
+    const toldOf = async (store: TaskStore, name: string): Promise<unknown> => {
+      const { definitions } = await store.sweep({ max: 10 });
+      const found = definitions.find((definition) => definition.name === name);
+      return found && { free: found.free, crowdedOut: found.crowdedOut };
+    };
+
+    test("as long as it holds no token and others hold all", async () => {
+      const { store } = open();
+      const { a, b } = await twoOn(store, 2);
+      await enqueue(store, b, 1);
+      await enqueue(store, a, 1);
+      const first = await startWorker(store, a, { want: 2 });
+      expect(await toldOf(store, b)).toEqual({ free: 0, crowdedOut: true });
+      expect(await toldOf(store, a)).toEqual({ free: 0, crowdedOut: false });
+      await store.releaseTokens({ executionId: first.executionId, keep: 1 });
+      expect(await toldOf(store, b)).toEqual({ free: 1, crowdedOut: false });
+      await startWorker(store, b, { want: 1 });
+      expect(await toldOf(store, b)).toEqual({ free: 0, crowdedOut: false });
+    });
+
+    testWith(setup, "exact clock")(
+      "not by executions whose leases are over, and not while one of its own is live",
+      async () => {
+        const opened = open();
+        const { store } = opened;
+        const { a, b } = await twoOn(store, 2);
+        await enqueue(store, b, 1);
+        await startWorker(store, b, { want: 1 });
+        await opened.advance(30_000);
+        await startWorker(store, a, { want: 1 });
+        expect(await toldOf(store, b)).toEqual({ free: 0, crowdedOut: false });
+        await opened.advance(30_001);
+        expect(await toldOf(store, b)).toEqual({ free: 1, crowdedOut: false });
+      },
+    );
+
+    test("not where nobody may have a token: a shared limit or its own is 0", async () => {
+      const { store } = open();
+      const { shared, a, b } = await twoOn(store, 1);
+      await enqueue(store, b, 1);
+      await startWorker(store, a);
+      await setLimit(store, b, 0);
+      expect(await toldOf(store, b)).toEqual({ free: 0, crowdedOut: false });
+      await setLimit(store, b, 5);
+      expect(await toldOf(store, b)).toEqual({ free: 0, crowdedOut: true });
+      await setLimit(store, b, null);
+      expect(await toldOf(store, b)).toEqual({ free: 0, crowdedOut: true });
+      await setShared(store, shared, 0);
+      expect(await toldOf(store, b)).toEqual({ free: 0, crowdedOut: false });
+    });
   });
 
   test("explain tells which ones a task draws from, and how full they are", async () => {

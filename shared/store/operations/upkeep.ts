@@ -56,7 +56,10 @@ export interface PurgeAnswer {
 export interface SweptDefinition {
   name: string;
   ready: number;
+  /** Tokens that may be granted, by the shared limits, too. */
   free: number;
+  /** Others hold all tokens of a shared limit, and no live execution of this definition holds any: who asks is given one. */
+  crowdedOut: boolean;
   due: boolean;
   paused: boolean;
 }

@@ -17,7 +17,7 @@ import { expiredExecutions } from "./reclaim";
 import { compareNumbers, definitionOf, hasReady, limitOf, readyOf } from "./rows";
 import { dueOf, nextDueMs } from "./schedule";
 import type { ArchiveRow, DefinitionRow, ExecutionRow, Memory } from "./state";
-import { describeShared, sharedFree } from "./shared-tokens";
+import { describeShared, isCrowdedOut, sharedFree } from "./shared-tokens";
 import { liveTokens } from "./tokens";
 
 /** Counts stop here, so that reading costs the same for any number of waiting tasks. */
@@ -50,13 +50,12 @@ function sweepDefinition(memory: Memory, definition: DefinitionRow): SweptDefini
   const limit = limitOf(definition);
   // One damaged row must not stop the safety net.
   const live = readTokens(definition) !== null ? liveTokens(memory, definition).count : Infinity;
+  const ownFree = limit === null ? 1_000 : Math.max(limit - live, 0);
   return {
     name: definition.name,
     ready: Math.min(readyOf(memory.state, definition).length, 1_000),
-    free: Math.min(
-      limit === null ? 1_000 : Math.max(limit - live, 0),
-      sharedFree(memory, definition),
-    ),
+    free: Math.min(ownFree, sharedFree(memory, definition)),
+    crowdedOut: ownFree > 0 && isCrowdedOut(memory, definition),
     due: dueOf(memory, definition).length > 0,
     paused: definition.isPaused,
   };

@@ -75,6 +75,19 @@ export function sharedFree(memory: Memory, definition: DefinitionRow): number {
   return Math.min(Infinity, ...free);
 }
 
+/** Others hold all tokens of one of them, and no live execution of the definition holds any: who asks is given one. */
+export function isCrowdedOut(memory: Memory, definition: DefinitionRow): boolean {
+  const limits = sharedLimitsOf(memory.state, definition).map(sharedLimitOf);
+  if (limits.includes(0) || sharedFree(memory, definition) > 0) return false;
+  return ![...memory.state.executions.values()].some(
+    (row) =>
+      row.definitionId === definition.definitionId &&
+      row.state === "live" &&
+      row.leaseUntilMs >= memory.nowMs &&
+      row.tokenCount > 0,
+  );
+}
+
 /** Tokens held above one of them, where that is most. */
 export function sharedOverLimit(state: MemoryState, definition: DefinitionRow): number {
   const over = sharedLimitsOf(state, definition).map((row) => {

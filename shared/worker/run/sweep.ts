@@ -58,8 +58,9 @@ export async function sweepOnce(
     registry.definitions.map(({ name }) => name).filter((name) => !refused.has(name)),
   );
   let hinted = 0;
-  for (const { name, paused, free } of found.definitions) {
-    if (paused || free === 0 || !own.has(name) || !serves(name)) continue;
+  for (const { name, paused, free, crowdedOut } of found.definitions) {
+    // Whoever is crowded out has to ask: only then do the others give a token.
+    if (paused || (free === 0 && !crowdedOut) || !own.has(name) || !serves(name)) continue;
     hinted += 1;
     await wakeUp.hint(name);
   }

@@ -2,7 +2,8 @@
 -- In:     @Max int 1..1000: definitions with something to do, at most
 -- Out:    Status: swept; Expired: executions past their lease or declared dead (call ReclaimExpired), counted up to 1000
 --         Definitions: JSON array, by name, of those with ready or due tasks, {name, ready (counted up to 1000), free: tokens
---           that may be granted, by the shared limits, too, up to 1000, due: tasks wait for promotion, paused}, or null
+--           that may be granted, by the shared limits, too, up to 1000, crowdedOut: others hold all tokens of a shared limit, and no
+--           live execution of this definition holds any: who asks is given one, due: tasks wait for promotion, paused}, or null
 --         NextDueMs: until the next scheduled task of any definition or the next instant of a schedule, 0 when some are due, or null
 --         Opening: JSON array of ids of batches to be pumped (PumpBatch), at most @Max, or null
 --         Schedules: JSON array of those that are due (FireSchedule), the longest due first, at most @Max, of {id, definition, name, cron,
@@ -27,11 +28,11 @@ BEGIN
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vExpired int,
           @vDefinitions nvarchar(max), @vNextRunAt datetime2(3), @vOpening nvarchar(max), @vSchedules nvarchar(max), @vPurgeable bit = 0,
           @vEndedBefore datetime2(3);
-  DECLARE @vOpen TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
+  DECLARE @vOpen TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL);
   DECLARE @vDefinition TABLE (
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
     Paused bit NOT NULL, TaskLimit int NOT NULL, ExecutionTokens nvarchar(max) NOT NULL, Ready int NOT NULL, IsDue bit NOT NULL,
-    Held int NOT NULL, SharedFree int NULL);
+    Held int NOT NULL, SharedFree int NULL, IsCrowdedOut bit NOT NULL);
   DECLARE @vBatch TABLE (BatchId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vDue TABLE (
     ScheduleId int NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
@@ -42,8 +43,8 @@ BEGIN
 
   EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
   -- First the index entries, then the rows by key: no other call waits between index and row.
-  INSERT INTO @vOpen (TaskExecutionId)
-  SELECT e.TaskExecutionId
+  INSERT INTO @vOpen (TaskExecutionId, TaskDefinitionId)
+  SELECT e.TaskExecutionId, e.TaskDefinitionId
   FROM Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- only the open ones; covers this read
   WHERE e.State IN (1, 3);
   SELECT @vExpired = COUNT(*)
@@ -54,9 +55,9 @@ BEGIN
     WHERE e.State = 3 OR (e.State = 1 AND e.LeaseUntil < @vNow)) AS x
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
 
-  INSERT INTO @vDefinition (TaskDefinitionId, Name, Paused, TaskLimit, ExecutionTokens, Ready, IsDue, Held)
+  INSERT INTO @vDefinition (TaskDefinitionId, Name, Paused, TaskLimit, ExecutionTokens, Ready, IsDue, Held, IsCrowdedOut)
   SELECT TOP (@Max) d.TaskDefinitionId, d.Name, d.Paused, COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit), e.Tokens,
-         r.Ready, s.IsDue, 0
+         r.Ready, s.IsDue, 0, 0
   FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition)) -- all of them: there are few
   CROSS APPLY Taskgate._TokenText(d.ExecutionTokens, d.TokenList) AS e
   CROSS APPLY (
@@ -95,17 +96,29 @@ BEGIN
     SELECT 1 FROM @vToken AS t
     WHERE t.TaskDefinitionId = d.TaskDefinitionId AND (t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL));
   UPDATE d
-  SET SharedFree = u.Free
+  SET SharedFree = u.Free,
+      IsCrowdedOut = CASE WHEN u.Free = 0 AND u.Least > 0 AND (d.TaskLimit = -1 OR d.Held < d.TaskLimit) THEN 1 ELSE 0 END
   FROM @vDefinition AS d
   CROSS APPLY (
-    SELECT MIN(CASE WHEN x.Live >= x.TaskLimit THEN 0 ELSE x.TaskLimit - x.Live END) AS Free
+    SELECT MIN(CASE WHEN x.Live >= x.TaskLimit THEN 0 ELSE x.TaskLimit - x.Live END) AS Free, MIN(x.TaskLimit) AS Least
     FROM Taskgate._SharedUse(d.TaskDefinitionId, @vNow) AS x
     WHERE x.TaskLimit <> -1) AS u
   WHERE u.Free IS NOT NULL;
+  UPDATE d
+  SET IsCrowdedOut = 0
+  FROM @vDefinition AS d
+  WHERE d.IsCrowdedOut = 1
+    AND EXISTS (
+      SELECT 1
+      FROM @vOpen AS o
+      INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId
+      WHERE o.TaskDefinitionId = d.TaskDefinitionId AND e.State = 1 AND e.LeaseUntil >= @vNow AND e.TokenCount > 0)
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per open execution
   SELECT @vDefinitions = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"name":"' + STRING_ESCAPE(d.Name, 'json')
            + N'","ready":' + CONVERT(nvarchar(11), d.Ready)
            + N',"free":' + CONVERT(nvarchar(11),
                CASE WHEN d.SharedFree < f.Free THEN d.SharedFree ELSE f.Free END)
+           + N',"crowdedOut":' + CASE d.IsCrowdedOut WHEN 1 THEN N'true' ELSE N'false' END
            + N',"due":' + CASE d.IsDue WHEN 1 THEN N'true' ELSE N'false' END
            + N',"paused":' + CASE d.Paused WHEN 1 THEN N'true' ELSE N'false' END + N'}'), N',') WITHIN GROUP (ORDER BY d.Name) + N']'
   FROM @vDefinition AS d

@@ -2,7 +2,8 @@
 -- In:     p_max int 1..1000: definitions with something to do, at most
 -- Out:    status: swept; expired: executions past their lease or declared dead (call reclaim_expired), counted up to 1000
 --         definitions: JSON array, by name, of those with ready or due tasks, {name, ready (counted up to 1000), free: tokens
---           that may be granted, by the shared limits, too, up to 1000, due: tasks wait for promotion, paused}, or null
+--           that may be granted, by the shared limits, too, up to 1000, crowdedOut: others hold all tokens of a shared limit, and no
+--           live execution of this definition holds any: who asks is given one, due: tasks wait for promotion, paused}, or null
 --         next_due_ms: until the next scheduled task of any definition or the next instant of a schedule, 0 when some are due, or null
 --         opening: JSON array of ids of batches to be pumped (pump_batch), at most p_max, or null
 --         schedules: JSON array of those that are due (fire_schedule), the longest due first, at most p_max, of {id, definition, name, cron,
@@ -11,7 +12,8 @@
 --           groups are looked through to their end an hour after the last time
 -- Raises: TG422 max out of range
 -- Locks:  none
--- Plan:   per definition at most 1000 ready entries and two scheduled ones, whatever waits; open executions; the rows of all schedules
+-- Plan:   per definition at most 1000 ready entries and two scheduled ones, whatever waits; open executions, once more those of a definition
+--         that a full shared limit stops; the rows of all schedules
 -- Once:   naturally
 -- Twin:   mssql/sql/procedures/Sweep.sql
 create or replace function taskgate.sweep(
@@ -27,18 +29,23 @@ begin
   status := 'swept';
   select count(*) into expired from (
     select 1 from task_execution e where e.state in (1, 3) and (e.state = 3 or e.lease_until < v_now) limit 1000) x;
-  select '[' || string_agg(json_build_object('name', f.name, 'ready', f.ready, 'free', f.free, 'due', f.is_due, 'paused', f.paused)::text, ',' order by f.name) || ']'
+  select '[' || string_agg(json_build_object('name', f.name, 'ready', f.ready, 'free', f.free, 'crowdedOut', f.is_crowded_out, 'due', f.is_due, 'paused', f.paused)::text, ',' order by f.name) || ']'
     into definitions
     from (
-      select d.name, d.paused, r.ready, s.is_due,
-             least(
-             case when coalesce(d.concurrency_limit_override, d.concurrency_limit) = -1 then 1000
-                  when not _tokens_are_sound(d.execution_tokens) then 0   -- one damaged row must not stop the safety net
-                  else greatest(coalesce(d.concurrency_limit_override, d.concurrency_limit) - (
-                    select count(*) from _read_tokens(d.execution_tokens) t
-                      join task_execution e on e.task_execution_id = t.grantee and e.state = 1 and e.lease_until >= v_now where t.is_held), 0) end,
-             (select min(greatest(u.task_limit - u.live, 0)) from _shared_use(d.task_definition_id, v_now) u where u.task_limit <> -1)) as free
+      select d.name, d.paused, r.ready, s.is_due, least(o.free, u.free) as free,
+             o.free > 0 and coalesce(u.free = 0 and u.least > 0, false) and not exists (
+               select 1 from task_execution e
+                where e.task_definition_id = d.task_definition_id and e.state = 1 and e.lease_until >= v_now and e.token_count > 0) as is_crowded_out
         from task_definition d
+       cross join lateral (
+         select case when coalesce(d.concurrency_limit_override, d.concurrency_limit) = -1 then 1000
+                     when not _tokens_are_sound(d.execution_tokens) then 0   -- one damaged row must not stop the safety net
+                     else greatest(coalesce(d.concurrency_limit_override, d.concurrency_limit) - (
+                       select count(*) from _read_tokens(d.execution_tokens) t
+                         join task_execution e on e.task_execution_id = t.grantee and e.state = 1 and e.lease_until >= v_now where t.is_held), 0) end as free) o
+       cross join lateral (
+         select min(greatest(x.task_limit - x.live, 0)) as free, min(x.task_limit) as least
+           from _shared_use(d.task_definition_id, v_now) x where x.task_limit <> -1) u
        cross join lateral (select count(*)::int as ready from (select 1 from ready x where x.task_definition_id = d.task_definition_id limit 1000) c) r
        cross join lateral (select exists (select 1 from scheduled x where x.task_definition_id = d.task_definition_id and x.run_at <= v_now) as is_due) s
        where r.ready > 0 or s.is_due
