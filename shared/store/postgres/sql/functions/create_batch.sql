@@ -12,7 +12,7 @@ create or replace function taskgate.create_batch(
   p_operation_id uuid, p_name text, p_failure_policy text, p_waves int, out status text, out batch bigint, out waves text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 begin
   perform _check_text('name', p_name);
   if p_failure_policy is null or p_failure_policy not in ('halt', 'continue', 'cancel') then

@@ -10,7 +10,7 @@
 create or replace function taskgate.list_apps(out status text, out apps text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 begin
   status := 'listed';
   select coalesce('[' || string_agg(json_build_object('app', n.app, 'address', a.address::json, 'definitions', n.definitions)::text, ','

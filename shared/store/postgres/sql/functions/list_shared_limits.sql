@@ -11,7 +11,7 @@
 create or replace function taskgate.list_shared_limits(p_name text, p_max int, out status text, out shared_limits text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 begin
   perform _check_range('max', p_max, 1, 1000);
   status := 'listed';

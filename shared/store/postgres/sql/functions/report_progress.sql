@@ -11,7 +11,7 @@ create or replace function taskgate.report_progress(
   out status text, out cancel_requested boolean)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 begin
   if p_done < 0 or p_total < 0 then raise exception 'done: expected 0 or more (% of %)', p_done, p_total using errcode = 'TG422'; end if;
   cancel_requested := false;

@@ -11,7 +11,7 @@ create or replace function taskgate.resume_definition(
   out status text, out ready boolean)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 begin
   select c.o_status, c.o_ready into status, ready
     from _set_paused(p_name, false, p_changed_by, p_reason, false, p_expected_paused) c;

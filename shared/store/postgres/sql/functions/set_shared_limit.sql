@@ -18,7 +18,7 @@ create or replace function taskgate.set_shared_limit(
   out status text, out old_limit int, out new_limit int, out held int, out over_limit int, out definitions text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();
   v_answer json;
