@@ -6,6 +6,7 @@ import { describeProblems } from "../admin/problem-list";
 import type { Problems } from "../admin/problem-list";
 import { InvalidArgumentError, isForLater } from "../core/errors";
 import type { EventRoute, IngestEvent } from "../worker/define/ingest-event";
+import type { Registry } from "../worker/define/registry";
 import type { TaskRequest } from "../worker/define/task-ref";
 import { IngestWork } from "./ingest-work";
 import { counted } from "./invocations";
@@ -45,7 +46,8 @@ export function ingest(app: AppProcess, message: unknown): Promise<void> {
   return counted(async () => {
     const services = await app.services();
     const delivery = readDelivery(message);
-    const { routed, refused } = sort(app.app.events ?? [], delivery.message);
+    const { events = [] } = app.app;
+    const { routed, refused } = sort(events, delivery.message, services.registry);
     const work = new IngestWork(app);
     try {
       const outcome = await enqueue(work, routed);
@@ -64,6 +66,7 @@ export function ingest(app: AppProcess, message: unknown): Promise<void> {
 function sort(
   routes: readonly EventRoute[],
   message: unknown,
+  registry: Registry,
 ): { routed: RoutedEvent[]; refused: RefusedEvent[] } {
   // Its schemas are loaded by the first message.
   const { readEachEvent } = requireLater("../admin/event-requests") as typeof EventRequests;
@@ -72,7 +75,7 @@ function sort(
   const routed: RoutedEvent[] = [];
   const refused: RefusedEvent[] = [];
   for (const { given, read } of events.value) {
-    const requests = read.ok ? toRequests(routes, read.value) : sayOf(read);
+    const requests = read.ok ? toRequests(routes, read.value, registry) : sayOf(read);
     if (typeof requests === "string") refused.push({ given, reason: requests });
     else routed.push({ given, requests });
   }
@@ -80,18 +83,22 @@ function sort(
 }
 
 /** The tasks of an event, or why there are none. */
-function toRequests(routes: readonly EventRoute[], event: IngestEvent): TaskRequest[] | string {
+function toRequests(
+  routes: readonly EventRoute[],
+  event: IngestEvent,
+  registry: Registry,
+): TaskRequest[] | string {
   const matching = routes.filter((route) => route.matches(event));
   if (matching.length === 0) {
     return `No route takes events of type \`${event.type}\` from \`${event.source}\`; add one to the \`events\` of \`taskgate({ .. })\``;
   }
   try {
     const requests = matching.flatMap((route) => route.toTasks(event));
-    return requests.map((request, index) => ({
-      dedupeKey: eventKey(event, index),
-      dedupeMs: eventKeyMs,
-      ...request,
-    }));
+    return requests.map((request, index) => {
+      // The kind's own key is of the payload, and no other is taken.
+      if (registry.kind(request.task.kind)?.rules.dedupeBy != null) return request;
+      return { dedupeKey: eventKey(event, index), dedupeMs: eventKeyMs, ...request };
+    });
   } catch (error) {
     return `Its route failed: ${messageOf(error)}`;
   }

@@ -173,6 +173,22 @@ describe("ingest", () => {
     ]);
   });
 
+  test("a task whose kind has a key of its own keeps it, whatever event brings it", async () => {
+    const paid = (eventId: string, order: string): object => ({
+      eventId,
+      source: "shop",
+      type: "order-paid",
+      data: { order },
+    });
+    await send("taskgate-ingest", [paid("1", "A"), paid("1", "A"), paid("2", "A"), paid("3", "B")]);
+    await untilExecuted("ingest");
+    expect(await take("taskgate-ingest-poison")).toEqual([]);
+    const text =
+      "select dedupe_key as key from taskgate.archived where kind = 'keyed' union all select dedupe_key from taskgate.task where kind = 'keyed' order by 1";
+    const rows = await rowsOf<{ key: string }>(database.url, text);
+    expect(rows.map(({ key }) => key)).toEqual(["A", "B"]);
+  });
+
   test("an event whose long id is cut inside a character is ingested once", async () => {
     const long = { ...landed("cut"), eventId: `${"😀".repeat(99)}x` };
     await send("taskgate-ingest", [long, long]);

@@ -7,7 +7,7 @@ import { taskRequest } from "../../shared/worker/define/task-ref";
 
 /*
  * A process with one worker, whose handlers forget promises. Prints one line of JSON at its end. `foreign`: afterwards a promise
- * of no task is rejected; `unwatched`: no handler watches.
+ * of no task is rejected; `two gates`: the same, and two watch; `unwatched`: none does.
  */
 
 const forgotten: Record<string, () => void> = {
@@ -36,6 +36,7 @@ const task = defineTask<{ leaves: string | null }>({
 async function main(how: string | undefined): Promise<void> {
   const bench = openWorkerBench([task]);
   if (how !== "unwatched") watchLateRejections(processRejections, bench.environment.logger);
+  if (how === "two gates") watchLateRejections(processRejections, bench.environment.logger);
   const leaves = [...Object.keys(forgotten), null, null, null];
   const added = await bench.client.enqueueAll(
     leaves.map((each) => taskRequest(task, { leaves: each })),
@@ -47,7 +48,7 @@ async function main(how: string | undefined): Promise<void> {
   process.stdout.write(
     JSON.stringify({ ids: added.map(({ taskId }) => taskId), done: tasks.length, said }) + "\n",
   );
-  if (how === "foreign") void Promise.reject(new Error("of nobody's task"));
+  if (how === "foreign" || how === "two gates") void Promise.reject(new Error("of nobody's task"));
 }
 
 void main(process.argv[2]);

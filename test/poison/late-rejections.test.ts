@@ -39,9 +39,14 @@ test("promises that handlers forgot and that are rejected are logged with their 
   ]);
 });
 
-test("a rejection of no task ends the process as it would without a worker", async () => {
-  const { code, out, err } = await play("foreign");
-  expect((JSON.parse(out) as Said).done).toBe(6);
+test.each([
+  ["one gate", "foreign"],
+  ["two gates", "two gates"],
+])("a rejection of no task ends a process with %s as it would without", async (_, how) => {
+  const { code, out, err } = await play(how);
+  const { done, said } = JSON.parse(out) as Said;
+  expect(done).toBe(6);
+  expect(said).toHaveLength(3);
   expect(code).not.toBe(0);
   expect(err).toMatch(/of nobody's task/);
 });

@@ -15,6 +15,6 @@ export interface IngestEvent {
 /** Which events become which tasks; the table is in functions/tasks/index.ts. */
 export interface EventRoute {
   matches(event: IngestEvent): boolean;
-  /** At most one task per kind and event may go without a dedupe key of its own: it gets one from the event. */
+  /** A task without a dedupe key of its own, by an option or by its kind's rule, gets one from the event. */
   toTasks(event: IngestEvent): TaskRequest[];
 }

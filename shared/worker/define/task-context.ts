@@ -30,8 +30,9 @@ export interface TaskContext {
   progress(report: { done?: number; total?: number; text?: string }): void;
   /**
    * Adds a task. It is written together with this task's completion, so that children exist exactly once; when this
-   * task fails they are forgotten. `{ now: true }` writes at once, also when this task fails later. Throws
-   * InvalidArgumentError for a payload that the kind's schema refuses.
+   * task fails they are forgotten. Those of a part that ends with `checkpoint` are written just before it: a process that
+   * dies between the two makes them twice, unless they have a dedupe key. `{ now: true }` writes at once, also when this
+   * task fails later. Throws InvalidArgumentError for a payload that the kind's schema refuses.
    */
   enqueue<Task extends AnyTaskRef>(
     task: Task,
@@ -51,7 +52,8 @@ export interface TaskContext {
   /**
    * Runs the handler's writes and the fenced completion in one transaction, once: the effects happen exactly once.
    * Afterwards the task is done, and its result is what `body` returns: return it from the handler, too, so that the kind's
-   * result type follows. Throws LeaseLostError, with everything rolled back, when another worker holds the task now.
+   * result type follows. Throws LeaseLostError, with everything rolled back, when another worker holds the task now, and
+   * InvalidArgumentError when the task is completed already.
    */
   completeWith<Result extends HandlerResult>(
     body: (transaction: StoreTransaction) => Promise<Result>,

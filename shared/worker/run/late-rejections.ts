@@ -17,12 +17,20 @@ export function withinTask<Result>(task: ClaimedTask, body: () => Result): Resul
   return inHand.run(task, body);
 }
 
+type Listener = (reason: unknown) => void;
+
+/** The listeners of this module, by source: an app may have several gates in one process. */
+const ours = new WeakMap<RejectionSource, Listener[]>();
+
 /**
  * Logs unhandled rejections of handlers' promises, instead of ending the process. Those of other code do what they did
- * before. Once per process; the returned function ends it.
+ * before. Of several watchers of one source the oldest acts. The returned function ends it.
  */
 export function watchLateRejections(source: RejectionSource, logger: Logger): () => void {
+  const listeners = ours.get(source) ?? [];
+  ours.set(source, listeners);
   const listener = (reason: unknown): void => {
+    if (listeners[0] !== listener) return;
     const task = inHand.getStore();
     if (task !== undefined) {
       const { taskId, kind, attempt } = task;
@@ -34,12 +42,15 @@ export function watchLateRejections(source: RejectionSource, logger: Logger): ()
       });
       return;
     }
-    // Alone here, this listener is all that keeps Node from its own way, which is to end.
-    if (source.listenerCount("unhandledRejection") > 1) return;
+    // Alone here, these listeners are all that keeps Node from its own way, which is to end.
+    if (source.listenerCount("unhandledRejection") > listeners.length) return;
     throw reason;
   };
+  listeners.push(listener);
   source.on("unhandledRejection", listener);
   return () => {
+    const place = listeners.indexOf(listener);
+    if (place >= 0) listeners.splice(place, 1);
     source.off("unhandledRejection", listener);
   };
 }

@@ -51,6 +51,10 @@ export class LimitPool implements TokenNews {
   /** So many may be on their way back; the answer says how many are. */
   #leaving = 0;
   #calling: Promise<void> | null = null;
+  /** The call in flight asks for tokens. */
+  #isAsking = false;
+  /** Of calls that ask for tokens. */
+  #answers = 0;
   #isCallPlanned = false;
   /** The look at the instant of the next ask. */
   #look: { readonly atMs: number; readonly cancel: () => void } | null = null;
@@ -75,12 +79,17 @@ export class LimitPool implements TokenNews {
     if (held !== null) return held;
     if (this.#isHopeless(ask.waitMs)) return this.#outlook.denial;
     return new Promise((settle, fail) => {
+      const { want, waitMs, signal } = ask;
+      const answersBefore = this.#answers;
       const leave = (reason: "late" | "aborted"): void => {
-        settle(reason === "late" ? this.#outlook.denial : { reason, retryInMs: 0 });
+        // A call that waits gets no less than one that doesn't: it stays for the first answer since it came.
+        const isAsking = this.#isAsking || (this.#isCallPlanned && this.#outlook.mayAsk);
+        if (reason === "late" && this.#answers === answersBefore && isAsking)
+          this.#waiting.add({ want, waitMs: 0, signal, settle, fail, leave, place: null });
+        else settle(reason === "late" ? this.#outlook.denial : { reason, retryInMs: 0 });
         // It may have wanted more than those behind it.
         this.#serve();
       };
-      const { want, waitMs, signal } = ask;
       this.#waiting.add({ want, waitMs, signal, settle, fail, leave, place: null });
       this.#planCall();
     });
@@ -256,9 +265,12 @@ export class LimitPool implements TokenNews {
       this.#serve();
       return;
     }
+    this.#isAsking = next === "start" || next === "acquire";
     this.#calling = this.#run(next);
     await this.#calling;
     this.#calling = null;
+    if (this.#isAsking) this.#answers += 1;
+    this.#isAsking = false;
     this.#serve();
     if (this.#lease !== null) this.#idle.note(this.#lease.count - this.#lease.inUse);
   }
@@ -272,7 +284,8 @@ export class LimitPool implements TokenNews {
       else await this.#release(this.#lease, next);
     } catch (error) {
       this.#onError(next, error);
-      const failed = next === "start" ? asked : asked.filter(({ waitMs }) => waitMs === 0);
+      const impatient = this.#waiting.all().filter(({ waitMs }) => waitMs === 0);
+      const failed = next === "start" ? [...asked, ...impatient] : impatient;
       for (const call of failed) if (this.#waiting.remove(call)) call.fail(error);
     }
   }

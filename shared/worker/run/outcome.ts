@@ -19,12 +19,17 @@ import { Continuation } from "../define/task-context";
 export type TaskOutcome =
   | { kind: "done"; result: string | null; children: PreparedTask[] }
   | ({ kind: "completed" } & OpenedWaves)
-  | { kind: "failed"; failure: Omit<Failure, "taskId" | "fence" | "durationMs"> }
+  | {
+      kind: "failed";
+      failure: Omit<Failure, "taskId" | "fence" | "durationMs">;
+      /** Of a part that ends with a checkpoint: written before it. */
+      children?: readonly PreparedTask[];
+    }
   | { kind: "lost" };
 
 /** The outcome of what a handler returned. Never throws. */
 export function outcomeOfReturned(returned: unknown, children: PreparedTask[]): TaskOutcome {
-  if (isOf(returned, Continuation)) return outcomeOfContinuation(returned);
+  if (isOf(returned, Continuation)) return outcomeOfContinuation(returned, children);
   if (returned === undefined || returned === null) return { kind: "done", result: null, children };
   if (typeof returned !== "object") {
     const got = describeValue(returned);
@@ -38,7 +43,10 @@ export function outcomeOfReturned(returned: unknown, children: PreparedTask[]): 
   return failed(result.isFinal ? "dead" : "failed", result.problem);
 }
 
-function outcomeOfContinuation(continuation: Continuation): TaskOutcome {
+function outcomeOfContinuation(
+  continuation: Continuation,
+  children: readonly PreparedTask[],
+): TaskOutcome {
   // A handler may have made one by itself, or changed it.
   const state = read(continuation, "state");
   if (typeof state !== "string" || continuation.problem !== null) {
@@ -56,6 +64,7 @@ function outcomeOfContinuation(continuation: Continuation): TaskOutcome {
       retryInMs: pause.ms,
       checkpoint: state,
     },
+    children,
   };
 }
 

@@ -1,4 +1,4 @@
-import { LeaseLostError } from "../../core/errors";
+import { InvalidArgumentError, LeaseLostError } from "../../core/errors";
 import { describeThrown } from "../../core/describe-thrown";
 import { isOf } from "../../core/foreign-value";
 import { limits } from "../../core/limits";
@@ -62,6 +62,7 @@ class TaskRun implements RunCalls {
   readonly #options: RunOptions;
   #children: PreparedTask[] = noChildren;
   #completed: OpenedWaves | null = null;
+  #isCompleting = false;
   /** The store said that another worker holds this task. */
   #isLost = false;
   #progressSentAtMs = Number.NEGATIVE_INFINITY;
@@ -74,6 +75,12 @@ class TaskRun implements RunCalls {
     body: (transaction: StoreTransaction) => Promise<Result>,
   ): Promise<Result> {
     const { environment, held } = this.#options;
+    if (this.#isCompleting || this.#completed !== null)
+      throw new InvalidArgumentError(
+        "completeWith: expected one call; what a second one writes would be no part of the completion",
+        { details: { field: "completeWith" } },
+      );
+    this.#isCompleting = true;
     try {
       const { returned, ...opened } = await completeInTransaction(environment, held, {
         children: this.#ownChildren(), // the body may add to them
@@ -85,6 +92,8 @@ class TaskRun implements RunCalls {
     } catch (error) {
       if (isFenced(error)) this.#isLost = true;
       throw error;
+    } finally {
+      this.#isCompleting = false;
     }
   }
 

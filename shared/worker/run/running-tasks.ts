@@ -14,7 +14,7 @@ import { returnInMs } from "./store-trouble";
 import { StopSignal } from "./stop-signal";
 import { TimeLimits } from "./time-limit";
 import type { TimedOut } from "./time-limit";
-import { completeInTransaction, isFenced, wholeDuration } from "../client/transactions";
+import { completeInTransaction, enqueueNow, isFenced, wholeDuration } from "../client/transactions";
 import type { HeldTask } from "../client/transactions";
 
 /** What became of one task; at most one of the first three says something. */
@@ -106,9 +106,8 @@ export class RunningTasks {
         kind: kind?.kind ?? task.kind,
       });
       const end =
-        outcome.kind === "done" && outcome.children.length > 0
-          ? await this.#completeWithChildren(outcome, held, durationMs)
-          : this.#toEnd(outcome, held, durationMs);
+        (await this.#writeChildren(outcome, held, durationMs)) ??
+        this.#toEnd(outcome, held, durationMs);
       noteEnd(span, end);
       return end;
     } finally {
@@ -146,6 +145,33 @@ export class RunningTasks {
     };
   }
 
+  /** null: the outcome is still to be written. Nothing is waited for where there are no children. */
+  #writeChildren(
+    outcome: LimitedOutcome,
+    held: HeldTask,
+    durationMs: number,
+  ): Promise<EndedTask | null> | null {
+    if (outcome.kind === "done" && outcome.children.length > 0)
+      return this.#completeWithChildren(outcome, held, durationMs);
+    if (outcome.kind === "failed" && outcome.children !== undefined && outcome.children.length > 0)
+      return this.#addBeforeCheckpoint(outcome.children, held, durationMs);
+    return null;
+  }
+
+  /** A process that dies between the two adds them again: the part runs again. */
+  async #addBeforeCheckpoint(
+    children: readonly PreparedTask[],
+    held: HeldTask,
+    durationMs: number,
+  ): Promise<EndedTask | null> {
+    try {
+      await enqueueNow(this.#options.environment, children, held.task);
+      return null;
+    } catch (error) {
+      return this.#notAdded(error, held, durationMs);
+    }
+  }
+
   async #completeWithChildren(
     outcome: { result: string | null; children: readonly PreparedTask[] },
     held: HeldTask,
@@ -161,22 +187,25 @@ export class RunningTasks {
       return { ...ended(durationMs), woken, opening };
     } catch (error) {
       if (isFenced(error)) return { ...ended(durationMs), isLost: true };
-      const { taskId, fence } = held.task;
-      const inMs = returnInMs(this.#options.environment.store, taskId, error);
-      return {
-        ...ended(durationMs),
-        failure: {
-          taskId,
-          fence,
-          durationMs: wholeDuration(durationMs),
-          as: inMs === null ? "failed" : "continued",
-          error: `its tasks could not be added: ${messageOf(error)}`,
-          retryInMs: inMs,
-          ...(inMs === null ? {} : { share: limits.returnShares.storeTrouble }),
-          checkpoint: null,
-        },
-      };
+      return this.#notAdded(error, held, durationMs);
     }
+  }
+
+  #notAdded(error: unknown, { task: { taskId, fence } }: HeldTask, durationMs: number): EndedTask {
+    const inMs = returnInMs(this.#options.environment.store, taskId, error);
+    return {
+      ...ended(durationMs),
+      failure: {
+        taskId,
+        fence,
+        durationMs: wholeDuration(durationMs),
+        as: inMs === null ? "failed" : "continued",
+        error: `its tasks could not be added: ${messageOf(error)}`,
+        retryInMs: inMs,
+        ...(inMs === null ? {} : { share: limits.returnShares.storeTrouble }),
+        checkpoint: null,
+      },
+    };
   }
 
   /** Of those that complete in a transaction of their own; the loop counts those that its calls carry. */

@@ -67,6 +67,28 @@ describe("withTokens in one process", () => {
     expect(patient.beganMs).toBeLessThan(1_050);
   });
 
+  test.each([0, 1, 5, 11])(
+    "withTokens that waits %i ms gets a free token, though the first answer takes longer",
+    async (waitMs) => {
+      const scene = new TokenScene();
+      const { call } = scene.process("one");
+      const quick = call(partner, { waitMs });
+      await scene.until(4 * callMs);
+      expect(quick.beganMs).toBe(3 * callMs);
+    },
+  );
+
+  test("withTokens that waits for less than the first answer is denied by it, not before", async () => {
+    const scene = new TokenScene();
+    scene.process("holder").call({ name: "partner", limit: 1 }, { bodyMs: 5_000 });
+    await scene.until(50);
+    const quick = scene.process("other").call({ name: "partner", limit: 1 }, { waitMs: 1 });
+    await scene.until(300);
+    expect(quick).toMatchObject({ answer: { ran: false, reason: "limited" } });
+    expect(quick.answeredMs).toBeGreaterThan(50 + 1);
+    expect(quick.answeredMs).toBeLessThanOrEqual(50 + 3 * callMs);
+  });
+
   test("withTokens without a wait answers after one ask, and at once while that answer is fresh", async () => {
     const scene = new TokenScene();
     const holder = scene.process("holder");
