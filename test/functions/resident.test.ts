@@ -21,11 +21,14 @@ const tasks = `[
     try { await sleep(ms, undefined, { signal }); note("done", id); } finally { note("end", id); }
   } }),
   defineTask({ name: "parent", run: async ({ id }, ctx) => { note("begin", id); await ctx.enqueue(taskRef({ name: "quick" }), { id: id + "-child" }); } }),
+  defineTask({ name: "load", limit: 4, within: [{ name: "partner-api", limit: 3 }], run: async ({ id }) => { note("begin", id); await sleep(100); } }),
+  defineTask({ name: "sum", limit: 4, within: [{ name: "partner-api", limit: 3 }], run: async ({ id }) => note("begin", id) }),
   defineTask({ name: "lost", leaseMs: 2_000, run: async ({ id }, { signal }) => { note("begin", id); await sleep(60_000, undefined, { signal }); } }),
 ]`;
 const quick = taskRef<{ id: string }>({ name: "quick" });
 const capped = taskRef<{ id: string; ms: number }>({ name: "capped" });
 const parent = taskRef<{ id: string }>({ name: "parent" });
+const load = taskRef<{ id: string }>({ name: "load" });
 const lost = taskRef<{ id: string }>({ name: "lost" });
 const options = { connectionsMax: 1, random: realRandom, sleep };
 /** Polls can't be what finds a task. */
@@ -192,6 +195,24 @@ test("polls find tasks that plain SQL has enqueued, of which nobody notifies", a
   await app.until(() => idsOf(app.notes, "begin").includes("by-sql"));
   worker.kill("SIGTERM");
   expect(await worker.ended).toBe(0);
+}, 120_000);
+
+test("a definition whose task nobody told of gets a token of a shared limit that another one keeps busy", async () => {
+  const worker = app.start(["--poll", "500ms", "-d", "load", "-d", "sum"]);
+  await app.until(isWorking);
+  const loads = Array.from({ length: 200 }, (_, index) => ({ id: `load-${String(index)}` }));
+  await app.client.enqueueMany(load, loads);
+  await app.until(() => app.notes.length >= 3);
+  const store = openStore({ ...options, url: urlAs(app.url, "worker") });
+  const task = { kind: "sum", payload: '{"id":"sum"}' };
+  await store.enqueueTasks({ name: "sum", build: 1, operationId: null, tasks: [task] });
+  await store.close();
+  await app.until(() => idsOf(app.notes, "begin").includes("sum"));
+  // 20 s of the other one's work; one task at a time.
+  expect(app.notes.length).toBeLessThan(120);
+  worker.kill("SIGTERM");
+  expect(await worker.ended).toBe(0);
+  await rowsOf(app.url, "delete from taskgate.ready returning 1");
 }, 120_000);
 
 test("an unknown definition ends the command with 3 and names the near one; a bad setting ends it with 2", async () => {
