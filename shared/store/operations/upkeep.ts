@@ -58,7 +58,7 @@ export interface SweptDefinition {
   ready: number;
   /** Tokens that may be granted, by the shared limits, too. */
   free: number;
-  /** Others hold all tokens of a shared limit, and no live execution of this definition holds any: who asks is given one. */
+  /** Others hold all tokens of a shared limit, and no live execution of this definition holds any: a worker that asks is given one. */
   crowdedOut: boolean;
   due: boolean;
   paused: boolean;

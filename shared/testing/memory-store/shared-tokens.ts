@@ -75,7 +75,7 @@ export function sharedFree(memory: Memory, definition: DefinitionRow): number {
   return Math.min(Infinity, ...free);
 }
 
-/** Others hold all tokens of one of them, and no live execution of the definition holds any: who asks is given one. */
+/** Others hold all tokens of one of them, and no live execution of the definition holds any: a worker that asks is given one. */
 export function isCrowdedOut(memory: Memory, definition: DefinitionRow): boolean {
   const limits = sharedLimitsOf(memory.state, definition).map(sharedLimitOf);
   if (limits.includes(0) || sharedFree(memory, definition) > 0) return false;

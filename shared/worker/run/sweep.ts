@@ -59,7 +59,7 @@ export async function sweepOnce(
   );
   let hinted = 0;
   for (const { name, paused, free, crowdedOut } of found.definitions) {
-    // Whoever is crowded out has to ask: only then do the others give a token.
+    // Only after it has asked do the others give a token.
     if (paused || (free === 0 && !crowdedOut) || !own.has(name) || !serves(name)) continue;
     hinted += 1;
     await wakeUp.hint(name);

@@ -3,7 +3,7 @@
 -- Out:    status: swept; expired: executions past their lease or declared dead (call reclaim_expired), counted up to 1000
 --         definitions: JSON array, by name, of those with ready or due tasks, {name, ready (counted up to 1000), free: tokens
 --           that may be granted, by the shared limits, too, up to 1000, crowdedOut: others hold all tokens of a shared limit, and no
---           live execution of this definition holds any: who asks is given one, due: tasks wait for promotion, paused}, or null
+--           live execution of this definition holds any: a worker that asks is given one, due: tasks wait for promotion, paused}, or null
 --         next_due_ms: until the next scheduled task of any definition or the next instant of a schedule, 0 when some are due, or null
 --         opening: JSON array of ids of batches to be pumped (pump_batch), at most p_max, or null
 --         schedules: JSON array of those that are due (fire_schedule), the longest due first, at most p_max, of {id, definition, name, cron,
