@@ -3,7 +3,7 @@ import { durationBucket } from "../../shared/core/duration-buckets";
 import type { Grain, StatisticPeriod, TaskStore } from "../../shared/ports/task-store";
 import { at, define, done, enqueue, only, startWorker } from "../support/builders";
 import { expectError } from "../support/expect-error";
-import { useStore } from "../support/store-setup";
+import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 
 const minuteMs = 60_000;
@@ -159,6 +159,25 @@ export function describeStatistics(setup: StoreSetup): void {
       const heldMs = periods.reduce((sum, period) => sum + period.heldMs, 0);
       expect(heldMs).toBeGreaterThanOrEqual(22_000);
     });
+
+    testWith(setup, "cancel requests")(
+      "a task that is cancelled as its worker is lost counts as lost, not as dead",
+      async () => {
+        const opened = open();
+        const { store } = opened;
+        const name = await define(store, { limit: 8, lostMax: 0, leaseMs: 10_000 });
+        const ids = await enqueue(store, name, 2);
+        const worker = await startWorker(store, name, { want: 2 });
+        await worker.claim(2);
+        await opened.requestCancel(at(ids, 0));
+        await opened.advance(11_000);
+        await store.reclaimExpired({ max: 10 });
+        await rollUp(store);
+        const periods = await periodsOf(store, name);
+        expect(periods.reduce((sum, period) => sum + period.lost, 0)).toBe(2);
+        expect(periods.reduce((sum, period) => sum + period.dead, 0)).toBe(1);
+      },
+    );
 
     test("a completion in the user's own transaction counts", async () => {
       const { store } = open();

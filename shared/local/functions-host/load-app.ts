@@ -33,7 +33,9 @@ export async function loadApp(appRoot: string, registry: CoreRegistry): Promise<
     else require(file);
   }
   if (registry.model === undefined) {
-    throw new Error(`${manifest}: "main" (${main}) registers no function with @azure/functions.`);
+    throw new Error(
+      `${manifest}: "main" (${main}) registers no function with @azure/functions. A gate does with \`gate.register(app)\`, where \`app\` is that package's.`,
+    );
   }
   // Ends the time in which the app may call app.setup().
   const capabilities = await registry.model.getCapabilities?.({});
