@@ -1,7 +1,9 @@
+import { asTaskId } from "../../../shared/core/ids";
+import type { JsonObject } from "../../../shared/core/json";
 import { nodeTimers } from "../../../shared/platform/node-timers";
 import { realClock, realRandom } from "../../../shared/platform/real-clock";
 import type { LogFields, Logger } from "../../../shared/ports/logger";
-import type { TaskStore } from "../../../shared/ports/task-store";
+import type { TaskFacts, TaskStore } from "../../../shared/ports/task-store";
 import { noTelemetry } from "../../../shared/ports/telemetry";
 import { MemoryTaskStore } from "../../../shared/testing/memory-store/memory-task-store";
 import { TaskClient } from "../../../shared/worker/client/client";
@@ -103,4 +105,21 @@ export function overriding(store: TaskStore, methods: Partial<TaskStore>): TaskS
       return typeof value === "function" ? (value.bind(target) as unknown) : value;
     },
   });
+}
+
+/** What explain tells of a task. */
+export async function factsOf(bench: WorkerBench, taskId: string): Promise<TaskFacts> {
+  const { facts } = await bench.store.explainTask({ taskId: asTaskId(taskId) });
+  if (facts === null) throw new Error(`task ${taskId} is unknown`);
+  return facts;
+}
+
+/** Adds a task; answers its id. */
+export async function enqueueOne(
+  bench: WorkerBench,
+  task: AnyTaskKind,
+  payload: JsonObject = {},
+): Promise<string> {
+  const { taskId } = await bench.client.enqueue(task, payload);
+  return taskId;
 }

@@ -1,0 +1,137 @@
+import { describe, expect, test } from "@jest/globals";
+import { LeaseLostError } from "../../../shared/core/errors";
+import type { JsonObject } from "../../../shared/core/json";
+import { defineTask } from "../../../shared/worker/define/define-task";
+import { enqueueOne, factsOf, openWorkerBench } from "./worker-bench";
+
+describe("children and transactions", () => {
+  const child = defineTask({ name: "child", run: async () => undefined });
+
+  test("children are written with the completion, and forgotten when the handler fails", async () => {
+    const parent = defineTask<{ fails: boolean }>({
+      name: "parent",
+      retry: { attempts: 1 },
+      run: async ({ fails }, ctx) => {
+        await ctx.enqueue(child, {});
+        if (fails) throw new Error("after all");
+      },
+    });
+    const bench = openWorkerBench([parent, child]);
+    await bench.store.registerDefinition({
+      name: "child",
+      build: 1,
+      settingsHash: child.definition.settingsHash,
+      registeredBy: "test",
+      settings: child.definition.settings,
+    });
+    await enqueueOne(bench, parent, { fails: true });
+    await bench.work("parent");
+    expect((await bench.store.listDefinitions({ name: "child" })).definitions[0]).toMatchObject({
+      ready: 0,
+      done: 0,
+    });
+    const id = await enqueueOne(bench, parent, { fails: false });
+    await bench.work("parent");
+    expect((await factsOf(bench, id)).state).toBe("done");
+    expect((await bench.store.listDefinitions({ name: "child" })).definitions[0]).toMatchObject({
+      ready: 1,
+    });
+    expect(bench.hints.map((hint) => hint.definition)).toContain("child");
+  });
+
+  test("children of a part that ends with a checkpoint are written; one that can't be is the part's failure", async () => {
+    const parent = defineTask<{ wave: string | null }>({
+      name: "parent",
+      retry: { attempts: 1 },
+      run: async ({ wave }, ctx) => {
+        await ctx.enqueue(child, { at: ctx.restored }, wave === null ? {} : { wave });
+        return ctx.restored === null ? ctx.checkpoint(1) : { ended: true };
+      },
+    });
+    const bench = openWorkerBench([parent, child]);
+    await enqueueOne(bench, child);
+    await bench.work("child");
+    const id = await enqueueOne(bench, parent, { wave: null });
+    await bench.work("parent");
+    expect((await factsOf(bench, id)).state).toBe("done");
+    const { tasks } = await bench.store.listTasks({ name: "child", state: "ready", max: 10 });
+    const payloads = tasks.map(async ({ task }) => (await factsOf(bench, task)).payload);
+    expect(await Promise.all(payloads)).toEqual(['{"at":null}', '{"at":1}']);
+    const unknown = await enqueueOne(bench, parent, { wave: "99" });
+    await bench.work("parent");
+    const facts = await factsOf(bench, unknown);
+    expect(facts.state).toBe("dead");
+    expect(facts.lastError).toMatch(/its tasks could not be added: .*wave/);
+  });
+
+  test("{ now: true } writes at once, also when the handler fails", async () => {
+    const parent = defineTask({
+      name: "parent",
+      retry: { attempts: 1 },
+      run: async (_, ctx) => {
+        await ctx.enqueue(child, {}, { now: true });
+        throw new Error("after all");
+      },
+    });
+    const bench = openWorkerBench([parent, child]);
+    await enqueueOne(bench, child);
+    await bench.work("child");
+    await enqueueOne(bench, parent);
+    await bench.work("parent");
+    expect((await bench.store.listDefinitions({ name: "child" })).definitions[0]).toMatchObject({
+      ready: 1,
+    });
+  });
+
+  test("a second completeWith is refused and writes nothing; after a failed one another may follow", async () => {
+    const seen: string[] = [];
+    const twice = defineTask({
+      name: "twice",
+      run: async (_, ctx) => {
+        const call = async (result: JsonObject, how: "ends" | "fails"): Promise<unknown> =>
+          ctx
+            .completeWith(() => {
+              seen.push(`body ${JSON.stringify(result)}`);
+              return how === "ends" ? Promise.resolve(result) : Promise.reject(new Error("no"));
+            })
+            .catch((error: unknown) => seen.push(error instanceof Error ? error.message : ""));
+        await call({ n: 0 }, "fails");
+        const first = call({ n: 1 }, "ends");
+        await call({ n: 2 }, "ends");
+        await first;
+        await call({ n: 3 }, "ends");
+      },
+    });
+    const bench = openWorkerBench([twice]);
+    const id = await enqueueOne(bench, twice);
+    await bench.work("twice");
+    expect(await factsOf(bench, id)).toMatchObject({ state: "done", result: '{"n":1}' });
+    const refused = expect.stringMatching(/^completeWith: expected one call/);
+    expect(seen).toEqual(['body {"n":0}', "no", 'body {"n":1}', refused, refused]);
+  });
+
+  test("S0.9: completeWith throws LeaseLostError when another holds the task, and nothing is told of it", async () => {
+    const seen: unknown[] = [];
+    const slow = defineTask({
+      name: "slow",
+      leaseMs: 1_000,
+      run: async (_, ctx) => {
+        const { executions } = await bench.store.listExecutions({ isOpen: true, max: 10 });
+        const executionId = executions[0]?.execution;
+        if (executionId === undefined) throw new Error("no execution");
+        await bench.store.finishExecution({ executionId });
+        await ctx
+          .completeWith(async () => undefined)
+          .catch((error: unknown) => {
+            seen.push(error);
+            throw error;
+          });
+      },
+    });
+    const bench = openWorkerBench([slow]);
+    const id = await enqueueOne(bench, slow);
+    expect(await bench.work("slow")).toMatchObject({ end: "lost" });
+    expect(seen[0]).toBeInstanceOf(LeaseLostError);
+    expect(await factsOf(bench, id)).toMatchObject({ state: "ready", failedCount: 0 });
+  });
+});
