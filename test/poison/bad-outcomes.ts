@@ -123,6 +123,11 @@ const continued: readonly BadOutcome[] = [
     reason: /`afterMs`.*got Infinity$/,
   },
   {
+    name: "comes back by a mistyped option",
+    run: later({ afterms: 5 }),
+    reason: /^.*afterms: unknown option of ctx\.checkpoint\. Did you mean `afterMs`\?/,
+  },
+  {
     name: "comes back in a text",
     run: later({ afterMs: "1 s" }),
     reason: /`afterMs`.*got the text "1 s"$/,

@@ -1,9 +1,8 @@
 import type { JsonPayload } from "../../core/json";
-import { InvalidArgumentError } from "../../core/errors";
-import { describeValue } from "../../core/foreign-value";
 import { checkNames } from "../../core/known-names";
 import { limits } from "../../core/limits";
 import { checkInteger, checkKey } from "../../core/text";
+import { wrongValue } from "../../core/wrong-value";
 import type { StoreTransaction } from "../../ports/task-store";
 import type { Enqueued } from "../../enqueue/enqueue-prepared";
 import type { StandardSchema } from "./standard-schema";
@@ -114,6 +113,8 @@ const optionNames = [
   "wave",
 ] as const satisfies readonly (keyof EnqueueOptions)[];
 
+const manyNames = optionNames.filter((name) => name !== "dedupeKey");
+
 /** Whether a payload may be left out. Where null is part of every type, only payloads that nothing is known of may. */
 type MayLack<Input> = undefined extends 0
   ? JsonPayload extends Input
@@ -156,19 +157,28 @@ export function toRequest(given: {
   options: EnqueueOptions | undefined;
 }): TaskRequest {
   const { task, payload = null, options } = given;
-  // Without TypeScript a name is the nearest mistake.
-  if (!isTaskRef(task))
-    throw new InvalidArgumentError(
-      `task: expected what defineTask or taskRef returns (${describeValue(task)})`,
-      { details: { field: "task" } },
-    );
+  checkTask(task);
   if (options === undefined) return { task, payload } as TaskRequest;
   checkNames("enqueue", options, optionNames);
   return { ...options, task, payload } as TaskRequest;
 }
 
-function isTaskRef(task: unknown): boolean {
-  return typeof task === "object" && task !== null && "kind" in task && "schema" in task;
+/** Throws InvalidArgumentError for a value that is no kind: without TypeScript a name is the nearest mistake. */
+export function checkTask(task: unknown): void {
+  if (typeof task === "object" && task !== null && "kind" in task && "schema" in task) return;
+  throw wrongValue("task", "what defineTask or taskRef returns", task);
+}
+
+/** The options of `enqueueMany`. Throws InvalidArgumentError for an unknown one, and for one key of all its tasks. */
+export function checkManyNames(options: object): void {
+  const { dedupeKey } = Object(options) as EnqueueOptions;
+  if (dedupeKey !== undefined)
+    throw wrongValue(
+      "dedupeKey",
+      "none for enqueueMany, whose tasks would be duplicates of one another; give each its own, with enqueueAll and taskRequest",
+      dedupeKey,
+    );
+  checkNames("enqueueMany", options, [...manyNames, "transaction"]);
 }
 
 /** Adds tasks: in functions, scripts and tests. */

@@ -234,6 +234,30 @@ describe("a kind's priority, delay and dedupe key", () => {
   }
 });
 
+describe("options of an enqueue of several tasks", () => {
+  const free = defineTask({ name: "free", run: idle });
+  test("client.enqueueMany refuses one key for all tasks, and an option that nothing has", async () => {
+    const { client, store } = openWorkerBench([free]);
+    const many = (options: object) => client.enqueueMany(free, [{ a: 1 }, { a: 2 }], options);
+    await expect(many({ dedupeKey: "k" })).rejects.toThrow(
+      /^dedupeKey: expected none for enqueueMany, .*\(the text "k"\)$/,
+    );
+    await expect(many({ priorty: 4 })).rejects.toThrow(
+      "priorty: unknown option of enqueueMany. Did you mean `priority`?",
+    );
+    expect((await store.listDefinitions({})).definitions).toEqual([]);
+    expect(await many({ priority: 4 })).toHaveLength(2);
+  });
+
+  test("client.enqueueAll refuses options of a single task", async () => {
+    const { client } = openWorkerBench([free]);
+    const call = client.enqueueAll([taskRequest(free, {})], { priority: 4 } as object);
+    await expect(call).rejects.toThrow(
+      "priority: unknown option of enqueueAll. Known are transaction",
+    );
+  });
+});
+
 const base = { name: "bad", run: idle };
 
 /** The store, with each enqueue told to the test. */
