@@ -214,7 +214,7 @@ const asked: readonly BadOutcome[] = [
       ctx.enqueue(taskRef({ name: ctx.kind, queue: ctx.definition }), undefined, {
         runAt: "soon" as unknown as Date,
       }),
-    reason: /its tasks could not be added/,
+    reason: /runAt: expected an instant as a Date \(the text \\?"soon\\?"\)/,
   },
   {
     name: "enqueues with a hostile priority",

@@ -1,4 +1,5 @@
 import type { JsonPayload } from "../../core/json";
+import { instantMs } from "../../core/instant";
 import { checkNames } from "../../core/known-names";
 import { limits } from "../../core/limits";
 import { checkInteger, checkKey } from "../../core/text";
@@ -54,13 +55,19 @@ export function taskRef<Input extends object | null = JsonPayload, Result = Json
   const { name, version = 1, queue, input = null } = options;
   checkInteger("version", version, { min: 1, max: limits.kindVersionMax });
   checkKey("name", name);
-  if (queue !== undefined) checkKey("queue", queue);
+  if (queue !== undefined) checkQueueName(queue);
   return Object.freeze({
     kind: name,
     version,
     definition: queue === undefined ? null : Object.freeze({ name: queue }),
     schema: input,
   });
+}
+
+/** What `defineQueue` returns is the nearest mistake. */
+function checkQueueName(queue: unknown): void {
+  if (typeof queue !== "string") throw wrongValue("queue", "the queue's name, a text", queue);
+  checkKey("queue", queue);
 }
 
 /** How a task is added. */
@@ -160,6 +167,7 @@ export function toRequest(given: {
   checkTask(task);
   if (options === undefined) return { task, payload } as TaskRequest;
   checkNames("enqueue", options, optionNames);
+  if (options.runAt) instantMs("runAt", options.runAt);
   return { ...options, task, payload } as TaskRequest;
 }
 

@@ -283,7 +283,7 @@ describe("blocks made by a task", () => {
   });
 });
 
-describe("options of watermarks that nothing has", () => {
+describe("options of watermarks that nothing has, and values of the wrong form", () => {
   const after = () => [];
   const markOf = () => null;
   const numeric = { to: 25, size: 10 };
@@ -312,6 +312,16 @@ describe("options of watermarks that nothing has", () => {
     ],
     [{ ...byId, numeric: 25 }, "numeric: expected an object, of to, size, start, overlap (25)"],
     [{ numeric }, "watermark: expected 1..200 characters"],
+    [
+      { ...byId, dates: { to: dates.to, spanMs: 100 } },
+      "start: expected an instant as a Date (undefined)",
+    ],
+    [
+      { ...byId, dates: { ...dates, to: "2030-01-01" } },
+      'to: expected an instant as a Date (the text "2030-01-01")',
+    ],
+    [{ ...byId, list: { markOf, maxItems: 5 } }, "after: expected a function (undefined)"],
+    [{ ...byId, objects: { after } }, "markOf: expected a function (undefined)"],
   ];
   test.each(requests)(
     "watermark.advance with %j makes nothing and names the option",
