@@ -129,7 +129,9 @@ function callOf(member) {
   const head = body === undefined ? text : text.slice(0, body.getStart() - member.getStart());
   const isValue = ts.isPropertyDeclaration(member) && member.initializer !== undefined;
   const shown = isValue ? text.slice(0, member.initializer.getStart() - member.getStart()) : head;
-  return squeeze(shown)
+  // A getter is read as a property.
+  const read = ts.isGetAccessorDeclaration(member) ? shown.replace("()", "") : shown;
+  return squeeze(read)
     .replace(/^(readonly|public|override|async|get) /g, "")
     .replace(/[;=\s]+$/, "")
     .replace(/\s+/g, " ");

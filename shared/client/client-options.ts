@@ -1,12 +1,13 @@
 import { InvalidArgumentError } from "../core/errors";
 import { describeValue } from "../core/foreign-value";
-import { didYouMean } from "../core/near-name";
+import { checkNames } from "../core/known-names";
 import type { Logger } from "../ports/logger";
 import { describeExpected, isExpected } from "../settings/setting-formats";
 import { settingsTable } from "../settings/settings";
 import type { SettingName, StorageSettings } from "../settings/settings";
 import { checkDatabaseAddress } from "../store/open-store";
 import type { DatabaseAddress } from "../store/open-store";
+import { checkTasks } from "../worker/define/registry";
 import type { AnyTaskKind } from "../worker/define/task-kind";
 
 /** Where hints go: the storage queue that the app's workers listen to. */
@@ -74,7 +75,7 @@ const settingOf = {
   name: "TASKGATE_WORKER_NAME",
 } as const satisfies Record<string, SettingName>;
 
-const names: readonly string[] = [
+const names = [
   "store",
   "tasks",
   "hints",
@@ -84,20 +85,25 @@ const names: readonly string[] = [
   "name",
   "logger",
 ] satisfies readonly (keyof ClientOptions)[];
-const hintNames: readonly string[] = [
-  "storage",
-  "queue",
-  "clientId",
-] satisfies readonly (keyof HintQueueAddress)[];
+const hintNames = ["storage", "queue", "clientId"] satisfies readonly (keyof HintQueueAddress)[];
+const addressNames = ["url", "identity", "schema"] satisfies readonly (keyof DatabaseAddress)[];
+const identityNames = ["server", "database", "clientId"] satisfies readonly (keyof NonNullable<
+  DatabaseAddress["identity"]
+>)[];
 
 /** Throws InvalidArgumentError naming the option, its value (no secrets) and the expected form. */
 export function checkClientOptions(options: ClientOptions): CheckedOptions {
-  checkNames("", options, names);
+  // A text may be an address with a password: its value isn't shown.
+  if (typeof options !== "object") throw refused("options", "an object with `store`", undefined);
+  checkNames("createClient", options, names);
   const { store, tasks = [], hints, sweepSchedule, logger } = options;
   const address = typeof store === "string" ? { url: store } : store;
   if (typeof address !== "object")
     throw refused("store", "an address such as postgres://..", store);
+  checkNames("store", address, addressNames);
+  if (address.identity !== undefined) checkNames("store.identity", address.identity, identityNames);
   checkDatabaseAddress(address);
+  checkTasks(tasks);
   return {
     address,
     tasks,
@@ -111,7 +117,8 @@ export function checkClientOptions(options: ClientOptions): CheckedOptions {
 }
 
 function checkHints(hints: HintQueueAddress): NonNullable<CheckedOptions["hints"]> {
-  checkNames("hints.", hints, hintNames);
+  if (typeof hints !== "object") throw refused("hints", "an object with `storage`", undefined);
+  checkNames("hints", hints, hintNames);
   const { storage, clientId } = hints;
   const queue = checked("hints.queue", hints.queue ?? "taskgate-hints");
   if (typeof storage === "string" && storage.startsWith("https://")) {
@@ -137,17 +144,6 @@ function checked<Value extends string | number>(
     return value;
   const expected = entry === undefined ? "another value" : describeExpected(entry);
   throw refused(option, expected, entry?.isSecret === true ? undefined : value);
-}
-
-/** Also for programs that no compiler looks at. */
-function checkNames(prefix: string, given: object, known: readonly string[]): void {
-  for (const name of Object.keys(given)) {
-    if (known.includes(name)) continue;
-    throw new InvalidArgumentError(
-      `${prefix}${name}: expected one of the options ${known.join(", ")}.${didYouMean(name, known)}`,
-      { details: { field: `${prefix}${name}` } },
-    );
-  }
 }
 
 function refused(field: string, expected: string, value: unknown): InvalidArgumentError {

@@ -2,6 +2,7 @@ import { InvalidArgumentError } from "./errors";
 import type { JsonObject } from "./json";
 import { limits } from "./limits";
 import { cleanText, isKey } from "./text";
+import { wrongValue } from "./wrong-value";
 
 /*
  * A key that stands in a payload, at a path such as `customer.id`: what a kind's group or dedupe key is taken from. The two
@@ -35,6 +36,8 @@ type PathThrough<Name extends string, Value, Depth extends readonly unknown[]> =
 
 /** Throws InvalidArgumentError unless `path` is one that both databases read alike. */
 export function checkPath(field: string, path: string): void {
+  if (typeof path !== "string")
+    throw wrongValue(field, "the path of a member, a text such as customer.id", path);
   if (path.length <= limits.nameLengthMax && pathForm.test(path)) return;
   throw new InvalidArgumentError(
     `${field}: expected names of letters, digits and _ joined by dots, 1..${String(limits.nameLengthMax)} characters, such as customer.id (${cleanText(path, 220)})`,

@@ -18,14 +18,22 @@ export function cleanText(text: string, lengthMax: number): string {
 export function checkKey(field: string, value: string): void {
   if (isKey(value)) return;
   throw new InvalidArgumentError(
-    `${field}: expected 1..${String(limits.nameLengthMax)} characters without blanks at either end, U+0000 or half surrogate pairs (${cleanText(value, 220)})`,
+    `${field}: expected 1..${String(limits.nameLengthMax)} characters without blanks at either end, U+0000 or half surrogate pairs (${shown(value)})`,
     { details: { field } },
   );
+}
+
+/** Callers without TypeScript give other values, too. */
+function shown(value: unknown): string {
+  if (typeof value === "string") return cleanText(value, 220);
+  if (typeof value === "object" && value !== null) return "an object";
+  return cleanText(String(value), 220);
 }
 
 /** Can it be a name or key? */
 export function isKey(value: string): boolean {
   return (
+    typeof value === "string" &&
     value.length >= 1 &&
     value.length <= limits.nameLengthMax &&
     value === value.trim() &&
@@ -54,7 +62,7 @@ export function checkInteger(
 ): void {
   if (Number.isSafeInteger(value) && value >= range.min && value <= range.max) return;
   throw new InvalidArgumentError(
-    `${field}: expected a whole number in ${String(range.min)}..${String(range.max)} (${String(value)})`,
+    `${field}: expected a whole number in ${String(range.min)}..${String(range.max)} (${shown(value)})`,
     { details: { field } },
   );
 }

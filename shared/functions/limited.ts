@@ -1,5 +1,7 @@
 import type { InvocationContext } from "@azure/functions";
 import { InvalidArgumentError, isForLater, LimitReachedError } from "../core/errors";
+import { checkNames } from "../core/known-names";
+import { checkFunction, wrongValue } from "../core/wrong-value";
 import type { Denial } from "../worker/run/ask-outlook";
 import { hasRate, labelOf, listLimits } from "../worker/run/call-limits";
 import type { CallLimits } from "../worker/run/call-limits";
@@ -68,9 +70,9 @@ export function limited<Trigger, Result>(
   limit: CallLimits,
   call: LimitedCall<Trigger, Result>,
 ): WrappedHandler<Trigger, Result> {
-  const [options, handler] = call.length === 1 ? [{}, call[0]] : call;
-  const { waitMs = waitMsDefault, want = 1, overflow } = options;
   const limits = listLimits(limit);
+  const [options, handler] = readCall(call);
+  const { waitMs = waitMsDefault, want = 1, overflow } = options;
   const label = labelOf(limits);
   const mayBeTask = want === 1 && !hasRate(limits);
   if (overflow === "task" && !mayBeTask)
@@ -107,6 +109,20 @@ export function limited<Trigger, Result>(
         return undefined as Result;
       }
     });
+}
+
+/** Throws InvalidArgumentError, naming the option, its value and what is expected. */
+function readCall<Trigger, Result>(
+  call: LimitedCall<Trigger, Result>,
+): [LimitedOptions, LimitedHandler<Trigger, Result>] {
+  const [options, handler] = call.length === 2 ? call : [{}, call[0]];
+  checkNames("limited", options, ["waitMs", "want", "overflow", "name"]);
+  tokens.checkCallOptions(options);
+  const { overflow = "task" } = options;
+  if (!["task", "defer", "refuse"].includes(overflow))
+    throw wrongValue("overflow", "task, defer or refuse", overflow);
+  checkFunction("handler", handler);
+  return [options, handler];
 }
 
 /** Ends invocations that got no token. */

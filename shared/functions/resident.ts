@@ -1,7 +1,11 @@
 import { messageOf } from "../core/foreign-value";
 import { setMaxListeners } from "node:events";
 import { InvalidArgumentError, isForLater, SchemaError } from "../core/errors";
+import { checkNames } from "../core/known-names";
+import { limits } from "../core/limits";
 import { didYouMean } from "../core/near-name";
+import { checkInteger } from "../core/text";
+import { checkList, wrongValue } from "../core/wrong-value";
 import { nodeTimers } from "../platform/node-timers";
 import { NotifyingWakeUp } from "../platform/notifying-wake-up";
 import { realClock, sleep } from "../platform/real-clock";
@@ -24,14 +28,16 @@ export interface WorkOptions {
   readonly definitions?: readonly string[];
   /** Most tasks that run at the same time per definition, 1..1000. Default: TASKGATE_CONCURRENCY_PER_WORKER. */
   readonly concurrency?: number;
-  /** The longest pause between two polls, ms: they find what no notification told of. Default 2,000. */
+  /** The longest pause between two polls, 1..2,147,483,647 ms: they find what no notification told of. Default 2,000. */
   readonly pollMs?: number;
-  /** How long running handlers may go on once `signal` is aborted, ms. Default 5,000. */
+  /** How long running handlers may go on once `signal` is aborted, 0..2,147,483,647 ms. Default 5,000. */
   readonly graceMs?: number;
 }
 
 /** A session ends when it runs out of tasks; no host ends it by a deadline. */
 const sessionMs = 365 * 86_400_000;
+/** A timer of more would fire at once. */
+const longestMs = 2_147_483_647;
 /** Between two looks for a database that is away at the start. */
 const awayMs = 2_000;
 
@@ -43,6 +49,7 @@ interface Ends {
 
 /** As `Gate.work` says. */
 export async function workResident(app: AppProcess, options: WorkOptions): Promise<void> {
+  checkOptions(options);
   const runtime = await openWhenThere(app, options.signal);
   if (runtime === null) return;
   const definitions = readDefinitions(runtime.registry, options.definitions);
@@ -70,6 +77,21 @@ export async function workResident(app: AppProcess, options: WorkOptions): Promi
     options.signal.removeEventListener("abort", onSignal);
     cancelStop();
   }
+}
+
+/** Before the database is waited for. Throws InvalidArgumentError, naming the option. */
+function checkOptions(options: WorkOptions): void {
+  checkNames("work", options, ["signal", "definitions", "concurrency", "pollMs", "graceMs"]);
+  const { signal, definitions, concurrency = 1, pollMs = 2_000, graceMs = 5_000 } = options;
+  if (!isSignal(signal)) throw wrongValue("signal", "an AbortSignal, which ends the work", signal);
+  if (definitions !== undefined) checkList("definitions", definitions, "names of definitions");
+  checkInteger("concurrency", concurrency, { min: 1, max: limits.tokensMax });
+  checkInteger("pollMs", pollMs, { min: 1, max: longestMs });
+  checkInteger("graceMs", graceMs, { min: 0, max: longestMs });
+}
+
+function isSignal(signal: unknown): boolean {
+  return typeof signal === "object" && signal !== null && "aborted" in signal;
 }
 
 async function workUntilDrained(

@@ -4,9 +4,12 @@ import type {
   InvocationContext,
   StorageQueueHandler,
 } from "@azure/functions";
+import { checkNames } from "../core/known-names";
 import { checkKey } from "../core/text";
+import { checkFunction, checkList } from "../core/wrong-value";
 import { loadTriggerSettings } from "../settings/load-settings";
 import type { TaskClient } from "../worker/client/client";
+import { checkTasks } from "../worker/define/registry";
 import type { CallLimits } from "../worker/run/call-limits";
 import type { WithTokensAnswer } from "../worker/run/with-tokens";
 import { placeRoute } from "./api/prefix";
@@ -111,10 +114,10 @@ const storage = "AzureWebJobsStorage";
 /**
  * Puts an app's tasks and events behind the functions that Azure calls. Nothing is registered, opened or read of the
  * database here; the names of queues and the sweep's schedule come from the settings. Throws SettingsError where one of
- * these isn't valid, and InvalidArgumentError for a bad name of the app.
+ * these isn't valid, and InvalidArgumentError that names an unknown part, a value of the wrong form, or a bad name of the app.
  */
 export function taskgate(parts: AppParts): Gate {
-  if (parts.app !== undefined) checkKey("app", parts.app);
+  checkParts(parts);
   const process = new AppProcess(parts);
   const settings = loadTriggerSettings();
   const pageRoutes = createDashboardRoutes(process, settings.signIn);
@@ -167,4 +170,13 @@ export function taskgate(parts: AppParts): Gate {
   };
   noteGate(gate);
   return gate;
+}
+
+function checkParts(parts: AppParts): void {
+  checkNames("taskgate", parts, ["app", "tasks", "events", "results"]);
+  const { app, tasks, events, results } = parts;
+  if (app !== undefined) checkKey("app", app);
+  checkTasks(tasks);
+  if (events !== undefined) checkList("events", events, "routes");
+  if (results !== undefined) checkFunction("results", results);
 }

@@ -1,3 +1,6 @@
+import { checkNames } from "../core/known-names";
+import { checkFunction } from "../core/wrong-value";
+import { listLimits } from "../worker/run/call-limits";
 import type { CallLimits } from "../worker/run/call-limits";
 import * as tokens from "../worker/run/with-tokens";
 import type { TokenContext, WithTokensAnswer, WithTokensOptions } from "../worker/run/with-tokens";
@@ -10,11 +13,15 @@ export type TokenBody<Result> = (context: TokenContext) => Promise<Result>;
 export type TokenCall<Result> = [TokenBody<Result>] | [WithTokensOptions, TokenBody<Result>];
 
 /** Runs a body on tokens of a limit, or of several; `Gate.withTokens` says the rest. */
-export function withTokens<Result>(
+export async function withTokens<Result>(
   app: AppProcess,
   limit: CallLimits,
   call: TokenCall<Result>,
 ): Promise<WithTokensAnswer<Result>> {
-  const [options, body] = call.length === 1 ? [{}, call[0]] : call;
+  const [options, body] = call.length === 2 ? call : [{}, call[0]];
+  listLimits(limit);
+  checkNames("withTokens", options, ["want", "waitMs", "signal"]);
+  tokens.checkCallOptions(options);
+  checkFunction("body", body);
   return app.tracked((runtime) => tokens.withTokens(runtime.tokens, { ...options, limit }, body));
 }

@@ -155,7 +155,7 @@ export class TestBench implements EnqueueCalls {
 
   /**
    * Runs everything that may run at this instant, children included, until nothing is left; tasks that wait for their
-   * instant or for a lease stay. Failing handlers don't make it fail. Throws when more than `mostRuns` (default 1,000)
+   * instant or for a lease stay. Failing handlers don't make it fail. Throws when more than `maxRuns` (default 1,000)
    * handlers start: tasks that add each other for ever.
    */
   async drain(options: { maxRuns?: number } = {}): Promise<DrainReport> {
@@ -186,7 +186,7 @@ export class TestBench implements EnqueueCalls {
 
   /**
    * Drains, moves the clock to the next instant at which something is due, drains again, until nothing is due within
-   * `mostMs` (default 24 h): retries run to their end. Bounds as for `drain`, over all of it.
+   * `maxMs` (default 24 h): retries run to their end. Bounds as for `drain`, over all of it.
    */
   async settle(options: { maxRuns?: number; maxMs?: number } = {}): Promise<SettleReport> {
     const maxMs = options.maxMs ?? 24 * 3_600_000;

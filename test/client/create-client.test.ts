@@ -211,7 +211,24 @@ describe("createClient refuses an option and names it:", () => {
   const cases: [string, object, RegExp][] = [
     ["a store that is no address", { store: 7 }, /^store: expected an address/],
     ["a misspelt option", { store, connectionMax: 3 }, /^connectionMax: .*connectionsMax/],
-    ["a misspelt option of hints", { store, hints: { storag: "x" } }, /^hints\.storag: .*storage/],
+    [
+      "a misspelt option of hints",
+      { store, hints: { storag: "x" } },
+      /^storag: unknown option of hints\..*`storage`/,
+    ],
+    ["a misspelt schema", { store: { url: store, shema: "x" } }, /^shema: .*of store\..*`schema`/],
+    [
+      "a misspelt part of an identity",
+      { store: { identity: { server: "s", databas: "d", clientId: null } } },
+      /^databas: .*of store\.identity\..*`database`/,
+    ],
+    ["hints that are a text", { store, hints: "AccountKey=hush" }, /^hints: expected an object/],
+    [
+      "one kind instead of a list",
+      { store, tasks: bill },
+      /^tasks: expected a list of .*\(an object\)/,
+    ],
+    ["a name among the kinds", { store, tasks: ["bill"] }, /^tasks\[0\]: .*"bill"/],
     ["too many connections", { store, connectionsMax: 101 }, /^connectionsMax: .*\(101\)/],
     ["connections as a text", { store, connectionsMax: "3" }, /^connectionsMax: /],
     ["a time-out below a second", { store, callTimeoutMs: 999 }, /^callTimeoutMs: .*\(999\)/],
@@ -228,5 +245,12 @@ describe("createClient refuses an option and names it:", () => {
     expect(make).toThrow(InvalidArgumentError);
     expect(make).toThrow(message);
     expect(make).not.toThrow(/secret|hush/);
+  });
+
+  test("no options, or the address alone", () => {
+    const make = (options: unknown) => () => createClient(options as ClientOptions);
+    expect(make(undefined)).toThrow("options: expected an object with `store`");
+    expect(make(store)).toThrow("options: expected an object with `store`");
+    expect(make(store)).not.toThrow(/secret/);
   });
 });

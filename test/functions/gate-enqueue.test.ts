@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { defineTask, taskRequest } from "../../shared";
 import type { StandardSchema } from "../../shared";
+import { taskgate } from "../../shared/functions";
+import type { AppParts } from "../../shared/functions";
 import { until } from "../support/gate";
 import { withClient } from "../support/test-postgres";
 import { openGateScene } from "./gate-scene";
@@ -91,5 +93,22 @@ describe("gate.enqueueMany and gate.enqueueAll", () => {
     expect(stored).toContain('tidy {"day":1}');
     expect(stored).toContain('greet {"name":"Alan"}');
     await until("the second hint has come", async () => (await hinted()).includes("tidy"));
+  });
+});
+
+describe("taskgate refuses parts and names them:", () => {
+  test.each<[object, string]>([
+    [
+      { task: [greet] },
+      "task: unknown option of taskgate. Did you mean `tasks`? Known are app, tasks, events, results",
+    ],
+    [{ tasks: [greet], event: [] }, "event: unknown option of taskgate. Did you mean `events`?"],
+    [{}, "tasks: expected a list of what defineTask returns (undefined)"],
+    [{ tasks: { greet } }, "tasks: expected a list of what defineTask returns (an object)"],
+    [{ tasks: [greet, undefined] }, "tasks[1]: expected what defineTask returns (undefined)"],
+    [{ tasks: [], events: {} }, "events: expected a list of routes (an object)"],
+    [{ tasks: [], app: 5 }, "app: expected 1..200 characters"],
+  ])("%j", (parts, message) => {
+    expect(() => taskgate(parts as AppParts)).toThrow(message);
   });
 });

@@ -230,6 +230,8 @@ describe("a deferred message", () => {
 
 describe("bad input of limited", () => {
   const body = (): undefined => undefined;
+  const lacking = { waitMs: 4 } as never;
+  const misplaced = body as never;
   test.each<[string, () => unknown, string]>([
     [
       "a name instead of a limit",
@@ -247,15 +249,87 @@ describe("bad input of limited", () => {
       () => scene.gate.limited(partner, { name: "late" }, body),
       "name: expected gate.limited to be called while the app is loaded (late)",
     ],
+    [
+      "a mistyped limit",
+      () => scene.gate.limited({ name: "partner", limt: 4 } as never, body),
+      "limt: unknown option of limit. Did you mean `limit`?",
+    ],
+    [
+      "a mistyped limit in a list",
+      () => scene.gate.limited([partner, { name: "other", limt: 4 } as never], body),
+      "limt: unknown option of limits[1]. Did you mean `limit`?",
+    ],
+    [
+      "a limit that is a text",
+      () => scene.gate.limited({ name: "partner", limit: "many" } as never, body),
+      "limit.limit: expected a whole number in 0..1000 (many)",
+    ],
+    [
+      "a mistyped option",
+      () => scene.gate.limited(partner, { waitms: 4 } as never, body),
+      "waitms: unknown option of limited. Did you mean `waitMs`? Known are waitMs, want, overflow, name",
+    ],
+    [
+      "an overflow that there isn't",
+      () => scene.gate.limited(partner, { overflow: "drop" } as never, body),
+      'overflow: expected task, defer or refuse (the text "drop")',
+    ],
+    [
+      "no tokens",
+      () => scene.gate.limited(partner, { want: 0 }, body),
+      "want: expected a whole number in 1..1000 (0)",
+    ],
+    [
+      "options without a handler",
+      () => scene.gate.limited(partner, lacking),
+      "handler: expected a function (an object)",
+    ],
+    [
+      "a limit alone",
+      () => (scene.gate.limited as unknown as (limit: object) => unknown)(partner),
+      "handler: expected a function (undefined)",
+    ],
+    [
+      "options behind the handler",
+      () => scene.gate.limited(partner, misplaced, lacking),
+      "limited: expected an object, of waitMs, want, overflow, name (a function)",
+    ],
   ])("limited refuses %s and names the field", (_, make, message) => {
     expect(make).toThrow(message);
   });
 
-  test.each([
+  test.each<[object, string]>([
     [{ want: 0 }, "want: expected a whole number in 1..1000 (0)"],
     [{ waitMs: -1 }, "waitMs: expected a whole number in 0..86400000 (-1)"],
+    [{ waitms: 9 }, "waitms: unknown option of withTokens. Did you mean `waitMs`?"],
   ])("withTokens refuses %j and names the field", async (options, message) => {
     const call = scene.gate.withTokens(partner, options, async () => undefined);
     await expect(call).rejects.toThrow(message);
+  });
+
+  test("withTokens refuses a mistyped limit and a call without a body", async () => {
+    const { gate } = scene;
+    const mistyped = gate.withTokens({ name: "x", limt: 4 } as never, async () => undefined);
+    await expect(mistyped).rejects.toThrow("limt: unknown option of limit. Did you mean `limit`?");
+    await expect(gate.withTokens(partner, lacking)).rejects.toThrow(
+      "body: expected a function (an object)",
+    );
+  });
+});
+
+describe("bad input of work", () => {
+  const signal = new AbortController().signal;
+  test.each<[object, string]>([
+    [{ signal, pollms: 4 }, "pollms: unknown option of work. Did you mean `pollMs`?"],
+    [{ signal, pollMs: "2s" }, "pollMs: expected a whole number in 1..2147483647 (2s)"],
+    [{ signal, graceMs: -1 }, "graceMs: expected a whole number in 0..2147483647 (-1)"],
+    [{ signal, concurrency: 0 }, "concurrency: expected a whole number in 1..1000 (0)"],
+    [
+      { signal, definitions: "notify" },
+      'definitions: expected a list of names of definitions (the text "notify")',
+    ],
+    [{}, "signal: expected an AbortSignal, which ends the work (undefined)"],
+  ])("work refuses %j at the call", async (options, message) => {
+    await expect(scene.gate.work(options as never)).rejects.toThrow(message);
   });
 });

@@ -123,6 +123,11 @@ const continued: readonly BadOutcome[] = [
     reason: /`afterMs`.*got Infinity$/,
   },
   {
+    name: "comes back by a mistyped option",
+    run: later({ afterms: 5 }),
+    reason: /^.*afterms: unknown option of ctx\.checkpoint\. Did you mean `afterMs`\?/,
+  },
+  {
     name: "comes back in a text",
     run: later({ afterMs: "1 s" }),
     reason: /`afterMs`.*got the text "1 s"$/,
@@ -209,7 +214,7 @@ const asked: readonly BadOutcome[] = [
       ctx.enqueue(taskRef({ name: ctx.kind, queue: ctx.definition }), undefined, {
         runAt: "soon" as unknown as Date,
       }),
-    reason: /its tasks could not be added/,
+    reason: /runAt: expected an instant as a Date \(the text \\?"soon\\?"\)/,
   },
   {
     name: "enqueues with a hostile priority",

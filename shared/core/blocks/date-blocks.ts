@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "../errors";
+import { instantMs } from "../instant";
 import type { JsonValue } from "../json";
 import { checkInteger } from "../text";
 import type { PlannedBlock } from "./planned-block";
@@ -14,9 +14,9 @@ const spanRange = { min: 1, max: 100 * 366 * 86_400_000 } as const;
  * ended, the last one is cut at `to`. from = to gives none: a block without time would be work without data.
  */
 export function dateBlocks(range: { from: Date; to: Date; spanMs: number }): Iterable<DateBlock> {
-  const from = instant("from", range.from);
+  const from = instantMs("from", range.from);
   checkInteger("spanMs", range.spanMs, spanRange);
-  return cut({ from, to: instant("to", range.to), spanMs: range.spanMs });
+  return cut({ from, to: instantMs("to", range.to), spanMs: range.spanMs });
 }
 
 function* cut({
@@ -47,8 +47,8 @@ export interface DateRequest {
  * not. The watermark is `{ "until": ".." }`.
  */
 export function planDateBlocks(request: DateRequest, stands: JsonValue): Iterable<PlannedBlock> {
-  const start = instant("start", request.start);
-  const to = instant("to", request.to);
+  const start = instantMs("start", request.start);
+  const to = instantMs("to", request.to);
   const { spanMs, overlapMs = 0 } = request;
   checkInteger("spanMs", spanMs, spanRange);
   checkInteger("overlapMs", overlapMs, { min: 0, max: spanRange.max });
@@ -72,12 +72,4 @@ function untilOf(stands: JsonValue): number | null {
   const ms = typeof until === "string" ? Date.parse(until) : Number.NaN;
   if (!Number.isNaN(ms)) return ms;
   throw unfit(stands, '{ "until": ".." } with an ISO-8601 instant');
-}
-
-function instant(field: string, value: Date): number {
-  const ms = value.getTime();
-  if (!Number.isNaN(ms)) return ms;
-  throw new InvalidArgumentError(`${field}: expected an instant (Invalid Date)`, {
-    details: { field },
-  });
 }

@@ -1,5 +1,6 @@
 import type { JsonArray, JsonValue } from "../json";
 import { checkInteger } from "../text";
+import { checkFunction } from "../wrong-value";
 import type { PlannedBlock } from "./planned-block";
 import { memberOf } from "./watermark-value";
 
@@ -47,6 +48,8 @@ export async function planListBlocks<Item extends JsonValue>(
   stands: JsonValue,
 ): Promise<Iterable<PlannedBlock>> {
   checkInteger("maxItems", maxItems, sizeRange);
+  checkFunction("after", after);
+  checkFunction("markOf", markOf);
   return plan(cut(await after(memberOf(stands, "mark") ?? null), maxItems), markOf);
 }
 

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "../json";
+import { checkFunction } from "../wrong-value";
 import type { PlannedBlock } from "./planned-block";
 import { memberOf } from "./watermark-value";
 
@@ -15,6 +16,8 @@ export async function planObjectBlocks<Value extends JsonObject>(
   { after, markOf }: ObjectRequest<Value>,
   stands: JsonValue,
 ): Promise<Iterable<PlannedBlock>> {
+  checkFunction("after", after);
+  checkFunction("markOf", markOf);
   return objectBlocks(await after(memberOf(stands, "mark") ?? null), markOf);
 }
 

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from "../../core/errors";
 import { isId } from "../../core/ids";
+import { instantMs } from "../../core/instant";
 import { limits } from "../../core/limits";
 import type { Rate } from "../../core/rate";
 import { checkInteger, checkKey, cleanText } from "../../core/text";
@@ -46,10 +47,7 @@ export function badId(field: string, expected: string, id: string): InvalidArgum
 
 /** An instant, or null. */
 export function checkInstant(field: string, at: Date | null): void {
-  if (at === null || !Number.isNaN(at.getTime())) return;
-  throw new InvalidArgumentError(`${field}: expected an instant (Invalid Date)`, {
-    details: { field },
-  });
+  if (at !== null) instantMs(field, at);
 }
 
 /** JSON text of an object or array, at most 64 KiB of UTF-8. */

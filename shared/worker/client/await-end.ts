@@ -63,11 +63,11 @@ export async function awaitEnd<Result>(
 }
 
 function unknownTask(
-  taskId: string,
+  taskId: unknown,
   code: "TASKGATE_ARG_UNKNOWN" | "TASKGATE_ARG_INVALID",
 ): InvalidArgumentError {
   return new InvalidArgumentError(
-    `Expected \`taskId\` to be a known task, got \`${taskId.slice(0, 40)}\``,
+    `Expected \`taskId\` to be a known task, got \`${String(taskId).slice(0, 40)}\``,
     { code, details: { field: "taskId" } },
   );
 }

@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { InvalidArgumentError } from "../../core/errors";
 import type { BatchId, OperationId, TaskId, WaveId } from "../../core/ids";
 import { asOperationId, isId } from "../../core/ids";
+import { checkNames } from "../../core/known-names";
+import { wrongValue } from "../../core/wrong-value";
 import type { FailurePolicy, OpenedWaves } from "../../ports/task-store";
 import type { BatchCalls, NewBatch } from "../define/batch-calls";
 import { BatchPump } from "../run/batch-pump";
@@ -18,10 +20,7 @@ function waveOf(waves: readonly WaveId[], ordinal: number): WaveId {
 
 function batchOf(batchId: string): BatchId {
   if (isId(batchId)) return batchId as BatchId;
-  throw new InvalidArgumentError(
-    `batchId: expected an id in decimal digits (${batchId.slice(0, 40)})`,
-    { details: { field: "batchId" } },
-  );
+  throw wrongValue("batchId", "an id in decimal digits", batchId);
 }
 
 /** The same for the same text, in the form of a UUID whose bits are one's own (version 8 of RFC 9562). */
@@ -56,6 +55,7 @@ export class BatchClient implements BatchCalls {
     waves: number;
     failurePolicy?: FailurePolicy;
   }): Promise<NewBatch> {
+    checkNames("batches.create", input, ["name", "waves", "failurePolicy"]);
     const { store, random } = this.#environment;
     const operationId =
       this.#maker === null
@@ -71,10 +71,10 @@ export class BatchClient implements BatchCalls {
     batchId: string,
     options: { seal?: boolean } = {},
   ): Promise<"started" | "again" | "busy" | "ended"> {
-    const answer = await this.#environment.store.startBatch({
-      batchId: batchOf(batchId),
-      seal: options.seal ?? true,
-    });
+    checkNames("batches.start", options, ["seal"]);
+    const { seal = true } = options;
+    if (typeof seal !== "boolean") throw wrongValue("seal", "true or false", seal);
+    const answer = await this.#environment.store.startBatch({ batchId: batchOf(batchId), seal });
     await this.#follow(answer);
     return answer.status;
   }

@@ -1,4 +1,6 @@
 import type { TaskId } from "../../core/ids";
+import { checkNames } from "../../core/known-names";
+import { checkList, wrongValue } from "../../core/wrong-value";
 import { enqueuePrepared } from "../../enqueue/enqueue-prepared";
 import type { Enqueued, PreparedTask } from "../../enqueue/enqueue-prepared";
 import { hintEnqueued, sendHintsOf } from "../../enqueue/hint-enqueued";
@@ -12,7 +14,7 @@ import type { WatermarkCalls } from "../define/block-options";
 import { prepareChecked } from "./new-task";
 import { ensureRegistered } from "./register";
 import type { Registry } from "../define/registry";
-import { toRequest } from "../define/task-ref";
+import { checkManyNames, checkTask, toRequest } from "../define/task-ref";
 import type {
   AnyTaskRef,
   ClientEnqueueOptions,
@@ -66,6 +68,8 @@ export class TaskClient implements EnqueueCalls {
     payloads: readonly TaskInput<Task>[],
     options: Omit<ClientEnqueueOptions, "dedupeKey"> = {},
   ): Promise<EnqueuedTask[]> {
+    checkManyNames(options);
+    checkList("payloads", payloads, "payloads");
     const { transaction, ...rest } = options;
     const requests = payloads.map((payload) => toRequest({ task, payload, options: rest }));
     return this.enqueueAll(requests, { ...(transaction && { transaction }) });
@@ -74,8 +78,11 @@ export class TaskClient implements EnqueueCalls {
   /** As `EnqueueCalls` says. */
   async enqueueAll(
     requests: readonly TaskRequest[],
-    { transaction }: { transaction?: StoreTransaction } = {},
+    options: { transaction?: StoreTransaction } = {},
   ): Promise<EnqueuedTask[]> {
+    checkNames("enqueueAll", options, ["transaction"]);
+    checkList("requests", requests, "what taskRequest returns");
+    const { transaction } = options;
     const trace = this.#environment.telemetry.currentTraceParent();
     const prepared: PreparedTask[] = [];
     for (const request of requests)
@@ -110,8 +117,14 @@ export class TaskClient implements EnqueueCalls {
     taskId: string,
     options: { timeoutMs?: number; signal?: AbortSignal } = {},
   ): Promise<TaskEnd<TaskResult<Task>>> {
+    checkTask(task);
+    checkNames("waitFor", options, ["timeoutMs", "signal"]);
+    const { timeoutMs = 60_000, signal } = options;
+    if (typeof timeoutMs !== "number" || Number.isNaN(timeoutMs))
+      throw wrongValue("timeoutMs", "a number of milliseconds", timeoutMs);
     const about = { kind: task.kind, taskId: taskId as TaskId };
-    return awaitEnd<TaskResult<Task>>(this.#environment, about, { timeoutMs: 60_000, ...options });
+    const until = { timeoutMs, ...(signal && { signal }) };
+    return awaitEnd<TaskResult<Task>>(this.#environment, about, until);
   }
 
   /**

@@ -1,9 +1,11 @@
 import type { TakenBlocks } from "../../core/blocks/take-blocks";
 import { asOperationId } from "../../core/ids";
 import type { JsonObject, JsonValue } from "../../core/json";
+import { checkNames } from "../../core/known-names";
+import { checkKey } from "../../core/text";
 import type { NewTask, StoreTransaction } from "../../ports/task-store";
 import type { AdvanceWatermarkAnswer } from "../../ports/task-store";
-import { toBlockJob } from "./block-request";
+import { requestNames, toBlockJob } from "./block-request";
 import type {
   BlockRequest,
   MadeBlocks,
@@ -41,8 +43,10 @@ export class Watermarks implements WatermarkCalls {
   async advance<Item extends JsonValue = JsonValue, Value extends JsonObject = JsonObject>(
     task: AnyTaskRef,
     request: BlockRequest<Item, Value>,
-    { transaction: within }: { transaction?: StoreTransaction } = {},
+    options: { transaction?: StoreTransaction } = {},
   ): Promise<MadeBlocks> {
+    checkNames("watermark.advance's options", options, ["transaction"]);
+    const { transaction: within } = options;
     const trace = this.#environment.telemetry.currentTraceParent();
     const job = toBlockJob(task, request, { trace, registry: this.#registry });
     const { definition } = job;
@@ -51,7 +55,11 @@ export class Watermarks implements WatermarkCalls {
   }
 
   /** As `WatermarkCalls` says. */
-  async read(task: AnyTaskRef, { watermark }: { watermark: string }): Promise<WatermarkPosition> {
+  async read(task: AnyTaskRef, given: { watermark: string }): Promise<WatermarkPosition> {
+    // The request of `advance` names the watermark, too.
+    checkNames("watermark.read", given, requestNames);
+    const { watermark } = given;
+    checkKey("watermark", watermark);
     const request = toRequest({ task, payload: null, options: undefined });
     const { definition } = prepareTask(request, null, this.#registry);
     const about = { registry: this.#registry, definition, isWithin: false };

@@ -5,6 +5,7 @@ import { limits } from "../../core/limits";
 import { defaultBurst } from "../../core/rate";
 import type { Rate } from "../../core/rate";
 import { checkInteger, checkKey } from "../../core/text";
+import { checkList, wrongValue } from "../../core/wrong-value";
 import type { DefinitionSettings, Limit, SharedLimitUse } from "../../ports/task-store";
 import type { Definition } from "./task-kind";
 
@@ -177,15 +178,21 @@ function checkSettings(settings: DefinitionSettings): void {
 
 /** Throws InvalidArgumentError naming the field. */
 function completeShared(within: readonly (SharedLimit | string)[]): readonly SharedLimitUse[] {
+  checkList("within", within, "what defineLimit returns, or of names");
   checkInteger("within.length", within.length, { min: 0, max: limits.sharedLimitsMax });
-  const shared = within.map((limit) =>
-    defineLimit(typeof limit === "string" ? { name: limit } : limit),
-  );
-  checkInteger("within, different names", new Set(shared.map(({ name }) => name)).size, {
-    min: shared.length,
-    max: shared.length,
+  const shared = within.map((limit, index) => {
+    if (typeof limit === "string") return defineLimit({ name: limit });
+    if (isLimit(limit)) return defineLimit(limit);
+    throw wrongValue(`within[${String(index)}]`, "what defineLimit returns, or a name", limit);
   });
+  const names = shared.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined) throw wrongValue("within", "each limit once", twice);
   return Object.freeze(shared);
+}
+
+function isLimit(limit: unknown): boolean {
+  return typeof limit === "object" && limit !== null;
 }
 
 /** Throws InvalidArgumentError naming the field. */

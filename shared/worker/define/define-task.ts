@@ -6,6 +6,7 @@ import { limits } from "../../core/limits";
 import { checkPath } from "../../core/payload-key";
 import type { KeyPath } from "../../core/payload-key";
 import { checkInteger, checkKey } from "../../core/text";
+import { checkFunction, wrongValue } from "../../core/wrong-value";
 import type { KindRules } from "../../ports/task-store";
 import { settingNames, toDefinition } from "./define-queue";
 import type { QueueSettings } from "./define-queue";
@@ -137,7 +138,10 @@ export function defineTask(
   checkNames("defineTask", options, [...ownNames, ...settingNames]);
   checkKey("name", options.name);
   const { name, run, input = null, groupKey = null, queue } = options;
-  if (typeof run !== "function") throw wrong("run", "a function");
+  checkFunction("run", run);
+  if (groupKey !== null) checkFunction("groupKey", groupKey);
+  if (input !== null && !isSchema(input))
+    throw wrongValue("input", "a schema of a library with Standard Schema, such as zod", input);
   const { version, upgrades } = versionOf(options);
   const rules = rulesOf(options, storedKind(name, version));
   return Object.freeze({
@@ -159,6 +163,7 @@ function sharedQueue(
   queue: Definition,
   options: QueueSettings & { group?: { by?: string } },
 ): Definition {
+  if (!isQueue(queue)) throw wrongValue("queue", "what defineQueue returns", queue);
   const own = settingNames.find((name) => name !== "group" && options[name] !== undefined);
   if (own !== undefined) throw wrong(own, `nothing here: queue \`${queue.name}\` has it`);
   for (const name of ["slots", "strict"] as const)
@@ -169,6 +174,15 @@ function sharedQueue(
 
 function wrong(field: string, expected: string): InvalidArgumentError {
   return new InvalidArgumentError(`${field}: expected ${expected}`, { details: { field } });
+}
+
+function isQueue(queue: unknown): boolean {
+  return typeof queue === "object" && queue !== null && "settingsHash" in queue;
+}
+
+/** Some libraries' schemas are functions. */
+function isSchema(input: unknown): boolean {
+  return Object(input) === input && "~standard" in (input as object);
 }
 
 /** Throws InvalidArgumentError naming the field. */

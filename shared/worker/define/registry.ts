@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { InvalidArgumentError } from "../../core/errors";
+import { checkList, wrongValue } from "../../core/wrong-value";
 import type { KindRules } from "../../ports/task-store";
 import { storedKindsOf } from "./kind-upgrade";
 import type { AnyTaskKind, Definition, KindSchedule, RunnableKind } from "./task-kind";
@@ -15,6 +16,15 @@ export interface Registry {
   longestTimeoutMs(definition: string): number | null;
   /** The schedules of all kinds of the definition of that name. */
   schedules(definition: string): readonly KindSchedule[];
+}
+
+/** Throws InvalidArgumentError, naming the place, unless it is a list of what `defineTask` returns. */
+export function checkTasks(tasks: readonly unknown[]): void {
+  checkList("tasks", tasks, "what defineTask returns");
+  for (const [index, task] of tasks.entries()) {
+    if (typeof task === "object" && task !== null && "rules" in task) continue;
+    throw wrongValue(`tasks[${String(index)}]`, "what defineTask returns", task);
+  }
 }
 
 /**

@@ -1,9 +1,9 @@
 import type { JsonPayload } from "../../core/json";
-import { InvalidArgumentError } from "../../core/errors";
-import { describeValue } from "../../core/foreign-value";
+import { instantMs } from "../../core/instant";
 import { checkNames } from "../../core/known-names";
 import { limits } from "../../core/limits";
 import { checkInteger, checkKey } from "../../core/text";
+import { wrongValue } from "../../core/wrong-value";
 import type { StoreTransaction } from "../../ports/task-store";
 import type { Enqueued } from "../../enqueue/enqueue-prepared";
 import type { StandardSchema } from "./standard-schema";
@@ -55,13 +55,19 @@ export function taskRef<Input extends object | null = JsonPayload, Result = Json
   const { name, version = 1, queue, input = null } = options;
   checkInteger("version", version, { min: 1, max: limits.kindVersionMax });
   checkKey("name", name);
-  if (queue !== undefined) checkKey("queue", queue);
+  if (queue !== undefined) checkQueueName(queue);
   return Object.freeze({
     kind: name,
     version,
     definition: queue === undefined ? null : Object.freeze({ name: queue }),
     schema: input,
   });
+}
+
+/** What `defineQueue` returns is the nearest mistake. */
+function checkQueueName(queue: unknown): void {
+  if (typeof queue !== "string") throw wrongValue("queue", "the queue's name, a text", queue);
+  checkKey("queue", queue);
 }
 
 /** How a task is added. */
@@ -114,6 +120,8 @@ const optionNames = [
   "wave",
 ] as const satisfies readonly (keyof EnqueueOptions)[];
 
+const manyNames = optionNames.filter((name) => name !== "dedupeKey");
+
 /** Whether a payload may be left out. Where null is part of every type, only payloads that nothing is known of may. */
 type MayLack<Input> = undefined extends 0
   ? JsonPayload extends Input
@@ -156,19 +164,29 @@ export function toRequest(given: {
   options: EnqueueOptions | undefined;
 }): TaskRequest {
   const { task, payload = null, options } = given;
-  // Without TypeScript a name is the nearest mistake.
-  if (!isTaskRef(task))
-    throw new InvalidArgumentError(
-      `task: expected what defineTask or taskRef returns (${describeValue(task)})`,
-      { details: { field: "task" } },
-    );
+  checkTask(task);
   if (options === undefined) return { task, payload } as TaskRequest;
   checkNames("enqueue", options, optionNames);
+  if (options.runAt) instantMs("runAt", options.runAt);
   return { ...options, task, payload } as TaskRequest;
 }
 
-function isTaskRef(task: unknown): boolean {
-  return typeof task === "object" && task !== null && "kind" in task && "schema" in task;
+/** Throws InvalidArgumentError for a value that is no kind: without TypeScript a name is the nearest mistake. */
+export function checkTask(task: unknown): void {
+  if (typeof task === "object" && task !== null && "kind" in task && "schema" in task) return;
+  throw wrongValue("task", "what defineTask or taskRef returns", task);
+}
+
+/** The options of `enqueueMany`. Throws InvalidArgumentError for an unknown one, and for one key of all its tasks. */
+export function checkManyNames(options: object): void {
+  const { dedupeKey } = Object(options) as EnqueueOptions;
+  if (dedupeKey !== undefined)
+    throw wrongValue(
+      "dedupeKey",
+      "none for enqueueMany, whose tasks would be duplicates of one another; give each its own, with enqueueAll and taskRequest",
+      dedupeKey,
+    );
+  checkNames("enqueueMany", options, [...manyNames, "transaction"]);
 }
 
 /** Adds tasks: in functions, scripts and tests. */

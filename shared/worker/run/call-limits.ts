@@ -1,6 +1,8 @@
 import { InvalidArgumentError } from "../../core/errors";
-import { describeValue } from "../../core/foreign-value";
+import { checkNames } from "../../core/known-names";
 import { limits } from "../../core/limits";
+import { checkInteger, checkKey } from "../../core/text";
+import { wrongValue } from "../../core/wrong-value";
 import type { Limit } from "../../ports/task-store";
 import { defaultLeaseMs } from "../define/define-queue";
 import type { SharedLimit } from "../define/define-queue";
@@ -82,12 +84,16 @@ function isList(given: CallLimits): given is readonly CallLimit[] {
 }
 
 /** Without TypeScript a name is the nearest mistake. */
-function checkLimit(field: string, given: unknown): void {
-  if (typeof given === "object" && given !== null && "name" in given) return;
-  throw new InvalidArgumentError(
-    `${field}: expected { name, limit }, as defineLimit returns it (${describeValue(given)})`,
-    { details: { field } },
-  );
+function checkLimit(field: string, given: CallLimit): void {
+  if (!isNamed(given)) throw wrongValue(field, "{ name, limit }, as defineLimit returns it", given);
+  checkNames(field, given, ["name", "limit", "rate", "leaseMs"]);
+  checkKey(`${field}.name`, given.name);
+  if (given.limit !== undefined && given.limit !== null)
+    checkInteger(`${field}.limit`, given.limit, { min: 0, max: limits.tokensMax });
+}
+
+function isNamed(given: unknown): boolean {
+  return typeof given === "object" && given !== null && "name" in given;
 }
 
 /** By UTF-16 units: the same in every process. */

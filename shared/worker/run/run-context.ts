@@ -1,5 +1,6 @@
 import type { Fence, TaskId } from "../../core/ids";
 import type { JsonValue } from "../../core/json";
+import { checkNames } from "../../core/known-names";
 import type { Logger } from "../../ports/logger";
 import { BatchClient } from "../client/batches";
 import type { BatchCalls } from "../define/batch-calls";
@@ -96,5 +97,7 @@ export class RunContext implements TaskContext {
 }
 
 function toContinuation(state: JsonValue, options?: { afterMs?: number }): Continuation {
-  return new Continuation(state, options?.afterMs ?? 0);
+  if (options === undefined) return new Continuation(state, 0);
+  checkNames("ctx.checkpoint", options, ["afterMs"]);
+  return new Continuation(state, options.afterMs ?? 0);
 }

@@ -47,8 +47,7 @@ export async function withTokens<Result>(
   body: (context: TokenContext) => Promise<Result>,
 ): Promise<WithTokensAnswer<Result>> {
   const { want = 1, waitMs = 0, signal } = options;
-  checkInteger("want", want, { min: 1, max: limits.tokensMax });
-  checkInteger("waitMs", waitMs, { min: 0, max: limits.tokenWaitMsMax });
+  checkCallOptions(options);
   const pool = pools.of(limit);
   try {
     const taken = pool.take({ want, waitMs, signal });
@@ -58,6 +57,13 @@ export async function withTokens<Result>(
   } finally {
     if (hasRate(limit)) await pools.leave(pool);
   }
+}
+
+/** Throws InvalidArgumentError, naming the option, for a number that is out of its range. */
+export function checkCallOptions(options: Pick<WithTokensOptions, "want" | "waitMs">): void {
+  const { want = 1, waitMs = 0 } = options;
+  checkInteger("want", want, { min: 1, max: limits.tokensMax });
+  checkInteger("waitMs", waitMs, { min: 0, max: limits.tokenWaitMsMax });
 }
 
 async function runHeld<Result>(

@@ -44,4 +44,21 @@ describe("awaiting a task's end", () => {
     const signal = AbortSignal.abort(new Error("enough"));
     await expect(bench.client.waitFor(task, "4711", { signal })).rejects.toThrow("enough");
   });
+
+  test.each<[object, string]>([
+    [{ timeoutms: 10 }, "timeoutms: unknown option of waitFor. Did you mean `timeoutMs`?"],
+    [{ timeoutMs: "5s" }, 'timeoutMs: expected a number of milliseconds (the text "5s")'],
+    [{ timeoutMs: NaN }, "timeoutMs: expected a number of milliseconds (NaN)"],
+  ])("waitFor with %j is refused at the call", async (options, message) => {
+    const { client } = openWorkerBench([task]);
+    const { taskId } = await client.enqueue(task, { fails: false });
+    await expect(client.waitFor(task, taskId, options)).rejects.toThrow(message);
+  });
+
+  test("waitFor with a name for the kind is refused", async () => {
+    const { client } = openWorkerBench([task]);
+    await expect(client.waitFor("answer" as never, "1")).rejects.toThrow(
+      'task: expected what defineTask or taskRef returns (the text "answer")',
+    );
+  });
 });

@@ -233,3 +233,23 @@ describe("batches through workers", () => {
     expect(log).toEqual(["breaks", "works"]);
   });
 });
+
+describe("options of batches that nothing has", () => {
+  test("batches.create and batches.start refuse them, name the near one, and change nothing", async () => {
+    const { client, store } = openWorkerBench([stepTask([])]);
+    const { batches } = client;
+    const mistyped = { name: "nightly", wave: 1 } as unknown as { name: string; waves: number };
+    await expect(batches.create(mistyped)).rejects.toThrow(
+      "wave: unknown option of batches.create. Did you mean `waves`? Known are name, waves, failurePolicy",
+    );
+    const { batchId } = await batches.create({ name: "nightly", waves: 1 });
+    await expect(batches.start(batchId, { sealed: false } as object)).rejects.toThrow(
+      "sealed: unknown option of batches.start. Did you mean `seal`?",
+    );
+    const text = { seal: "false" } as unknown as { seal: boolean };
+    await expect(batches.start(batchId, text)).rejects.toThrow(
+      'seal: expected true or false (the text "false")',
+    );
+    expect(await store.listBatches({ max: 9 })).toMatchObject({ batches: [{ state: "draft" }] });
+  });
+});

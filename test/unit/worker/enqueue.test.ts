@@ -3,6 +3,8 @@ import { createAdmin } from "../../../shared/admin/create-admin";
 import type { JsonObject } from "../../../shared/core/json";
 import type { EnqueueTasksInput, TaskStore } from "../../../shared/ports/task-store";
 import { completeTasks } from "../../../shared/worker/client/complete-tasks";
+import { InvalidArgumentError } from "../../../shared/core/errors";
+import { defineQueue } from "../../../shared/worker/define/define-queue";
 import { defineTask } from "../../../shared/worker/define/define-task";
 import { register } from "../../../shared/worker/client/register";
 import { createRegistry } from "../../../shared/worker/define/registry";
@@ -232,6 +234,108 @@ describe("a kind's priority, delay and dedupe key", () => {
       await expectError(call, { code: "TASKGATE_ARG_INVALID", field });
     });
   }
+});
+
+describe("options of an enqueue of several tasks", () => {
+  const free = defineTask({ name: "free", run: idle });
+  test("client.enqueueMany refuses one key for all tasks, and an option that nothing has", async () => {
+    const { client, store } = openWorkerBench([free]);
+    const many = (options: object) => client.enqueueMany(free, [{ a: 1 }, { a: 2 }], options);
+    await expect(many({ dedupeKey: "k" })).rejects.toThrow(
+      /^dedupeKey: expected none for enqueueMany, .*\(the text "k"\)$/,
+    );
+    await expect(many({ priorty: 4 })).rejects.toThrow(
+      "priorty: unknown option of enqueueMany. Did you mean `priority`?",
+    );
+    expect((await store.listDefinitions({})).definitions).toEqual([]);
+    expect(await many({ priority: 4 })).toHaveLength(2);
+  });
+
+  test("client.enqueueAll refuses options of a single task", async () => {
+    const { client } = openWorkerBench([free]);
+    const call = client.enqueueAll([taskRequest(free, {})], { priority: 4 } as object);
+    await expect(call).rejects.toThrow(
+      "priority: unknown option of enqueueAll. Known are transaction",
+    );
+  });
+});
+
+describe("values of the wrong form, from callers without a compiler", () => {
+  const declared: readonly [object, string][] = [
+    [
+      { name: 5 },
+      "name: expected 1..200 characters without blanks at either end, U+0000 or half surrogate pairs (5)",
+    ],
+    [{ retry: 3 }, "retry: expected an object, of attempts, baseMs, capMs (3)"],
+    [{ retry: null }, "retry: expected an object, of attempts, baseMs, capMs (null)"],
+    [{ rate: "5/min" }, 'rate: expected an object, of count, periodMs, burst (the text "5/min")'],
+    [
+      { group: "customer" },
+      'group: expected an object, of by, slots, strict (the text "customer")',
+    ],
+    [
+      { group: { by: 5 } },
+      "group.by: expected the path of a member, a text such as customer.id (5)",
+    ],
+    [{ groupKey: "x" }, 'groupKey: expected a function (the text "x")'],
+    [{ dedupe: "id" }, 'dedupe: expected an object, of by, forMs (the text "id")'],
+    [
+      { dedupe: {} },
+      "dedupe.by: expected the path of a member, a text such as customer.id (undefined)",
+    ],
+    [
+      { within: "partner" },
+      'within: expected a list of what defineLimit returns, or of names (the text "partner")',
+    ],
+    [{ within: [5] }, "within[0]: expected what defineLimit returns, or a name (5)"],
+    [{ within: ["a", "b", "a"] }, 'within: expected each limit once (the text "a")'],
+    [
+      { schedule: "* * * * *" },
+      'schedule: expected an object, of name, cron, timeZone, missed, payload (the text "* * * * *")',
+    ],
+    [{ queue: "mail" }, 'queue: expected what defineQueue returns (the text "mail")'],
+    [
+      { input: {} },
+      "input: expected a schema of a library with Standard Schema, such as zod (an object)",
+    ],
+    [{ run: undefined }, "run: expected a function (undefined)"],
+  ];
+  test.each(declared)("defineTask with %j names field, value and form", (options, message) => {
+    const declare = () => defineTask({ ...base, ...options });
+    expect(declare).toThrow(InvalidArgumentError);
+    expect(declare).toThrow(message);
+  });
+
+  test("defineTask without options, and taskRef with a queue instead of its name", () => {
+    expect(() => (defineTask as () => unknown)()).toThrow(
+      "defineTask: expected an object, of name,",
+    );
+    const queue = defineQueue({ name: "mail" }) as never;
+    expect(() => taskRef({ name: "letter", queue })).toThrow(
+      "queue: expected the queue's name, a text (an object)",
+    );
+  });
+
+  test("client.enqueue with an instant that is a text is refused at the call", async () => {
+    const { client } = openWorkerBench([greet]);
+    const call = client.enqueue(greet, { name: "Ada" }, { runAt: "2030-01-01" as never });
+    await expectError(call, {
+      code: "TASKGATE_ARG_INVALID",
+      field: "runAt",
+      value: 'expected an instant as a Date (the text "2030-01-01")',
+    });
+  });
+
+  test("client.enqueueMany of an object and client.enqueueAll of a request name the list", async () => {
+    const { client } = openWorkerBench([greet]);
+    const one = { name: "Ada" } as never;
+    await expect(client.enqueueMany(greet, one)).rejects.toThrow(
+      "payloads: expected a list of payloads (an object)",
+    );
+    await expect(client.enqueueAll(taskRequest(greet, one) as never)).rejects.toThrow(
+      "requests: expected a list of what taskRequest returns (an object)",
+    );
+  });
 });
 
 const base = { name: "bad", run: idle };

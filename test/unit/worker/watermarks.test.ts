@@ -282,3 +282,78 @@ describe("blocks made by a task", () => {
     ]);
   });
 });
+
+describe("options of watermarks that nothing has, and values of the wrong form", () => {
+  const after = () => [];
+  const markOf = () => null;
+  const numeric = { to: 25, size: 10 };
+  const dates = { to: new Date(1_000), start: new Date(0), spanMs: 100 };
+  const list = { after, markOf, maxItems: 5 };
+  const requests: readonly [object, string][] = [
+    [
+      { ...byId, numeric, maxblocks: 4 },
+      "maxblocks: unknown option of watermark.advance. Did you mean `maxBlocks`?",
+    ],
+    [
+      { ...byId, numeric: { ...numeric, overlp: 5 } },
+      "overlp: unknown option of numeric. Did you mean `overlap`? Known are to, size, start, overlap",
+    ],
+    [
+      { ...byId, dates: { ...dates, overlap: 5 } },
+      "overlap: unknown option of dates. Did you mean `overlapMs`?",
+    ],
+    [
+      { ...byId, list: { ...list, maxItem: 5 } },
+      "maxItem: unknown option of list. Did you mean `maxItems`?",
+    ],
+    [
+      { ...byId, objects: { after, markOf, maxItems: 5 } },
+      "maxItems: unknown option of objects. Known are after, markOf",
+    ],
+    [{ ...byId, numeric: 25 }, "numeric: expected an object, of to, size, start, overlap (25)"],
+    [{ numeric }, "watermark: expected 1..200 characters"],
+    [
+      { ...byId, dates: { to: dates.to, spanMs: 100 } },
+      "start: expected an instant as a Date (undefined)",
+    ],
+    [
+      { ...byId, dates: { ...dates, to: "2030-01-01" } },
+      'to: expected an instant as a Date (the text "2030-01-01")',
+    ],
+    [{ ...byId, list: { markOf, maxItems: 5 } }, "after: expected a function (undefined)"],
+    [{ ...byId, objects: { after } }, "markOf: expected a function (undefined)"],
+  ];
+  test.each(requests)(
+    "watermark.advance with %j makes nothing and names the option",
+    async (request, message) => {
+      const kind = importing();
+      const bench = openWorkerBench([kind]);
+      const { watermark } = bench.client;
+      await watermark.advance(kind, { ...byId, numeric: { to: 0, size: 10 } });
+      await expect(watermark.advance(kind, request as typeof byId)).rejects.toThrow(message);
+      expect(await payloads(bench)).toEqual([]);
+    },
+  );
+
+  test("watermark.advance with a mistyped transaction is refused", async () => {
+    const { client } = openWorkerBench([importing()]);
+    const options = { transacton: {} } as object;
+    const call = client.watermark.advance(importing(), { ...byId, numeric }, options);
+    await expect(call).rejects.toThrow("transacton: unknown option of watermark.advance's options");
+  });
+
+  test("watermark.read without the name of a watermark is refused, and takes the request of an advance", async () => {
+    const kind = importing();
+    const { client } = openWorkerBench([kind]);
+    await client.watermark.advance(kind, { ...byId, numeric });
+    const mistyped = { watermrk: "by-id" } as unknown as typeof byId;
+    await expect(client.watermark.read(kind, mistyped)).rejects.toThrow(
+      "watermrk: unknown option of watermark.read. Did you mean `watermark`?",
+    );
+    await expect(client.watermark.read(kind, {} as typeof byId)).rejects.toThrow(
+      "watermark: expected",
+    );
+    const request = { ...byId, numeric };
+    expect(await client.watermark.read(kind, request)).toMatchObject({ value: { last: "25" } });
+  });
+});
