@@ -27,6 +27,7 @@ import type { Output } from "../terminal/output";
 import { asksForJson, parseCommandLine } from "./parse-arguments";
 import type { Parsed } from "./parse-arguments";
 import { readTime } from "./read-values";
+import { createAppKinds } from "./app-kinds";
 import { findApp, refuseApp } from "./app-target";
 import type { AppTarget } from "./app-target";
 import { openApp } from "./open-app";
@@ -85,9 +86,13 @@ async function runCommand(
     : options.output;
   const timeoutMs = readTime("--timeout", parsed.options["timeout"] ?? "15s", "24h");
   // With --json standard error holds the error and nothing else.
-  const onSlow = (text: string): void => {
-    if (!parsed.flags.has("json")) output.error(`taskgate: ${text} (--timeout).`);
+  const tell = (text: string): void => {
+    if (!parsed.flags.has("json")) output.error(`taskgate: ${text}`);
   };
+  const onSlow = (text: string): void => {
+    tell(`${text} (--timeout).`);
+  };
+  const appKinds = createAppKinds(folder, tell);
   let target: Target | undefined;
   let services: Services | undefined;
   const before = { hasHung: false };
@@ -122,7 +127,9 @@ async function runCommand(
       const waiting = { timeoutMs, onSlow };
       const app = getApp();
       services ??=
-        app === null ? openServices(getTarget().settings, output, waiting) : openApp(app, waiting);
+        app === null
+          ? openServices(getTarget().settings, { output, waiting, appKinds })
+          : openApp(app, waiting);
       return Promise.resolve(services.admin);
     },
     reconnect: () => {
@@ -136,7 +143,8 @@ async function runCommand(
   } finally {
     // The result stands whether the farewell succeeds or not.
     await services?.close().catch(() => undefined);
-    if (before.hasHung || services?.hasGivenUp() === true) options.onHang?.();
+    if (before.hasHung || services?.hasGivenUp() === true || appKinds.hasLoaded())
+      options.onHang?.();
   }
 }
 
