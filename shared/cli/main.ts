@@ -14,7 +14,7 @@ import { cleanText } from "../core/text";
 import { sleep } from "../platform/real-clock";
 import { currentEnvironment } from "../settings/load-settings";
 import type { Environment } from "../settings/load-settings";
-import type { CommandContext, Repeater } from "./command";
+import type { Command, CommandContext, Repeater } from "./command";
 import { commands } from "./commands";
 import { exitCodeOf, exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
@@ -46,6 +46,8 @@ export interface CliOptions {
   readonly ask?: (question: string) => Promise<string>;
   /** Waits between two looks of `--watch`; default: for ever, without a screen. */
   readonly repeater?: () => Repeater;
+  /** Told of the command before it runs. */
+  readonly onCommand?: (command: Command) => void;
   /** Something is left that the process would wait for, such as a call that was given up. */
   readonly onHang?: () => void;
 }
@@ -60,7 +62,9 @@ export async function runCli(options: CliOptions): Promise<CommandExitCode> {
         parsed.command === null ? renderHelp(commands) : renderCommandHelp(parsed.command),
       );
     }
-    return parsed.kind === "run" ? await runCommand(parsed, options) : exitCodes.ok;
+    if (parsed.kind === "help") return exitCodes.ok;
+    options.onCommand?.(parsed.command);
+    return await runCommand(parsed, options);
   } catch (error) {
     const code = exitCodeOf(error);
     reportError(error, options);
@@ -255,9 +259,11 @@ const lingerMs = 1_000;
 
 /** Runs the command line that these words are, in this process, and sets its exit code. */
 export async function runProgram(words: readonly string[]): Promise<void> {
-  // A reader such as `head` that has seen enough is no error.
+  let command: Command | undefined;
+  // A reader such as `head` that has seen enough is no error: with it the command has done what it was for.
   process.stdout.on("error", (error: Error & { code?: string }) => {
     if (error.code !== "EPIPE") throw error;
+    if (command?.outlivesReader !== true) process.exit();
   });
   process.exitCode = await runCli({
     words,
@@ -266,6 +272,9 @@ export async function runProgram(words: readonly string[]): Promise<void> {
     output: processOutput(),
     ...(process.stdin.isTTY && process.stderr.isTTY ? { ask } : {}),
     repeater: processRepeater,
+    onCommand: (started) => {
+      command = started;
+    },
     onHang: () => {
       setTimeout(() => process.exit(), lingerMs).unref();
     },

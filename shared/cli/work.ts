@@ -17,6 +17,7 @@ export const workCommand: Command = {
   name: "work",
   group: "deploy",
   worksOn: "the database itself",
+  outlivesReader: true,
   parameters: [],
   options: {
     definitions: {
