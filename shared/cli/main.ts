@@ -18,7 +18,7 @@ import type { Command, CommandContext, Repeater } from "./command";
 import { commands } from "./commands";
 import { exitCodeOf, exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
-import { renderCommandHelp, renderHelp } from "./help";
+import { describeHelp, renderCommandHelp, renderHelp } from "./help";
 import { Redraw } from "../terminal/redraw";
 import { chooseTheme, plainTheme } from "../terminal/theme";
 import { openServices } from "./open-services";
@@ -58,11 +58,12 @@ export async function runCli(options: CliOptions): Promise<CommandExitCode> {
   try {
     const parsed = parseCommandLine(words, commands);
     if (parsed.kind === "help") {
-      output.line(
-        parsed.command === null ? renderHelp(commands) : renderCommandHelp(parsed.command),
-      );
+      const { command } = parsed;
+      const text = command === null ? renderHelp(commands) : renderCommandHelp(command);
+      const isJson = asksForJson(words);
+      output.line(isJson ? JSON.stringify(describeHelp(commands, command), null, 2) : text);
+      return exitCodes.ok;
     }
-    if (parsed.kind === "help") return exitCodes.ok;
     options.onCommand?.(parsed.command);
     return await runCommand(parsed, options);
   } catch (error) {

@@ -94,7 +94,9 @@ describe("enqueue beside an app on the package", () => {
     const words = ["enqueue", "mail", "--kind", "mial", "--payload", '{"id":1}'];
     const refused = taskgate(app, ...words);
     expect(refused.code).toBe(2);
-    expect(refused.error).toContain("Did you mean mail");
+    expect(refused.error).toContain(
+      "Did you mean mail? For a kind of other code: --allow-unknown-kind, or ",
+    );
     expect(taskgate(app, ...words, "--allow-unknown-kind").code).toBe(0);
   }, 120_000);
 
@@ -119,12 +121,22 @@ describe("enqueue beside an app that can't be loaded", () => {
   const words = ["enqueue", "orders", "--payload", '{"id":"x"}'];
 
   test.each([
-    ["isn't built", null, installed, "Run the build"],
-    ["throws", 'throw new Error("no setting\\nat all");', installed, "loaded: no setting\n"],
-    ["has no functions", code, { dependencies: { taskgate: "^0.2.0" } }, "name @azure/functions"],
+    { name: "isn't built", source: null, manifest: installed, reason: "Run the build" },
+    {
+      name: "throws",
+      source: 'throw new Error("no setting\\nat all");',
+      manifest: installed,
+      reason: "loaded: no setting\n",
+    },
+    {
+      name: "has no functions",
+      source: code,
+      manifest: { dependencies: { taskgate: "^0.2.0" } },
+      reason: "name @azure/functions",
+    },
   ])(
-    "adds the task, and says in a line that an app that %s didn't check it",
-    (name, source, manifest, reason) => {
+    "adds the task, and says in a line that an app that $name didn't check it",
+    ({ name, source, manifest, reason }) => {
       const app = writeApp(name.replaceAll(/\W/g, "-"), source, manifest);
       const added = taskgate(app, ...words);
       expect(added.code).toBe(0);
