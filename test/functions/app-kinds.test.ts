@@ -29,7 +29,7 @@ afterAll(async () => {
 
 const installed = { dependencies: { "@azure/functions": "^4", taskgate: "^0.2.0" } };
 const code = `
-console.log("loaded");
+process.stdout.write("loaded\\n");
 setInterval(() => {}, 1_000);
 const { app } = require("@azure/functions");
 const { defineTask } = require("../../installed/dist/shared/index.js");
