@@ -34,11 +34,12 @@ export const cancelCommand: Command = {
       await context.admin()
     ).cancel({ ...request, changedBy: context.changedBy });
     report(context, answer, () =>
-      renderOutcomes(answer.tasks, {
+      renderOutcomes(answer.tasks.map(withUnknown), {
         cancelled: ["is cancelled", "are cancelled"],
         requested: ["runs and was asked to end", "run and were asked to end"],
         busy: ["is locked at this moment, ask again", "are locked at this moment, ask again"],
-        gone: ["has ended before or never was", "have ended before or never were"],
+        gone: ["has ended before", "have ended before"],
+        unknown: ["is unknown or was removed", "are unknown or were removed"],
       }),
     );
     const isTold = answer.tasks.every(
@@ -47,3 +48,16 @@ export const cancelCommand: Command = {
     return isTold ? exitCodes.ok : exitCodes.failed;
   },
 };
+
+/** A task's outcome; one that there is no more, or never was, is told apart from one that has ended. */
+function withUnknown({
+  task,
+  outcome,
+  state,
+}: {
+  readonly task: string;
+  readonly outcome: string;
+  readonly state: string | null;
+}) {
+  return { task, outcome: state === "unknown" ? state : outcome };
+}

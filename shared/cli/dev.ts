@@ -15,6 +15,7 @@ export const devCommand: Command = {
   name: "dev",
   group: "develop",
   worksOn: "this computer",
+  outlivesReader: true,
   parameters: [],
   options: {
     port: { type: "string", valueName: "N", sentence: "Port of the functions; default 7071." },

@@ -15,6 +15,7 @@ export const ejectCommand: Command = {
   name: "eject",
   group: "develop",
   worksOn: "this computer",
+  outlivesReader: true,
   parameters: [],
   options: {
     name: {

@@ -72,6 +72,7 @@ export const enqueueCommand: Command = {
   details: [
     "`taskgate explain ID` follows a task by the id that is printed.",
     "Without --payload, --file and --from the task has no payload.",
+    "In the folder of a built app, the app's code checks kind and payload. Where it can't be loaded, standard error says so.",
     "--from reads and adds 1,000 tasks at a time. A bad line is named, and neither its 1,000 nor what follows is added.",
     "The first line of a CSV file names the payload's fields. Ctrl+C ends behind the current 1,000, with exit code 130.",
     "With --key a repeat adds no task twice. --after-line goes on where a run has ended, as its message says.",

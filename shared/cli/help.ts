@@ -71,6 +71,33 @@ export function renderCommandHelp(command: Command): string {
   ].join("\n");
 }
 
+/** `taskgate help --json`: what the help says, for programs; `command` null: of all commands. */
+export function describeHelp(commands: readonly Command[], command: Command | null): object {
+  const shared = { globalOptions: describeOptions(globalOptions), exitCodes };
+  if (command === null) return { commands: commands.map(describeCommand), ...shared };
+  return { ...describeCommand(command), ...shared };
+}
+
+function describeCommand(command: Command): object {
+  const { name, group, sentence, details = null, parameters, examples } = command;
+  const options = describeOptions(command.options);
+  return { name, usage: usageOf(command), group, sentence, details, parameters, options, examples };
+}
+
+function describeOptions(options: Readonly<Record<string, CommandOption>>): object[] {
+  return Object.entries(options).map(([name, { type, short = null, ...option }]) => {
+    const valueName = type === "boolean" ? null : (option.valueName ?? "VALUE");
+    const { isList = false, sentence } = option;
+    return {
+      name: `--${name}`,
+      short: short === null ? null : `-${short}`,
+      valueName,
+      isList,
+      sentence,
+    };
+  });
+}
+
 /** `limit NAME [VALUE] [OPTIONS]` */
 export function usageOf(command: Command): string {
   const options = Object.keys(command.options).length === 0 ? [] : ["[OPTIONS]"];

@@ -17,6 +17,7 @@ export const initCommand: Command = {
   name: "init",
   group: "develop",
   worksOn: "this computer",
+  outlivesReader: true,
   parameters: [],
   options: {
     template: {

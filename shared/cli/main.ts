@@ -14,11 +14,11 @@ import { cleanText } from "../core/text";
 import { sleep } from "../platform/real-clock";
 import { currentEnvironment } from "../settings/load-settings";
 import type { Environment } from "../settings/load-settings";
-import type { CommandContext, Repeater } from "./command";
+import type { Command, CommandContext, Repeater } from "./command";
 import { commands } from "./commands";
 import { exitCodeOf, exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
-import { renderCommandHelp, renderHelp } from "./help";
+import { describeHelp, renderCommandHelp, renderHelp } from "./help";
 import { Redraw } from "../terminal/redraw";
 import { chooseTheme, plainTheme } from "../terminal/theme";
 import { openServices } from "./open-services";
@@ -27,6 +27,7 @@ import type { Output } from "../terminal/output";
 import { asksForJson, parseCommandLine } from "./parse-arguments";
 import type { Parsed } from "./parse-arguments";
 import { readTime } from "./read-values";
+import { createAppKinds } from "./app-kinds";
 import { findApp, refuseApp } from "./app-target";
 import type { AppTarget } from "./app-target";
 import { openApp } from "./open-app";
@@ -45,6 +46,8 @@ export interface CliOptions {
   readonly ask?: (question: string) => Promise<string>;
   /** Waits between two looks of `--watch`; default: for ever, without a screen. */
   readonly repeater?: () => Repeater;
+  /** Told of the command before it runs. */
+  readonly onCommand?: (command: Command) => void;
   /** Something is left that the process would wait for, such as a call that was given up. */
   readonly onHang?: () => void;
 }
@@ -55,11 +58,14 @@ export async function runCli(options: CliOptions): Promise<CommandExitCode> {
   try {
     const parsed = parseCommandLine(words, commands);
     if (parsed.kind === "help") {
-      output.line(
-        parsed.command === null ? renderHelp(commands) : renderCommandHelp(parsed.command),
-      );
+      const { command } = parsed;
+      const text = command === null ? renderHelp(commands) : renderCommandHelp(command);
+      const isJson = asksForJson(words);
+      output.line(isJson ? JSON.stringify(describeHelp(commands, command), null, 2) : text);
+      return exitCodes.ok;
     }
-    return parsed.kind === "run" ? await runCommand(parsed, options) : exitCodes.ok;
+    options.onCommand?.(parsed.command);
+    return await runCommand(parsed, options);
   } catch (error) {
     const code = exitCodeOf(error);
     reportError(error, options);
@@ -85,9 +91,13 @@ async function runCommand(
     : options.output;
   const timeoutMs = readTime("--timeout", parsed.options["timeout"] ?? "15s", "24h");
   // With --json standard error holds the error and nothing else.
-  const onSlow = (text: string): void => {
-    if (!parsed.flags.has("json")) output.error(`taskgate: ${text} (--timeout).`);
+  const tell = (text: string): void => {
+    if (!parsed.flags.has("json")) output.error(`taskgate: ${text}`);
   };
+  const onSlow = (text: string): void => {
+    tell(`${text} (--timeout).`);
+  };
+  const appKinds = createAppKinds(folder, tell);
   let target: Target | undefined;
   let services: Services | undefined;
   const before = { hasHung: false };
@@ -122,7 +132,9 @@ async function runCommand(
       const waiting = { timeoutMs, onSlow };
       const app = getApp();
       services ??=
-        app === null ? openServices(getTarget().settings, output, waiting) : openApp(app, waiting);
+        app === null
+          ? openServices(getTarget().settings, { output, waiting, appKinds })
+          : openApp(app, waiting);
       return Promise.resolve(services.admin);
     },
     reconnect: () => {
@@ -136,7 +148,8 @@ async function runCommand(
   } finally {
     // The result stands whether the farewell succeeds or not.
     await services?.close().catch(() => undefined);
-    if (before.hasHung || services?.hasGivenUp() === true) options.onHang?.();
+    if (before.hasHung || services?.hasGivenUp() === true || appKinds.hasLoaded())
+      options.onHang?.();
   }
 }
 
@@ -247,9 +260,11 @@ const lingerMs = 1_000;
 
 /** Runs the command line that these words are, in this process, and sets its exit code. */
 export async function runProgram(words: readonly string[]): Promise<void> {
-  // A reader such as `head` that has seen enough is no error.
+  let command: Command | undefined;
+  // A reader such as `head` that has seen enough is no error: with it the command has done what it was for.
   process.stdout.on("error", (error: Error & { code?: string }) => {
     if (error.code !== "EPIPE") throw error;
+    if (command?.outlivesReader !== true) process.exit();
   });
   process.exitCode = await runCli({
     words,
@@ -258,6 +273,9 @@ export async function runProgram(words: readonly string[]): Promise<void> {
     output: processOutput(),
     ...(process.stdin.isTTY && process.stderr.isTTY ? { ask } : {}),
     repeater: processRepeater,
+    onCommand: (started) => {
+      command = started;
+    },
     onHang: () => {
       setTimeout(() => process.exit(), lingerMs).unref();
     },

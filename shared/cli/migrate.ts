@@ -35,6 +35,7 @@ export const migrateCommand: Command = {
   name: "migrate",
   group: "deploy",
   worksOn: "the database itself",
+  outlivesReader: true,
   parameters: [],
   options: {
     check: {

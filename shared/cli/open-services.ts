@@ -15,7 +15,7 @@ import type { TaskStore } from "../ports/task-store";
 import type { WakeUp } from "../ports/wake-up";
 import type { Settings } from "../settings/settings";
 import { checkStoreSchema, openStore, reportHolders } from "../store/open-store";
-import { completeByApp } from "./app-kinds";
+import type { AppKinds } from "./app-kinds";
 import { hostProbe } from "./host-probe";
 import { PatientCalls, patientStore } from "../store/patient-store";
 import { storeAddress } from "./store-address";
@@ -39,8 +39,18 @@ export interface Waiting {
   readonly onSlow: (text: string) => void;
 }
 
+/** Who hears of it, for how long a silent database is waited for, and what the app's code says of new tasks. */
+export interface Surroundings {
+  readonly output: Output;
+  readonly waiting: Waiting;
+  readonly appKinds: AppKinds;
+}
+
 /** Opens store, queue and admin. Nothing is sent before the first call. */
-export function openServices(settings: Settings, output: Output, waiting: Waiting): Services {
+export function openServices(
+  settings: Settings,
+  { output, waiting, appKinds }: Surroundings,
+): Services {
   const logger = createConsoleLogger({
     level: settings.logLevel === "info" ? "warn" : settings.logLevel,
     form: "human",
@@ -73,7 +83,7 @@ export function openServices(settings: Settings, output: Output, waiting: Waitin
     wakeUp: openWakeUp(settings, { store, logger }),
     random: realRandom,
     build: resolveBuild(settings),
-    completeTasks: completeByApp,
+    completeTasks: (call, tasks) => appKinds.complete(call, tasks),
     traceUrl: settings.traceUrl,
     probes: [
       {

@@ -1,8 +1,10 @@
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type * as ResidentRun from "../local/resident-run";
 import type { ResidentAddress } from "../local/resident-run";
 import { readDefinitionName } from "../admin/requests";
+import { readDuration } from "../core/duration";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 import { readTime, refusal } from "./read-values";
@@ -11,12 +13,14 @@ import type { Target } from "./target";
 const requireLater = createRequire(__filename);
 /** A poll is a sweep: more of them would only burden the database. */
 const pollMinMs = 100;
+const pollMaxMs = 600_000;
 
 /** `taskgate work` */
 export const workCommand: Command = {
   name: "work",
   group: "deploy",
   worksOn: "the database itself",
+  outlivesReader: true,
   parameters: [],
   options: {
     definitions: {
@@ -68,11 +72,11 @@ export const workCommand: Command = {
     const { options, lists, folder, output } = context;
     const target = context.target();
     const read = {
-      appRoot: resolve(folder, options["app"] ?? "."),
       definitions: readNames(lists["definitions"]),
       concurrency: readConcurrency(options["concurrency"]),
       pollMs: readPoll(options["poll"] ?? "2s"),
       graceMs: readTime("--grace", options["grace"] ?? "5s", "1h"),
+      appRoot: readAppRoot(resolve(folder, options["app"] ?? ".")),
     };
     const { runResident } = requireLater("../local/resident-run") as typeof ResidentRun;
     try {
@@ -85,6 +89,13 @@ export const workCommand: Command = {
   },
 };
 
+function readAppRoot(appRoot: string): string {
+  if (existsSync(join(appRoot, "package.json"))) return appRoot;
+  const expected =
+    "the folder of an app: it has no package.json. Run the command in the folder of your app, or name it with --app";
+  throw refusal("--app", appRoot, expected);
+}
+
 function readNames(lists: readonly string[] | undefined): string[] | null {
   if (lists === undefined) return null;
   const names = lists.flatMap((list) => list.split(","));
@@ -94,8 +105,8 @@ function readNames(lists: readonly string[] | undefined): string[] | null {
 }
 
 function readPoll(text: string): number {
-  const ms = readTime("--poll", text, "10m");
-  if (ms >= pollMinMs) return ms;
+  const ms = readDuration(text);
+  if (ms !== null && ms >= pollMinMs && ms <= pollMaxMs) return ms;
   throw refusal("--poll", text, "a time of 100ms to 10m, such as 500ms or 2s");
 }
 

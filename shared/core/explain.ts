@@ -73,7 +73,7 @@ export interface ExplainableTask {
   readonly lostCount: number;
   readonly lastError: string | null;
   readonly dedupeKey: string | null;
-  readonly attempts: readonly { readonly outcome: string }[];
+  readonly attempts: readonly { readonly outcome: string; readonly error?: string | null }[];
   readonly retryAttempts?: number;
   readonly lostMax?: number;
   readonly cancelRequested?: boolean;
@@ -345,7 +345,8 @@ function explainCancel(task: ExplainableTask): Reason[] {
 function explainEnd(task: ExplainableTask): Reason[] {
   const at = task.finishedAt === undefined ? "" : ` at ${task.finishedAt}`;
   const by = task.worker === undefined || task.worker === null ? "" : ` by ${task.worker}`;
-  if (task.state === "cancelled") return [decides("cancelled", `Cancelled${at}.`)];
+  if (task.state === "cancelled")
+    return [decides("cancelled", `Cancelled${at}.${cancelReason(task)}`)];
   if (task.state === "dead") {
     const since = task.finishedAt === undefined ? "" : ` since ${task.finishedAt}`;
     return [decides("dead", `Dead${since} ${deathCause(task)}${describeError(task)}`)];
@@ -355,6 +356,12 @@ function explainEnd(task: ExplainableTask): Reason[] {
       ? ""
       : ` in ${formatDuration(task.durationMs)}`;
   return [decides("done", `Done${at}${by}${took}.`)];
+}
+
+/** What was said when it was cancelled; the error of an attempt before that isn't the reason. */
+function cancelReason({ lastError, attempts }: ExplainableTask): string {
+  if (lastError === null || attempts.some(({ error }) => error === lastError)) return "";
+  return ` Reason: ${sentenceOf(lastError)}`;
 }
 
 function deathCause(task: ExplainableTask): string {
@@ -398,8 +405,12 @@ function explainHistory(task: ExplainableTask): Reason[] {
 
 function describeError(task: ExplainableTask): string {
   if (task.lastError === null) return "";
-  const line = firstLine(task.lastError);
-  return ` Last error: ${line}${/[.!?]$/.test(line) ? "" : "."}`;
+  return ` Last error: ${sentenceOf(task.lastError)}`;
+}
+
+function sentenceOf(text: string): string {
+  const line = firstLine(text);
+  return `${line}${/[.!?]$/.test(line) ? "" : "."}`;
 }
 
 function decides(code: ReasonCode, sentence: string): Reason {

@@ -168,7 +168,7 @@ export function taskgate(parts: AppParts): Gate {
     work: (options) => workResident(process, options),
     end: () => process.end(),
   };
-  noteGate(gate);
+  noteGate(gate, () => [...parts.tasks, ...process.limitedTasks.read()]);
   return gate;
 }
 

@@ -7,7 +7,7 @@ const plainEveryMs = 30_000;
 export interface ProgressLine {
   /** `what` stays the same while only figures in `text` change. */
   show(what: string, text: string): void;
-  /** Leaves the terminal's line empty for the next output. */
+  /** Leaves the terminal's line empty for the next output; elsewhere it changes nothing. */
   end(): void;
 }
 
@@ -32,7 +32,8 @@ export function createProgressLine(
       output.error(isJson ? JSON.stringify({ progress: text }) : text);
     },
     end: () => {
-      if (shown !== null) rewrite?.("");
+      if (rewrite === undefined || shown === null) return;
+      rewrite("");
       shown = null;
     },
   };

@@ -66,6 +66,15 @@ async function scene(): Promise<void> {
 }
 
 describe("taskgate export", () => {
+  test("without a terminal says how far it is at most every 30 s", async () => {
+    await enqueue(api.store, name, 40);
+    const { error } = await run(["export", name]);
+    expect(error).toEqual([
+      expect.stringMatching(/^\S+ +20 % {2}8 tasks$/),
+      `40 tasks of ${name} are written.`,
+    ]);
+  });
+
   test("writes payload, result and error of tasks of every state, and says how many", async () => {
     await scene();
     const { code, lines, error } = await run(["export", name]);

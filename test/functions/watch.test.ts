@@ -1,6 +1,7 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "../../shared/cli/main";
 import { Redraw } from "../../shared/terminal/redraw";
@@ -109,6 +110,29 @@ describe("--watch", () => {
     expect(text.split("\u001b[H").length).toBeGreaterThanOrEqual(4);
     expect(text).toMatch(/code 0\s*$/);
   }, 60_000);
+});
+
+describe("a reader that has seen enough", () => {
+  test.each([
+    ["status --watch --every 200ms"],
+    ["limits --watch --every 200ms --json"],
+    ["export greet"],
+  ])(
+    "ends `taskgate %s` at once with 0",
+    async (words) => {
+      await enqueue(api.store, "greet", 600);
+      const program = `'${process.execPath}' '${join(root, "dist/shared/cli/main.js")}'`;
+      const line = `${program} ${words} | head -1 > /dev/null; echo "codes \${PIPESTATUS[*]}"`;
+      const { stdout, stderr } = await promisify(execFile)("bash", ["-c", line], {
+        env: { ...process.env, TASKGATE_DATABASE_URL: api.operatorUrl },
+        timeout: 20_000,
+      });
+      expect(stdout).toBe("codes 0 0\n");
+      // Not all 600 were read for nobody.
+      expect(stderr).not.toContain("are written");
+    },
+    30_000,
+  );
 });
 
 test("a picture that is higher than the terminal says how many lines it lacks, and never scrolls", () => {

@@ -77,6 +77,18 @@ test("a caller may say that the kind is other code's, and so may the definition"
   });
 });
 
+test("only a caller that has the option is told of it", async () => {
+  const { admin } = await open();
+  const tasks = [{ payload: null, kind: "send-mial" }];
+  const request = { ...operator, definition: "mail", tasks };
+  await expect(admin.enqueue({ ...request, allowsUnknownKind: false })).rejects.toThrow(
+    /other code: --allow-unknown-kind, or onUnknownKind: "keep" in the definition$/,
+  );
+  await expect(admin.enqueue(request)).rejects.toThrow(
+    /other code: onUnknownKind: "keep" in the definition$/,
+  );
+});
+
 test("a handler's child of an unknown kind fails its task with the near name", async () => {
   const parent = defineTask({
     name: "parent",

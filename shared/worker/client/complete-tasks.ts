@@ -10,20 +10,24 @@ import type { Registry } from "../define/registry";
 /**
  * Does for tasks that come by HTTP or the command line what the client does for those of TypeScript: adds what the code says
  * of their kinds. No compiler has seen these payloads, so their schemas are asked, too: a payload that a worker would only
- * refuse later is refused here. So is a kind that this build doesn't have, unless `allowsUnknownKind`. Throws InvalidArgumentError naming the task and the problems.
+ * refuse later is refused here. So is a kind that this build doesn't have, unless `allowsUnknownKind`, which
+ * a caller without that option leaves out. Throws InvalidArgumentError naming the task and the problems.
  */
 export async function completeTasks(
   registry: Registry,
   call: { readonly definition: string; readonly allowsUnknownKind?: boolean | undefined },
   tasks: readonly NewTask[],
 ): Promise<readonly NewTask[]> {
-  const { definition, allowsUnknownKind = false } = call;
+  const { definition, allowsUnknownKind } = call;
+  // Only a caller that has the option can follow the advice.
+  const advice = allowsUnknownKind === false ? { option: "--allow-unknown-kind" } : {};
   const completed: NewTask[] = [];
   for (const [index, task] of tasks.entries()) {
     const stored = task.kind ?? definition;
     const kind = registry.kind(stored);
     const at = tasks.length === 1 ? "" : `tasks[${String(index)}].`;
-    if (!allowsUnknownKind) checkKnownKind(registry, { definition, kind: stored, at });
+    if (allowsUnknownKind !== true)
+      checkKnownKind(registry, { definition, kind: stored, at, ...advice });
     const current = kind === null ? task : currentTask(kind, { task, stored, at });
     if (kind !== null) await checkPayload(labelled(kind, stored), current.payload, at);
     completed.push(completeTask(current, kind, { isBlocked: false }));

@@ -6,6 +6,16 @@ import type { Registry } from "../define/registry";
 /** Kinds that a refusal lists; the others are counted. */
 const listedMax = 10;
 
+/** The kind that is asked for, and where. */
+interface KindPlace {
+  readonly definition: string;
+  readonly kind: string;
+  /** Stands before the field's name. */
+  readonly at?: string;
+  /** What the caller may give to have the kind all the same; absent: it has no such option. */
+  readonly option?: string;
+}
+
 /**
  * Refuses a kind that is named by its text and that this build doesn't have, in a definition that it does have: a typo would
  * otherwise be found by workers only, try by try. Throws InvalidArgumentError naming the field, the kind and near ones. A definition
@@ -13,7 +23,7 @@ const listedMax = 10;
  */
 export function checkKnownKind(
   registry: Registry,
-  { definition, kind, at = "" }: { definition: string; kind: string; at?: string },
+  { definition, kind, at = "", option }: KindPlace,
 ): void {
   const known = registry.definition(definition);
   if (known?.kinds === undefined || known.onUnknownKind === "keep") return;
@@ -23,7 +33,7 @@ export function checkKnownKind(
   const more = names.length - listedMax;
   const list = `${names.slice(0, listedMax).join(", ")}${more > 0 ? ` and ${String(more)} more` : ""}`;
   throw new InvalidArgumentError(
-    `${at}kind: expected one of definition ${definition}'s kinds, which are ${list} (${cleanText(kind, 220)}).${near === undefined ? "" : ` Did you mean ${near}?`} For a kind of other code: --allow-unknown-kind, or onUnknownKind: "keep" in the definition`,
+    `${at}kind: expected one of definition ${definition}'s kinds, which are ${list} (${cleanText(kind, 220)}).${near === undefined ? "" : ` Did you mean ${near}?`} For a kind of other code: ${option === undefined ? "" : `${option}, or `}onUnknownKind: "keep" in the definition`,
     { details: { field: `${at}kind` } },
   );
 }

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { InvalidArgumentError, SettingsError } from "../../../shared/core/errors";
 import { renderCommandHelp, renderHelp } from "../../../shared/cli/help";
 import { commands } from "../../../shared/cli/commands";
+import { runCli } from "../../../shared/cli/main";
 import { oneLine, renderFacts, renderTable } from "../../../shared/terminal/output";
 import { asksForJson, globalOptions, parseCommandLine } from "../../../shared/cli/parse-arguments";
 import { commandSynonyms } from "../../../shared/cli/synonyms";
@@ -131,6 +132,55 @@ describe("the command line", () => {
         expect(renderCommandHelp(command)).toContain(`--${option}`);
     }
     expect(help).toContain("Exit codes: 0 done");
+  });
+});
+
+describe("help for programs", () => {
+  /** The JSON document that the program prints. */
+  async function helpOf(...words: string[]): Promise<Record<string, unknown>> {
+    const lines: string[] = [];
+    const line = (text: string): void => void lines.push(text);
+    const output = { line, error: line, columns: null };
+    const code = await runCli({ words, environment: {}, folder: "/nowhere", output });
+    expect({ code, documents: lines.length }).toEqual({ code: 0, documents: 1 });
+    return JSON.parse(lines.join("")) as Record<string, unknown>;
+  }
+
+  test("is a JSON document with every command and option", async () => {
+    const { commands: told } = await helpOf("help", "--json");
+    expect(told).toHaveLength(commands.length);
+    expect(await helpOf("--json", "--help")).toEqual(await helpOf("help", "--json"));
+  });
+
+  test("of a command has its options, arguments and examples", async () => {
+    const help = await helpOf("help", "tasks", "--json");
+    expect(help).toMatchObject({
+      name: "tasks",
+      usage: expect.stringMatching(/^tasks /),
+      options: expect.arrayContaining([
+        expect.objectContaining({ name: "--state", short: "-s", isList: true }),
+      ]),
+      exitCodes: { ok: 0, unreachable: 4 },
+    });
+  });
+});
+
+describe("taskgate work", () => {
+  test.each([
+    [["--poll", "5"], "--poll: got `5`, expected a time of 100ms to 10m"],
+    [["--poll", "11m"], "--poll: got `11m`, expected a time of 100ms to 10m"],
+    [["--app", "nothing"], "--app: got `/nowhere/nothing`, expected the folder of an app"],
+  ])("refuses %j with 2", async (words, message) => {
+    const errors: string[] = [];
+    const output = {
+      line: () => undefined,
+      error: (text: string) => void errors.push(text),
+      columns: null,
+    };
+    const environment = { TASKGATE_DATABASE_URL: "postgres://localhost:1/none" };
+    const options = { environment, folder: "/nowhere", output };
+    expect(await runCli({ ...options, words: ["work", ...words] })).toBe(2);
+    expect(errors.join("\n")).toContain(message);
   });
 });
 

@@ -150,6 +150,15 @@ describe("the sentence about the end", () => {
     ]);
   });
 
+  test("tells why it was cancelled, where that was said", () => {
+    const cancelled = { state: "cancelled", finishedAt, lastError: "ordered twice" } as const;
+    expect(deciding(cancelled)).toEqual([
+      "Cancelled at 2026-01-31T08:31:00Z. Reason: ordered twice.",
+    ]);
+    const attempts = [{ outcome: "failed", error: "ordered twice" }];
+    expect(deciding({ ...cancelled, attempts })).toEqual(["Cancelled at 2026-01-31T08:31:00Z."]);
+  });
+
   test.each([
     [{ failedCount: 5 }, "its attempts are used up: 5 of 5 failed."],
     [{ failedCount: 1 }, "its handler gave up at attempt 1 of 5."],
