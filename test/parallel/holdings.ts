@@ -28,7 +28,8 @@ export class Holdings {
   /** The greatest that was ever asked for, by definition and by group. */
   readonly #limits = new Map<string, number>();
   readonly #slots = new Map<string, number>();
-  readonly #groups = new Map<string, string>();
+  /** By task; null: not known. */
+  readonly #groups = new Map<string, string | null>();
   readonly #fences = new Set<string>();
   /** How far the clock may have been moved, and how far it has been. */
   #askedMs = 0;
@@ -61,8 +62,10 @@ export class Holdings {
     this.#slots.set(group, Math.max(this.#slots.get(group) ?? 0, slots));
   }
 
+  /** A repeat may name another definition than the call that made the task: which one came first isn't known. */
   putInGroup(task: string, group: string): void {
-    this.#groups.set(task, group);
+    const known = this.#groups.get(task);
+    this.#groups.set(task, known === undefined || known === group ? group : null);
   }
 
   /** Nothing of one that was started before: a repeat tells an earlier state. */
@@ -155,7 +158,7 @@ export class Holdings {
     for (const [, { claims }] of this.#sure()) {
       for (const task of claims.keys()) {
         const group = this.#groups.get(task);
-        if (group !== undefined) used.set(group, (used.get(group) ?? 0) + 1);
+        if (group != null) used.set(group, (used.get(group) ?? 0) + 1);
       }
     }
     for (const [group, count] of used) {

@@ -99,6 +99,17 @@ describe("the holders of tasks", () => {
   });
 });
 
+test("a task of which two calls name another group counts in none", () => {
+  const made = holdings();
+  for (const task of ["t1", "t2"]) made.putInGroup(task, "blue of alpha");
+  made.putInGroup("t1", "blue of beta");
+  start(made, "e1");
+  start(made, "e2");
+  made.claim("e1", [{ task: "t1", fence: "1" }]);
+  made.claim("e2", [{ task: "t2", fence: "2" }]);
+  expect(made.movedMs).toBe(0);
+});
+
 describe("what becomes of tasks", () => {
   const completion = { durationMs: 5, result: null };
 

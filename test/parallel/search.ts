@@ -73,6 +73,9 @@ const kinds = {
   cancelBatch: 1,
 } as const satisfies Partial<Record<Action["do"], number>>;
 
+/** A run that has broken a promise is made shorter for so long: it is worth more told than shortest. */
+const shortenMs = 200_000;
+
 /** Runs made and shortened by fast-check, until one breaks a promise. undefined: none does. */
 export async function search(open: OpenStore, asked: Search): Promise<Found | undefined> {
   const { seed, runs, steps, path, onRun } = asked;
@@ -87,7 +90,10 @@ export async function search(open: OpenStore, asked: Search): Promise<Found | un
     }
   });
   const where = path === undefined ? {} : { path };
-  const details = await fc.check(property, { seed, numRuns: runs, ...where });
+  const details = await fc.check(property, {
+    ...{ seed, numRuns: runs, interruptAfterTimeLimit: shortenMs },
+    ...where,
+  });
   if (!details.failed) return undefined;
   const { errorInstance: error, counterexamplePath } = details;
   if (!(error instanceof BrokenRun)) throw error;

@@ -83,13 +83,18 @@ function isList(given: CallLimits): given is readonly CallLimit[] {
   return Array.isArray(given);
 }
 
+/** Limits that were looked at: an app uses the same few for each of its calls. */
+const checked = new WeakSet<CallLimit>();
+
 /** Without TypeScript a name is the nearest mistake. */
 function checkLimit(field: string, given: CallLimit): void {
+  if (checked.has(given)) return;
   if (!isNamed(given)) throw wrongValue(field, "{ name, limit }, as defineLimit returns it", given);
   checkNames(field, given, ["name", "limit", "rate", "leaseMs"]);
   checkKey(`${field}.name`, given.name);
   if (given.limit !== undefined && given.limit !== null)
     checkInteger(`${field}.limit`, given.limit, { min: 0, max: limits.tokensMax });
+  checked.add(given);
 }
 
 function isNamed(given: unknown): boolean {
