@@ -91,7 +91,7 @@ export async function search(open: OpenStore, asked: Search): Promise<Found | un
   });
   const where = path === undefined ? {} : { path };
   const details = await fc.check(property, {
-    ...{ seed, numRuns: runs, interruptAfterTimeLimit: shortenMs },
+    ...{ seed, numRuns: runs, plugins: [fc.interruptAfterTimeLimit(shortenMs)] },
     ...where,
   });
   if (!details.failed) return undefined;
