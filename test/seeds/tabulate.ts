@@ -22,7 +22,7 @@ export const places: readonly { readonly path: RegExp; readonly store: StoreName
   { path: /^test\/tsql\/(cases|costs|seeds)\/.*\.test\.ts$/, store: "T-SQL" },
   { path: /^test\/workers\/.*\.test\.ts$/, store: "memory" },
   {
-    path: /^test\/unit\/(core\/token|store\/memory-[a-z-]+|worker\/(worker|batches|await-end))\.test\.ts$/,
+    path: /^test\/unit\/(core\/token|store\/memory-[a-z-]+|worker\/(worker|children|batches|await-end))\.test\.ts$/,
     store: "memory",
   },
 ];
