@@ -48,6 +48,11 @@ export function messageOf(thrown: unknown): string {
   return isError(thrown) ? messageText(thrown) : describeValue(thrown);
 }
 
+/** Is it an object with such a member? */
+export function hasMember(value: unknown, name: string): boolean {
+  return typeof value === "object" && value !== null && name in value;
+}
+
 /** A member of a foreign object; undefined when its getter throws. */
 export function read(value: object, member: string): unknown {
   try {

@@ -1,4 +1,4 @@
-import { messageOf } from "../core/foreign-value";
+import { messageOf, hasMember } from "../core/foreign-value";
 import { setMaxListeners } from "node:events";
 import { InvalidArgumentError, isForLater, SchemaError } from "../core/errors";
 import { checkNames } from "../core/known-names";
@@ -83,15 +83,12 @@ export async function workResident(app: AppProcess, options: WorkOptions): Promi
 function checkOptions(options: WorkOptions): void {
   checkNames("work", options, ["signal", "definitions", "concurrency", "pollMs", "graceMs"]);
   const { signal, definitions, concurrency = 1, pollMs = 2_000, graceMs = 5_000 } = options;
-  if (!isSignal(signal)) throw wrongValue("signal", "an AbortSignal, which ends the work", signal);
+  if (!hasMember(signal, "aborted"))
+    throw wrongValue("signal", "an AbortSignal, which ends the work", signal);
   if (definitions !== undefined) checkList("definitions", definitions, "names of definitions");
   checkInteger("concurrency", concurrency, { min: 1, max: limits.tokensMax });
   checkInteger("pollMs", pollMs, { min: 1, max: longestMs });
   checkInteger("graceMs", graceMs, { min: 0, max: longestMs });
-}
-
-function isSignal(signal: unknown): boolean {
-  return typeof signal === "object" && signal !== null && "aborted" in signal;
 }
 
 async function workUntilDrained(

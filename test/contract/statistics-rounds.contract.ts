@@ -1,29 +1,15 @@
 import { describe, expect, test } from "@jest/globals";
 import { durationBucket } from "../../shared/core/duration-buckets";
-import type { StatisticPeriod, TaskStore } from "../../shared/ports/task-store";
+import type { StatisticPeriod } from "../../shared/ports/task-store";
 import { at, define, done, enqueue, only, startWorker } from "../support/builders";
 import type { Worker } from "../support/builders";
 import { useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
+import { periodsOf, rollUp, sumOf } from "./statistic-periods";
 
 const minuteMs = 60_000;
 /** Executions that began within it are looked at again by the next round. */
 const settledAfterMs = 11_000;
-
-async function rollUp(store: TaskStore): Promise<void> {
-  while ((await store.rollUpStatistics({ max: 1_000 })).more);
-}
-
-async function periodsOf(store: TaskStore, name: string): Promise<StatisticPeriod[]> {
-  return (await store.readStatistics({ name, grain: 1, max: 60 })).periods;
-}
-
-function sumOf(
-  periods: readonly StatisticPeriod[],
-  member: "claimed" | "done" | "failed" | "dead" | "lost" | "ranMs" | "heldMs",
-): number {
-  return periods.reduce((sum, period) => sum + period[member], 0);
-}
 
 /** So many tasks end well, each after this time. */
 async function complete(worker: Worker, count: number, durationMs: number): Promise<void> {

@@ -1,25 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
 import { durationBucket } from "../../shared/core/duration-buckets";
-import type { Grain, StatisticPeriod, TaskStore } from "../../shared/ports/task-store";
+import type { Grain } from "../../shared/ports/task-store";
 import { at, define, done, enqueue, only, startWorker } from "../support/builders";
 import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
+import { periodsOf, rollUp, sumOf } from "./statistic-periods";
 
 const minuteMs = 60_000;
-
-async function periodsOf(
-  store: TaskStore,
-  name: string,
-  grain: Grain = 1,
-): Promise<StatisticPeriod[]> {
-  return (await store.readStatistics({ name, grain, max: 60 })).periods;
-}
-
-/** Until nothing is left, as the sweep does it. */
-async function rollUp(store: TaskStore): Promise<void> {
-  while ((await store.rollUpStatistics({ max: 1_000 })).more);
-}
 
 /** What executions count, and what the sweep makes of it. */
 export function describeStatistics(setup: StoreSetup): void {
@@ -138,7 +126,7 @@ export function describeStatistics(setup: StoreSetup): void {
       await worker.finish();
       await opened.advance(minuteMs);
       await rollUp(store);
-      const heldMs = (await periodsOf(store, name)).reduce((sum, period) => sum + period.heldMs, 0);
+      const heldMs = sumOf(await periodsOf(store, name), "heldMs");
       expect(heldMs).toBeGreaterThanOrEqual(50_000);
       expect(heldMs).toBeLessThan(51_000);
     });
@@ -154,9 +142,9 @@ export function describeStatistics(setup: StoreSetup): void {
       await store.reclaimExpired({ max: 10 });
       await rollUp(store);
       const periods = await periodsOf(store, name);
-      expect(periods.reduce((sum, period) => sum + period.lost, 0)).toBe(2);
-      expect(periods.reduce((sum, period) => sum + period.dead, 0)).toBe(2);
-      const heldMs = periods.reduce((sum, period) => sum + period.heldMs, 0);
+      expect(sumOf(periods, "lost")).toBe(2);
+      expect(sumOf(periods, "dead")).toBe(2);
+      const heldMs = sumOf(periods, "heldMs");
       expect(heldMs).toBeGreaterThanOrEqual(22_000);
     });
 
@@ -174,8 +162,8 @@ export function describeStatistics(setup: StoreSetup): void {
         await store.reclaimExpired({ max: 10 });
         await rollUp(store);
         const periods = await periodsOf(store, name);
-        expect(periods.reduce((sum, period) => sum + period.lost, 0)).toBe(2);
-        expect(periods.reduce((sum, period) => sum + period.dead, 0)).toBe(1);
+        expect(sumOf(periods, "lost")).toBe(2);
+        expect(sumOf(periods, "dead")).toBe(1);
       },
     );
 

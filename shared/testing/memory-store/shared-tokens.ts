@@ -82,9 +82,8 @@ export function isCrowdedOut(memory: Memory, definition: DefinitionRow): boolean
   return ![...memory.state.executions.values()].some(
     (row) =>
       row.definitionId === definition.definitionId &&
-      row.state === "live" &&
-      row.leaseUntilMs >= memory.nowMs &&
-      row.tokenCount > 0,
+      row.tokenCount > 0 &&
+      isAlive(memory, row.executionId),
   );
 }
 

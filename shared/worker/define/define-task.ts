@@ -1,3 +1,4 @@
+import { hasMember } from "../../core/foreign-value";
 import { InvalidArgumentError } from "../../core/errors";
 import { checkNames } from "../../core/known-names";
 import type { JsonPayload } from "../../core/json";
@@ -163,7 +164,8 @@ function sharedQueue(
   queue: Definition,
   options: QueueSettings & { group?: { by?: string } },
 ): Definition {
-  if (!isQueue(queue)) throw wrongValue("queue", "what defineQueue returns", queue);
+  if (!hasMember(queue, "settingsHash"))
+    throw wrongValue("queue", "what defineQueue returns", queue);
   const own = settingNames.find((name) => name !== "group" && options[name] !== undefined);
   if (own !== undefined) throw wrong(own, `nothing here: queue \`${queue.name}\` has it`);
   for (const name of ["slots", "strict"] as const)
@@ -174,10 +176,6 @@ function sharedQueue(
 
 function wrong(field: string, expected: string): InvalidArgumentError {
   return new InvalidArgumentError(`${field}: expected ${expected}`, { details: { field } });
-}
-
-function isQueue(queue: unknown): boolean {
-  return typeof queue === "object" && queue !== null && "settingsHash" in queue;
 }
 
 /** Some libraries' schemas are functions. */

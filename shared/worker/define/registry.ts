@@ -1,3 +1,4 @@
+import { hasMember } from "../../core/foreign-value";
 import { createHash } from "node:crypto";
 import { InvalidArgumentError } from "../../core/errors";
 import { checkList, wrongValue } from "../../core/wrong-value";
@@ -22,7 +23,7 @@ export interface Registry {
 export function checkTasks(tasks: readonly unknown[]): void {
   checkList("tasks", tasks, "what defineTask returns");
   for (const [index, task] of tasks.entries()) {
-    if (typeof task === "object" && task !== null && "rules" in task) continue;
+    if (hasMember(task, "rules")) continue;
     throw wrongValue(`tasks[${String(index)}]`, "what defineTask returns", task);
   }
 }

@@ -1,3 +1,4 @@
+import { hasMember } from "../../core/foreign-value";
 import type { JsonPayload } from "../../core/json";
 import { instantMs } from "../../core/instant";
 import { checkNames } from "../../core/known-names";
@@ -173,7 +174,7 @@ export function toRequest(given: {
 
 /** Throws InvalidArgumentError for a value that is no kind: without TypeScript a name is the nearest mistake. */
 export function checkTask(task: unknown): void {
-  if (typeof task === "object" && task !== null && "kind" in task && "schema" in task) return;
+  if (hasMember(task, "kind") && hasMember(task, "schema")) return;
   throw wrongValue("task", "what defineTask or taskRef returns", task);
 }
 

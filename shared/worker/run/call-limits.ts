@@ -1,3 +1,4 @@
+import { hasMember } from "../../core/foreign-value";
 import { InvalidArgumentError } from "../../core/errors";
 import { checkNames } from "../../core/known-names";
 import { limits } from "../../core/limits";
@@ -89,16 +90,13 @@ const checked = new WeakSet<CallLimit>();
 /** Without TypeScript a name is the nearest mistake. */
 function checkLimit(field: string, given: CallLimit): void {
   if (checked.has(given)) return;
-  if (!isNamed(given)) throw wrongValue(field, "{ name, limit }, as defineLimit returns it", given);
+  if (!hasMember(given, "name"))
+    throw wrongValue(field, "{ name, limit }, as defineLimit returns it", given);
   checkNames(field, given, ["name", "limit", "rate", "leaseMs"]);
   checkKey(`${field}.name`, given.name);
   if (given.limit !== undefined && given.limit !== null)
     checkInteger(`${field}.limit`, given.limit, { min: 0, max: limits.tokensMax });
   checked.add(given);
-}
-
-function isNamed(given: unknown): boolean {
-  return typeof given === "object" && given !== null && "name" in given;
 }
 
 /** By UTF-16 units: the same in every process. */

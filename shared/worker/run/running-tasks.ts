@@ -105,9 +105,10 @@ export class RunningTasks {
       environment.telemetry.record("taskgate.task.duration", durationMs, {
         kind: kind?.kind ?? task.kind,
       });
-      const end =
-        (await this.#writeChildren(outcome, held, durationMs)) ??
-        this.#toEnd(outcome, held, durationMs);
+      // Nothing is waited for where there are no children: most tasks have none.
+      const writing = this.#writeChildren(outcome, held, durationMs);
+      const written = writing === null ? null : await writing;
+      const end = written ?? this.#toEnd(outcome, held, durationMs);
       noteEnd(span, end);
       return end;
     } finally {
@@ -145,7 +146,7 @@ export class RunningTasks {
     };
   }
 
-  /** null: the outcome is still to be written. Nothing is waited for where there are no children. */
+  /** null: there are none; resolves with null: they are written, and the outcome is still to be. */
   #writeChildren(
     outcome: LimitedOutcome,
     held: HeldTask,
