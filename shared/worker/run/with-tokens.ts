@@ -39,7 +39,8 @@ export type WithTokensAnswer<Result> =
  * Runs `body` on tokens of a shared limit, or of several, over all instances and apps that share the database, or says why
  * not. Of several limits each gives `want` tokens in the same decision, or none does: a call that waits holds nothing. The
  * calls of one process share its tokens; the tokens of this call are held until `body` has settled, also when it throws. What
- * the body throws is thrown. Throws InvalidArgumentError that names the option, and what the store throws when it can't be reached.
+ * the body throws is thrown. The caller has looked at the options (`checkCallOptions`): once, where all calls have the same. Throws
+ * InvalidArgumentError for what `listLimits` refuses, and what the store throws when it can't be reached.
  */
 export async function withTokens<Result>(
   pools: LimitPools,
@@ -47,7 +48,6 @@ export async function withTokens<Result>(
   body: (context: TokenContext) => Promise<Result>,
 ): Promise<WithTokensAnswer<Result>> {
   const { want = 1, waitMs = 0, signal } = options;
-  checkCallOptions(options);
   const pool = pools.of(limit);
   try {
     const taken = pool.take({ want, waitMs, signal });
