@@ -1,7 +1,6 @@
 import type { InvocationContext } from "@azure/functions";
 import { InvalidArgumentError } from "../core/errors";
 import { realRandom } from "../platform/real-clock";
-import { counted } from "./invocations";
 import { queueOfTrigger } from "./trigger-queue";
 
 /** Longest delay of a storage queue's message that still lives when it is seen. */
@@ -31,7 +30,5 @@ export async function defer(
     });
   // Those that were denied together don't come back together.
   const seconds = Math.ceil((inMs / 1_000) * (1 + realRandom.fraction() / 2));
-  await counted(() =>
-    queueOfTrigger({ ...trigger }).send(text, Math.min(seconds, delaySecondsMax)),
-  );
+  await queueOfTrigger({ ...trigger }).send(text, Math.min(seconds, delaySecondsMax));
 }

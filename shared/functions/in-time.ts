@@ -9,13 +9,13 @@ export const answerMs = 4_000;
 const endGraceMs = 2_200;
 
 /**
- * What `work` gives, within 4 s. Later, or when the process ends meanwhile, this throws: StoreUnavailableError for a
+ * What `work` gives, within 4 s. Later, or when the app ends meanwhile, this throws: StoreUnavailableError for a
  * request that only reads, else StoreUncertainError with `isLate`, as the sent call may still happen. A call that goes on
  * behind is bounded by the store's own time-outs and repeats.
  */
 export async function inTime<Result>(
   work: Promise<Result>,
-  { reads }: { reads: boolean },
+  { reads, ending }: { reads: boolean; ending: AbortSignal },
 ): Promise<Result> {
   work.catch(() => undefined);
   let cancel = (): void => undefined;
@@ -25,7 +25,7 @@ export async function inTime<Result>(
     });
   });
   try {
-    return await untilEnd(Promise.race([work, late]), endGraceMs);
+    return await untilEnd(Promise.race([work, late]), { ending, graceMs: endGraceMs });
   } finally {
     cancel();
   }

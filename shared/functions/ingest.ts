@@ -9,7 +9,6 @@ import type { EventRoute, IngestEvent } from "../worker/define/ingest-event";
 import type { Registry } from "../worker/define/registry";
 import type { TaskRequest } from "../worker/define/task-ref";
 import { IngestWork } from "./ingest-work";
-import { counted } from "./invocations";
 import { putBack, refuse } from "./messages";
 import type { AppProcess } from "./runtime";
 
@@ -43,7 +42,7 @@ interface Outcome {
  * same message don't go with it.
  */
 export function ingest(app: AppProcess, message: unknown): Promise<void> {
-  return counted(async () => {
+  return app.invocations.counted(async () => {
     const services = await app.services();
     const delivery = readDelivery(message);
     const { events = [] } = app.app;

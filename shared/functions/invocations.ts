@@ -3,57 +3,72 @@ import { StoreUncertainError } from "../core/errors";
 import { nodeTimers } from "../platform/node-timers";
 import { sleep } from "../platform/real-clock";
 
-/** The invocations of this process, and its end: running invocations are known, told to end, and waited for. */
+/** Those of all apps in this process: a process that leaves lets each of them finish. */
+const inProcess = new Set<Promise<unknown>>();
 
-/** Aborted once, when the host tells the process to end. */
-const ending = new AbortController();
-// Each request in flight listens: many at once are no leak.
-setMaxListeners(0, ending.signal);
-const invocations = new Set<Promise<unknown>>();
+/** The invocations of one app in this process, and its end: those that run are known, told to end, and waited for. */
+export class Invocations {
+  readonly #ending = new AbortController();
+  readonly #running = new Set<Promise<unknown>>();
 
-/** Tells handlers and loops that the process ends. */
-export const endingSignal: AbortSignal = ending.signal;
+  constructor() {
+    // Each request in flight listens: many at once are no leak.
+    setMaxListeners(0, this.ending);
+  }
 
-/** Runs one invocation so that the end of the process waits for it. */
-export async function counted<Result>(body: () => Promise<Result>): Promise<Result> {
-  const invocation = body();
-  invocations.add(invocation);
-  try {
-    return await invocation;
-  } finally {
-    invocations.delete(invocation);
+  /** Aborted once, when the app ends: handlers and loops end. */
+  get ending(): AbortSignal {
+    return this.#ending.signal;
+  }
+
+  /** Runs one invocation so that the end of the app waits for it. */
+  async counted<Result>(body: () => Promise<Result>): Promise<Result> {
+    const invocation = body();
+    this.#running.add(invocation);
+    inProcess.add(invocation);
+    try {
+      return await invocation;
+    } finally {
+      this.#running.delete(invocation);
+      inProcess.delete(invocation);
+    }
+  }
+
+  /** Tells all invocations to end and waits until they have, `timeoutMs` at most. */
+  async end(timeoutMs: number): Promise<void> {
+    this.#ending.abort();
+    await Promise.race([Promise.allSettled(this.#running), sleep(timeoutMs)]);
   }
 }
 
 /**
- * What `work` gives. When the process ends first and `work` needs longer than `graceMs` more, it is left behind, and this
+ * What `work` gives. When the app ends first and `work` needs longer than `graceMs` more, it is left behind, and this
  * throws StoreUncertainError: time remains to put a message back.
  */
-export function untilEnd<Result>(work: Promise<Result>, graceMs: number): Promise<Result> {
+export function untilEnd<Result>(
+  work: Promise<Result>,
+  { ending, graceMs }: { ending: AbortSignal; graceMs: number },
+): Promise<Result> {
   return new Promise((resolve, reject) => {
     let cancel = (): void => undefined;
     const onEnd = (): void => {
       cancel = nodeTimers.after(graceMs, () => {
-        reject(new StoreUncertainError("The process ends, and the database hasn't answered"));
+        reject(
+          new StoreUncertainError("The app ends in this process, and the database hasn't answered"),
+        );
       });
     };
     const settle = (): void => {
       cancel();
-      endingSignal.removeEventListener("abort", onEnd);
+      ending.removeEventListener("abort", onEnd);
     };
-    endingSignal.addEventListener("abort", onEnd, { once: true });
-    if (endingSignal.aborted) onEnd();
+    ending.addEventListener("abort", onEnd, { once: true });
+    if (ending.aborted) onEnd();
     work.finally(settle).then(resolve, reject);
   });
 }
 
-/** Waits until the invocations that run now have ended by themselves, `mostMs` at most. */
+/** Waits until the invocations that run in this process now have ended by themselves, `maxMs` at most. */
 export async function untilIdle(maxMs: number): Promise<void> {
-  await Promise.race([Promise.allSettled([...invocations]), sleep(maxMs)]);
-}
-
-/** Tells all invocations to end and waits until they have, `timeoutMs` at most. */
-export async function endInvocations(timeoutMs: number): Promise<void> {
-  ending.abort();
-  await Promise.race([Promise.allSettled(invocations), sleep(timeoutMs)]);
+  await Promise.race([Promise.allSettled([...inProcess]), sleep(maxMs)]);
 }

@@ -8,7 +8,6 @@ import type { CallLimits } from "../worker/run/call-limits";
 import * as tokens from "../worker/run/with-tokens";
 import type { TokenContext } from "../worker/run/with-tokens";
 import { defer } from "./defer";
-import { counted } from "./invocations";
 import { storeMessage } from "./limited-tasks";
 import type { AppProcess } from "./runtime";
 import type { AnyTaskKind } from "../worker/define/task-kind";
@@ -89,7 +88,7 @@ export function limited<Trigger, Result>(
       : null;
   const overflowing = new Overflowing(app, { label, kind, overflow });
   return (trigger, context) =>
-    counted(async () => {
+    app.invocations.counted(async () => {
       const progress = { hasBegun: false };
       try {
         const answer = await app.tracked((runtime) =>

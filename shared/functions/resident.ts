@@ -16,7 +16,6 @@ import type { Registry } from "../worker/define/registry";
 import { ResidentProcess } from "../worker/resident/resident-process";
 import { ResidentWakeUp } from "../worker/resident/resident-wake-up";
 import type { WorkerSession } from "../worker/run/run-worker";
-import { counted, endingSignal } from "./invocations";
 import { addressOf } from "./runtime";
 import type { AppProcess, Runtime } from "./runtime";
 
@@ -56,8 +55,8 @@ export async function workResident(app: AppProcess, options: WorkOptions): Promi
   const drain = new AbortController();
   const stop = new AbortController();
   const ends: Ends = {
-    draining: AbortSignal.any([drain.signal, runtime.leave.draining, endingSignal]),
-    stopping: AbortSignal.any([stop.signal, endingSignal]),
+    draining: AbortSignal.any([drain.signal, runtime.leave.draining, app.invocations.ending]),
+    stopping: AbortSignal.any([stop.signal, app.invocations.ending]),
   };
   // Each session listens.
   for (const signal of Object.values(ends)) setMaxListeners(0, signal as AbortSignal);
@@ -72,7 +71,9 @@ export async function workResident(app: AppProcess, options: WorkOptions): Promi
   options.signal.addEventListener("abort", onSignal, { once: true });
   if (options.signal.aborted) onSignal();
   try {
-    await counted(() => workUntilDrained(runtime, { ...options, definitions }, ends));
+    await app.invocations.counted(() =>
+      workUntilDrained(runtime, { ...options, definitions }, ends),
+    );
   } finally {
     options.signal.removeEventListener("abort", onSignal);
     cancelStop();

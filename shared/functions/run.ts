@@ -8,7 +8,6 @@ import { isForLater } from "../core/errors";
 import type { LoopEnd } from "../core/next-call";
 import type { WorkerResult } from "../worker/run/run-worker";
 import { fireDueSchedules } from "../worker/run/schedules";
-import { counted } from "./invocations";
 import { deferHint, refuse } from "./messages";
 import type { AppProcess, Runtime } from "./runtime";
 import type { Services } from "./services";
@@ -31,7 +30,7 @@ interface DeliveredHint {
  * would burn the message's tries. What isn't a hint goes to the poison queue at once, with the reason.
  */
 export function run(app: AppProcess, message: unknown, context: InvocationContext): Promise<void> {
-  return counted(async () => {
+  return app.invocations.counted(async () => {
     const services = await app.services();
     const { message: given, tries } = readDelivery(message);
     // Its schemas are loaded by the first message.

@@ -29,7 +29,7 @@ import type { LeaseRenewer } from "./lease-renewer";
 import { createAppAdmin } from "./app-admin";
 import { LimitedTasks } from "./limited-tasks";
 import { openAddressed } from "./bad-address";
-import { counted, endingSignal, endInvocations, untilEnd, untilIdle } from "./invocations";
+import { Invocations, untilEnd, untilIdle } from "./invocations";
 import { AppServices } from "./services";
 import type { Services } from "./services";
 import { StoreEntrance } from "./store-entrance";
@@ -71,11 +71,15 @@ const closeMs = 500;
 /** The host gets the last answers only when the process lives a little longer. */
 const lingerMs = 100;
 
+/** Those whose database is open: a process that leaves ends them all. */
+const openApps = new Set<AppProcess>();
+
 /** One app in this process: its services, its runtime, its end. */
 export class AppProcess {
   readonly app: AppParts;
   /** Messages of limited functions, as tasks. */
   readonly limitedTasks = new LimitedTasks();
+  readonly invocations = new Invocations();
   readonly #services: AppServices;
   #opened: Opened | null = null;
 
@@ -91,25 +95,32 @@ export class AppProcess {
 
   /**
    * The runtime, when the database is there and its schema fits. While the database is away one invocation asks for all,
-   * and the others get StoreUnavailableError at once. A schema that doesn't fit is told for 10 s without asking again. A
-   * process that is told to end waits no longer.
+   * and the others get StoreUnavailableError at once. A schema that doesn't fit is told for 10 s without asking again. An
+   * app that is told to end waits no longer.
    */
   async runtime(): Promise<Runtime> {
     const services = await this.services();
     this.#opened ??= openAddressed(services.settings.database, () =>
-      open(services, (last) => this.end(last)),
+      open(services, {
+        ending: this.invocations.ending,
+        leave: async (last) => {
+          const others = [...openApps].filter((other) => other !== this);
+          await Promise.all([this.end(last), ...others.map((other) => other.end())]);
+        },
+      }),
     );
+    if (!this.invocations.ending.aborted) openApps.add(this);
     const { runtime, entrance } = this.#opened;
-    await untilEnd(entrance.pass(), 0);
+    await untilEnd(entrance.pass(), { ending: this.invocations.ending, graceMs: 0 });
     return runtime;
   }
 
   /** Runs an invocation, or the part of it that needs the database, so that `end` waits for it. */
   tracked<Result>(body: (runtime: Runtime) => Promise<Result>): Promise<Result> {
-    return counted(async () => {
+    return this.invocations.counted(async () => {
       const runtime = await this.runtime();
-      const work = counted(() => body(runtime));
-      return untilEnd(work, bodyGraceMs);
+      const work = this.invocations.counted(() => body(runtime));
+      return untilEnd(work, { ending: this.invocations.ending, graceMs: bodyGraceMs });
     });
   }
 
@@ -118,10 +129,11 @@ export class AppProcess {
    * `last` may use the database after the last invocation; it gets 0.5 s.
    */
   async end(last?: () => Promise<void>): Promise<void> {
+    openApps.delete(this);
     const tokens = this.#opened?.runtime.tokens;
     // Invocations that wait for tokens end at once; what bodies give back meanwhile goes with the second call.
     void tokens?.stop();
-    await endInvocations(endMs);
+    await this.invocations.end(endMs);
     await Promise.race([Promise.all([last?.(), tokens?.stop()]), sleep(closeMs)]);
     const services = await this.#services.built();
     if (services === null) return;
@@ -131,7 +143,14 @@ export class AppProcess {
   }
 }
 
-function open(services: Services, end: (last?: () => Promise<void>) => Promise<void>): Opened {
+/** The end of an app. */
+interface AppEnd {
+  readonly ending: AbortSignal;
+  /** Ends all apps of this process; `last` as of `AppProcess.end`. */
+  leave(last: () => Promise<void>): Promise<void>;
+}
+
+function open(services: Services, { ending, leave: close }: AppEnd): Opened {
   const { settings, logger, registry } = services;
   const address = addressOf(settings);
   const entrance = new StoreEntrance(address, logger);
@@ -153,7 +172,7 @@ function open(services: Services, end: (last?: () => Promise<void>) => Promise<v
     environment,
     whenStuck: settings.whenStuck,
     drained: untilIdle,
-    close: end,
+    close,
     exit: exitProcess,
   });
   const onTrouble = (definition: string, reason: string): void => {
@@ -188,7 +207,7 @@ function open(services: Services, end: (last?: () => Promise<void>) => Promise<v
     stay: () => ({
       deadlineMs: realClock.monotonicMs() + settings.functionTimeoutMs,
       marginMs: settings.deadlineMarginMs,
-      signal: endingSignal,
+      signal: ending,
       draining: leave.draining,
     }),
   };

@@ -2,7 +2,6 @@ import { isForLater } from "../core/errors";
 import { sleep } from "../platform/real-clock";
 import { registerBuild } from "../worker/run/schedules";
 import { sweepOnce } from "../worker/run/sweep";
-import { counted, endingSignal } from "./invocations";
 import type { AppProcess, Runtime } from "./runtime";
 
 /** Pauses between the tries of one tick: a serverless database takes about a minute to wake up. */
@@ -16,14 +15,14 @@ const pausesMs = [5_000, 10_000, 20_000, 40_000] as const;
  * While the database is away a tick tries again for a little more than a minute, because the next one may be hours away.
  */
 export function sweep(app: AppProcess): Promise<void> {
-  return counted(async () => {
+  return app.invocations.counted(async () => {
     for (const pauseMs of pausesMs) {
       try {
         await sweepApp(app);
         return;
       } catch (error) {
-        if (!isForLater(error) || endingSignal.aborted) throw error;
-        await sleep(pauseMs, endingSignal);
+        if (!isForLater(error) || app.invocations.ending.aborted) throw error;
+        await sleep(pauseMs, app.invocations.ending);
       }
     }
     await sweepApp(app);

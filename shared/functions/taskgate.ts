@@ -21,7 +21,6 @@ import { defer } from "./defer";
 import { createEnqueueCalls } from "./enqueue-calls";
 import type { AppEnqueueCalls } from "./enqueue-calls";
 import { ingest } from "./ingest";
-import { counted } from "./invocations";
 import { limited } from "./limited";
 import type { LimitedCall, WrappedHandler } from "./limited";
 import { run } from "./run";
@@ -136,7 +135,10 @@ export function taskgate(parts: AppParts): Gate {
     },
     sweep: { schedule: settings.sweepSchedule, handler: () => sweep(process) },
     api: (functionApp, options = {}) => {
-      const routes = createApiRoutes(async () => (await process.runtime()).admin, settings);
+      const routes = createApiRoutes(async () => (await process.runtime()).admin, {
+        ...settings,
+        ending: process.invocations.ending,
+      });
       for (const given of [...routes, ...pageRoutes]) {
         const { name, route } = placeRoute(given, options);
         if ("isStatic" in given && given.isStatic) untraced.add(name);
@@ -144,7 +146,8 @@ export function taskgate(parts: AppParts): Gate {
           methods: [...given.methods],
           route,
           authLevel: given.authLevel,
-          handler: (request, context) => counted(() => given.handler(request, context)),
+          handler: (request, context) =>
+            process.invocations.counted(() => given.handler(request, context)),
         });
       }
     },
@@ -164,7 +167,7 @@ export function taskgate(parts: AppParts): Gate {
     use: (body) => process.tracked(({ client }) => body(client)),
     withTokens: (limit, ...call) => withTokens(process, limit, call),
     limited: (limit, ...call) => limited(process, limit, call),
-    defer,
+    defer: (...call) => process.invocations.counted(() => defer(...call)),
     work: (options) => workResident(process, options),
     end: () => process.end(),
   };

@@ -53,6 +53,15 @@ async function hinted(): Promise<string[]> {
 }
 
 describe("gate.enqueue", () => {
+  test("goes on after another gate of the process has ended, and that one says so", async () => {
+    const other = taskgate({ tasks: [tidy] });
+    await other.enqueue(tidy, null, { dedupeKey: "ends" });
+    await other.end();
+    await scene.gate.enqueue(tidy, null, { dedupeKey: "goes on" });
+    await expect(other.enqueue(tidy, null)).rejects.toThrow("The app ends in this process");
+    await withClient(scene.url, (client) => client.query("delete from taskgate.task"));
+  });
+
   test("stores the task, registers its definition and leaves a hint", async () => {
     const made = await scene.gate.enqueue(greet, { name: "Ada" }, { dedupeKey: "ada" });
     expect(made).toMatchObject({ outcome: "enqueued", taskId: expect.stringMatching(/^\d+$/) });

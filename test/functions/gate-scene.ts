@@ -17,7 +17,7 @@ export interface GateScene {
   close(): Promise<void>;
 }
 
-/** Opens it; the settings of the process stay as they are then. One per test file: the end of a gate is its process's. */
+/** Opens it; the settings of the process stay as they are then. */
 export async function openGateScene(
   parts: AppParts,
   settings: Readonly<Record<string, string>> = {},

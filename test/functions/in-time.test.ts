@@ -61,7 +61,9 @@ describe("the API before a database that says nothing", () => {
 
   test("leaves no timer behind where the answer came", async () => {
     const before = process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
-    await expect(inTime(Promise.resolve(7), { reads: true })).resolves.toBe(7);
+    await expect(
+      inTime(Promise.resolve(7), { reads: true, ending: new AbortController().signal }),
+    ).resolves.toBe(7);
     const after = process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
     expect(after).toBeLessThanOrEqual(before);
     expect(answerMs).toBeLessThan(5_000);

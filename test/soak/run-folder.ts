@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -50,7 +51,7 @@ export class RunFolder {
     mkdirSync(path, { recursive: true });
     // The server runs as another user where this process is root's.
     chmodSync(path, 0o755);
-    takeLock(join(path, "soak.pid"));
+    takeLock(lockOf(path));
     const file = join(path, "state.json");
     const state: RunState = existsSync(file)
       ? (JSON.parse(readFileSync(file, "utf8")) as RunState)
@@ -59,6 +60,11 @@ export class RunFolder {
           ...{ happened: {}, crashes: [], database: null },
         };
     return new RunFolder(path, state);
+  }
+
+  /** Lets other processes work in it. */
+  close(): void {
+    rmSync(lockOf(this.path), { force: true });
   }
 
   get data(): string {
@@ -106,24 +112,28 @@ export class RunFolder {
   }
 }
 
+function lockOf(path: string): string {
+  return join(path, "soak.pid");
+}
+
 function takeLock(file: string): void {
   const holder = existsSync(file) ? Number(readFileSync(file, "utf8")) : 0;
-  if (holder > 0 && holder !== process.pid && isAlive(holder, file))
+  if (holder > 0 && holder !== process.pid && isAlive(holder))
     throw new Error(
       `Process ${String(holder)} works in this folder (${file}). Stop it with SIGINT, or name another folder`,
     );
   writeFileSync(file, String(process.pid));
 }
 
-/** A number may have been given to another program since. */
-function isAlive(pid: number, file: string): boolean {
+/** A number may have been given to another program since, or to a thread: of this very process, too. */
+function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
   } catch {
     return false;
   }
   if (!existsSync("/proc/self/cmdline")) return true;
-  return (
-    readFileSync(`/proc/${String(pid)}/cmdline`, "utf8").includes("soak-process") && file !== ""
-  );
+  const of = `/proc/${String(pid)}`;
+  const isProcess = readFileSync(`${of}/status`, "utf8").includes(`\nTgid:\t${String(pid)}\n`);
+  return isProcess && readFileSync(`${of}/cmdline`, "utf8").includes("soak-process");
 }

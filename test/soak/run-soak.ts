@@ -38,6 +38,7 @@ export async function runSoak(options: SoakOptions, together: RunTogether): Prom
     await writeReport(options.report, result);
     return { is: "judged", isGood: isGood(result.verdicts), verdicts: result.verdicts };
   } finally {
+    folder.close();
     if (options.folder === null) rmSync(path, { recursive: true, force: true });
   }
 }

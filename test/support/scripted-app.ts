@@ -53,9 +53,8 @@ export function answering(
 
 /** Answers what a route of the product answers whose call throws this. */
 export function failing(error: Error): Script {
-  const handler = createHandler(
-    () => Promise.resolve({} as Admin),
-    () => Promise.reject(error),
+  const handler = createHandler({ admin: () => Promise.resolve({} as Admin) }, () =>
+    Promise.reject(error),
   );
   return (request, response) => {
     const context = new InvocationContext({

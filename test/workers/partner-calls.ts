@@ -6,6 +6,7 @@ import type { WorkerProcess } from "./worker-process";
 
 /** Bodies that may run at once. */
 const limit = 2;
+const leaseMs = 3_000;
 
 interface PartnerCall {
   readonly host: Host;
@@ -21,18 +22,25 @@ export class PartnerCalls {
   readonly #world: World;
   readonly #chance: Chance;
   readonly #calls = new Set<PartnerCall>();
+  #begun = 0;
 
   constructor(world: World, chance: Chance) {
     this.#world = world;
     this.#chance = chance;
   }
 
+  /** Bodies begun so far. */
+  get begun(): number {
+    return this.#begun;
+  }
+
   /** One invocation; `limited` is an answer. Throws when the database can't be reached. */
   async make({ host, tokens }: WorkerProcess): Promise<void> {
     await withTokens(
       tokens,
-      { limit: { name: "partner", limit, leaseMs: 3_000 }, waitMs: this.#chance.between(0, 3_000) },
+      { limit: { name: "partner", limit, leaseMs }, waitMs: this.#chance.whole(0, 3_000) },
       async ({ signal }) => {
+        this.#begun += 1;
         const call: PartnerCall = { host, signal, beganMs: this.#world.time.nowMs };
         this.#calls.add(call);
         this.#check();

@@ -1,4 +1,5 @@
 import { asExecutionId } from "../../shared/core/ids";
+import type { ExecutionId } from "../../shared/core/ids";
 import type {
   StartExecutionAnswer,
   StartExecutionInput,
@@ -34,6 +35,23 @@ export const plantedBugs: readonly Plant[] = [
       definition.settings = { ...definition.settings, limit: limit + 1 };
       const answering = run();
       definition.settings = { ...definition.settings, limit };
+      return answering;
+    },
+  },
+  {
+    // Only the bodies that run on tokens alone draw from one.
+    name: "a-shared-limit-that-is-not-asked",
+    promise: "limit",
+    tamper: () => async (call, run, database) => {
+      if (call.operation !== "acquireTokens") return run();
+      const { executionId } = call.input as { executionId: ExecutionId };
+      const { definitionId = -1 } = database.rows.executions.get(executionId) ?? {};
+      const definition = database.rows.definitions.get(definitionId);
+      if (definition === undefined) return run();
+      const { sharedLimitIds } = definition;
+      definition.sharedLimitIds = [];
+      const answering = run();
+      definition.sharedLimitIds = sharedLimitIds;
       return answering;
     },
   },

@@ -30,11 +30,12 @@ async function main(): Promise<number> {
   const firstSeed = values.seed === undefined ? newSeed() : Number(values.seed);
   console.log(`first seed ${String(firstSeed)}`);
   const endMs = performance.now() + minutes * 60_000;
-  const sums = { runs: 0, tasks: 0, events: 0, crashes: 0 };
+  const sums = { runs: 0, tasks: 0, calls: 0, events: 0, crashes: 0 };
   for (let seed = firstSeed; sums.runs < runs && performance.now() < endMs; seed += 1) {
     const result = await simulate(seed, plant);
     sums.runs += 1;
     sums.tasks += result.tasks;
+    sums.calls += result.calls;
     sums.events += result.events;
     sums.crashes += result.crashes;
     if (result.violations.length > 0) {
@@ -43,7 +44,7 @@ async function main(): Promise<number> {
     }
   }
   console.log(
-    `${String(sums.runs)} runs, ${String(sums.tasks)} tasks, ${String(sums.crashes)} dead hosts, ${String(sums.events)} events: every promise held`,
+    `${String(sums.runs)} runs, ${String(sums.tasks)} tasks, ${String(sums.calls)} calls under a limit, ${String(sums.crashes)} dead hosts, ${String(sums.events)} events: every promise held`,
   );
   return 0;
 }

@@ -26,6 +26,8 @@ export interface SimulationResult {
   readonly violations: readonly Violation[];
   readonly events: number;
   readonly tasks: number;
+  /** Bodies that ran on tokens alone. */
+  readonly calls: number;
   readonly crashes: number;
   /** The last calls before the first violation, newest last. */
   readonly trace: readonly string[];
@@ -122,6 +124,7 @@ export class Simulation implements World {
       violations: this.violations,
       events: this.time.events,
       tasks: this.promised.size,
+      calls: this.#partner.begun,
       crashes: this.#crashes,
       trace: this.#frozenTrace ?? [],
       digest: this.#digest.digest("hex"),

@@ -22,6 +22,7 @@ describe("the twelve promises hold", () => {
     const result = await simulate(seed);
     expect(result.violations.length === 0 ? "" : describeFailure(result)).toBe("");
     expect(result.tasks).toBeGreaterThan(20);
+    expect(result.calls).toBeGreaterThan(0);
   });
 
   test("and from the seed on that TASKGATE_TEST_SEED names", async () => {

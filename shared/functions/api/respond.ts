@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { messageOf } from "../../core/foreign-value";
 import type { HttpRequest, HttpResponseInit, InvocationContext } from "@azure/functions";
 import type { Admin } from "../../admin/create-admin";
@@ -24,8 +25,8 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What a route does. Its input is the request, its tool the admin. */
-export type Endpoint = (request: HttpRequest, admin: Admin) => Promise<Answer>;
+/** What a route does. Its input is the request, its tool the admin; `ending` is aborted when the app ends. */
+export type Endpoint = (request: HttpRequest, admin: Admin, ending: AbortSignal) => Promise<Answer>;
 
 /** A handler as `app.http` takes it. Never rejects. */
 export type ApiHandler = (
@@ -40,19 +41,29 @@ const closedHeaders = {
   "cross-origin-resource-policy": "same-origin",
 } as const;
 
-/**
- * Makes a handler of an endpoint. `admin` is asked for at each request, so that a failed start is tried again. `letIn`
- * comes first and throws for callers that may not come in.
- */
+/** Of an app that never ends. */
+const noEnd = new AbortController().signal;
+setMaxListeners(0, noEnd);
+
+/** What stands before an endpoint. */
+export interface Entry {
+  /** It is asked for at each request, so that a failed start is tried again. */
+  readonly admin: () => Promise<Admin>;
+  /** Comes first and throws for callers that may not come in. */
+  readonly letIn?: (request: HttpRequest) => void;
+  /** Aborted when the app ends; default never. */
+  readonly ending?: AbortSignal;
+}
+
+/** Makes a handler of an endpoint. */
 export function createHandler(
-  admin: () => Promise<Admin>,
+  { admin, letIn, ending = noEnd }: Entry,
   endpoint: Endpoint,
-  letIn: (request: HttpRequest) => void = () => undefined,
 ): ApiHandler {
   return async (request, context) => {
     try {
-      letIn(request);
-      const answer = await answerOf(request, { admin, endpoint });
+      letIn?.(request);
+      const answer = await answerOf(request, { admin, endpoint, ending });
       return {
         status: answer.status ?? 200,
         jsonBody: answer.body,
@@ -67,12 +78,16 @@ export function createHandler(
 /** A stream may take as long as it likes: each of its slices has its own bound. */
 async function answerOf(
   request: HttpRequest,
-  { admin, endpoint }: { admin: () => Promise<Admin>; endpoint: Endpoint },
+  {
+    admin,
+    endpoint,
+    ending,
+  }: { admin: () => Promise<Admin>; endpoint: Endpoint; ending: AbortSignal },
 ): Promise<Answer> {
-  const bounds = { reads: request.method === "GET" };
-  if (isStream(request)) return endpoint(request, await inTime(admin(), bounds));
+  const bounds = { reads: request.method === "GET", ending };
+  if (isStream(request)) return endpoint(request, await inTime(admin(), bounds), ending);
   return inTime(
-    admin().then((made) => endpoint(request, made)),
+    admin().then((made) => endpoint(request, made, ending)),
     bounds,
   );
 }

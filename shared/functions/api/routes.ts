@@ -80,6 +80,8 @@ export interface ApiOptions {
   readonly operatorApi: boolean;
   /** How callers are known; default: by the key that the host wants. */
   readonly signIn?: SignInSettings;
+  /** Aborted when the app ends; default never. */
+  readonly ending?: AbortSignal;
 }
 
 const byKeys: SignInSettings = { apiSignIn: "keys", hasPlatformSignIn: false };
@@ -95,7 +97,7 @@ export function authLevelOf({ apiSignIn, hasPlatformSignIn }: SignInSettings): A
  */
 export function createApiRoutes(
   admin: () => Promise<Admin>,
-  { operatorApi, signIn = byKeys }: ApiOptions = { operatorApi: true },
+  { operatorApi, signIn = byKeys, ending }: ApiOptions = { operatorApi: true },
 ): ApiRoute[] {
   const present = entries.filter(([, , , right]) => operatorApi || right !== "operator");
   const authLevel = authLevelOf(signIn);
@@ -112,11 +114,14 @@ export function createApiRoutes(
     route,
     authLevel,
     handler: createHandler(
-      admin,
-      (request, made) => endpointOf(name)(request, made),
-      (request) => {
-        admit(request, method === "GET" ? "read" : "operate", signIn);
+      {
+        admin,
+        letIn: (request) => {
+          admit(request, method === "GET" ? "read" : "operate", signIn);
+        },
+        ...(ending === undefined ? {} : { ending }),
       },
+      (...asked) => endpointOf(name)(...asked),
     ),
   }));
 }

@@ -13,7 +13,7 @@ import type { Endpoint } from "./respond";
  * `POST api/definitions/{name}/tasks`: one task or `{ tasks: [..] }`, or a task per line (`application/x-ndjson`); 201, or 200
  * when all were duplicates.
  */
-export const enqueueTasks: Endpoint = async (request, admin) => {
+export const enqueueTasks: Endpoint = async (request, admin, ending) => {
   refuseQuery(request);
   const definition = definitionOf(request);
   const changedBy = callerOf(request);
@@ -21,6 +21,7 @@ export const enqueueTasks: Endpoint = async (request, admin) => {
     const done = await enqueueStream(request, (tasks) =>
       inTime(admin.enqueue({ ...withTrace({ tasks }, request), definition, changedBy }), {
         reads: false,
+        ending,
       }),
     );
     return { status: done.enqueued > 0 ? 201 : 200, body: { definition, ...done } };

@@ -46,11 +46,14 @@ export const createDashboardRoutes = (
     authLevel: authLevelOf(signIn),
     isStatic: false,
     handler: createHandler(
-      async () => (await process.runtime()).admin,
-      createGetResults(process),
-      (request) => {
-        admit(request, "read", signIn);
+      {
+        admin: async () => (await process.runtime()).admin,
+        letIn: (request) => {
+          admit(request, "read", signIn);
+        },
+        ending: process.invocations.ending,
       },
+      createGetResults(process),
     ),
   },
 ];

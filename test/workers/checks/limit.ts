@@ -1,13 +1,13 @@
 import type { ExecutionId } from "../../../shared/core/ids";
-import { parseTokens } from "../../../shared/core/token";
 import type {
   AcquireTokensAnswer,
   StartExecutionAnswer,
   StartExecutionInput,
 } from "../../../shared/ports/task-store";
-import { findDefinition, limitOf } from "../../../shared/testing/memory-store/rows";
+import { findDefinition } from "../../../shared/testing/memory-store/rows";
 import type { DefinitionRow } from "../../../shared/testing/memory-store/state";
 import type { StatementCall } from "../database";
+import { boundsOf, holdersOf } from "../bounds";
 import { isLeaseLive } from "../watch";
 import type { Check, Run, World } from "../watch";
 
@@ -23,7 +23,7 @@ export function checkLimit(world: World): Check {
   let tokensBefore = "";
   return {
     before: (call) => {
-      tokensBefore = isAsk(call) ? (definitionAsked(world, call)?.executionTokens ?? "") : "";
+      tokensBefore = isAsk(call) ? tokensOf(world, call) : "";
     },
     begin: (run) => {
       const live = countLive(run.definition);
@@ -42,7 +42,7 @@ export function checkLimit(world: World): Check {
     },
     after: (call, answer) => {
       // A repeat is given the first answer again: nothing is granted.
-      const isGrant = isAsk(call) && definitionAsked(world, call)?.executionTokens !== tokensBefore;
+      const isGrant = isAsk(call) && tokensOf(world, call) !== tokensBefore;
       if (isGrant) checkGrant(world, call, answer as StartExecutionAnswer | AcquireTokensAnswer);
       checkTokensOfRuns(world);
       checkTold(world);
@@ -62,14 +62,24 @@ function checkGrant(
 ): void {
   const granted = "granted" in answer ? answer.granted : answer.tokens;
   const definition = definitionAsked(world, call);
-  const limit = definition === undefined ? null : limitOf(definition);
-  if (granted === 0 || limit === null || definition === undefined) return;
-  const held = parseTokens(definition.executionTokens).filter((token) => token.isHeld).length;
-  if (held > limit)
-    world.violate(
-      "limit",
-      `${String(held)} tokens of ${definition.name} are held after a grant, the limit is ${String(limit)}`,
-    );
+  if (granted === 0 || definition === undefined) return;
+  for (const bound of boundsOf(world, definition)) {
+    const held = holdersOf(bound).length;
+    if (held > bound.limit)
+      world.violate(
+        "limit",
+        `${String(held)} tokens of ${bound.row.name} are held after a grant, the limit is ${String(bound.limit)}`,
+      );
+  }
+}
+
+/** The strings of all limits that the call asks. */
+function tokensOf(world: World, call: StatementCall): string {
+  const definition = definitionAsked(world, call);
+  if (definition === undefined) return "";
+  return boundsOf(world, definition)
+    .map(({ row }) => row.executionTokens)
+    .join("\n");
 }
 
 function definitionAsked(world: World, call: StatementCall): DefinitionRow | undefined {

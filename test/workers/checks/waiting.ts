@@ -1,9 +1,10 @@
 import type { StartExecutionAnswer, StartExecutionInput } from "../../../shared/ports/task-store";
-import { limitOf, findDefinition } from "../../../shared/testing/memory-store/rows";
-import { parseTokens } from "../../../shared/core/token";
+import { findDefinition } from "../../../shared/testing/memory-store/rows";
+import type { DefinitionRow } from "../../../shared/testing/memory-store/state";
+import { asExecutionId } from "../../../shared/core/ids";
+import { boundsOf, holdersOf } from "../bounds";
 import { isLeaseLive } from "../watch";
 import type { Check, World } from "../watch";
-import { asExecutionId } from "../../../shared/core/ids";
 
 /** No waiting: a call is answered at the instant of its arrival, independent of other calls. */
 export function checkWaiting(world: World): Check {
@@ -33,27 +34,30 @@ export function checkFairness(world: World): Check {
     const { rows } = world.database;
     const definition = findDefinition(rows, name);
     if (definition === undefined || definition.isPaused) return 0;
-    const limit = limitOf(definition);
-    if (limit === null) return Number.POSITIVE_INFINITY;
-    const held = parseTokens(definition.executionTokens).filter(
-      (token) => token.isHeld && isLeaseLive(world, asExecutionId(token.grantee)),
+    const free = boundsOf(world, definition).map((bound) => {
+      const held = holdersOf(bound).filter((holder) => isLeaseLive(world, asExecutionId(holder)));
+      return bound.limit - held.length;
+    });
+    return Math.min(Number.POSITIVE_INFINITY, ...free);
+  };
+  /** Tokens of its dead executions count, too, until another ask frees them. */
+  const isHolder = (definition: DefinitionRow, worker: string): boolean => {
+    const holders = new Set(boundsOf(world, definition).flatMap(holdersOf));
+    return [...world.database.rows.executions.values()].some(
+      (row) =>
+        row.worker === worker &&
+        row.definitionId === definition.definitionId &&
+        holders.has(row.executionId),
     );
-    return limit - held.length;
   };
   const isForOthers = (name: string, worker: string): boolean => {
     const { rows, nowMs } = world.database;
     const definition = findDefinition(rows, name);
-    const holds = [...rows.executions.values()].some(
-      (row) =>
-        row.worker === worker &&
-        row.definitionId === definition?.definitionId &&
-        row.tokenCount > 0 &&
-        isLeaseLive(world, row.executionId),
-    );
-    if (!holds || definition === undefined) return false;
-    const { deniedAtMs, givenAtMs } = definition;
-    const reservedMs = Math.min(reservedLeastMs + (givenAtMs - deniedAtMs) / 2, reservedMaxMs);
-    return deniedAtMs <= givenAtMs && givenAtMs > nowMs - reservedMs;
+    if (definition === undefined || !isHolder(definition, worker)) return false;
+    return boundsOf(world, definition).some(({ row: { deniedAtMs, givenAtMs } }) => {
+      const reservedMs = Math.min(reservedLeastMs + (givenAtMs - deniedAtMs) / 2, reservedMaxMs);
+      return deniedAtMs <= givenAtMs && givenAtMs > nowMs - reservedMs;
+    });
   };
   return {
     before: (call) => {
@@ -65,13 +69,12 @@ export function checkFairness(world: World): Check {
     after: (call, answer) => {
       if (call.operation !== "startExecution") return;
       const { name, operationId, worker } = call.input as StartExecutionInput;
-      const { status, demand } = answer as StartExecutionAnswer;
+      const { status } = answer as StartExecutionAnswer;
       // A repeat of an ask whose execution is over by now gets no other one.
       const isRepeat = [...world.database.rows.executions.values()].some(
         (row) => row.operationId === operationId,
       );
-      const isDue = demand !== "others" || !isForOthers(name, worker);
-      if (status === "limited" && free > 0 && !isRepeat && isDue)
+      if (status === "limited" && free > 0 && !isRepeat && !isForOthers(name, worker))
         world.violate(
           "first come, first served",
           `${call.host?.name ?? "a person"} was denied although ${String(free)} tokens of ${name} were free`,
