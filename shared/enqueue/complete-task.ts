@@ -18,7 +18,8 @@ export interface CompletedCall {
 
 /**
  * Adds what the kind's code says where the caller said nothing: group, dedupe key, priority, delay. Throws
- * InvalidArgumentError when the payload has no key at a path, or the caller names another key than the payload's.
+ * InvalidArgumentError when the payload has no key at a path, the caller names another key than the payload's,
+ * or says how long a key is held where there is none.
  */
 export function completeTask(task: NewTask, kind: RuledKind | null, call: CompletedCall): NewTask {
   if (kind === null) return task;
@@ -35,6 +36,7 @@ export function completeTask(task: NewTask, kind: RuledKind | null, call: Comple
     task,
     rules,
   });
+  if (dedupeKey === null) refuseWithoutKey(task);
   const window = givenKey === undefined && dedupeKey !== null ? rules.dedupeMs : null;
   const dedupeMs = task.dedupeMs ?? window;
   const priority = task.priority ?? rules.priority;
@@ -48,6 +50,15 @@ export function completeTask(task: NewTask, kind: RuledKind | null, call: Comple
     ...(priority === null ? {} : { priority }),
     ...(isTimed || rules.runInMs === null ? {} : { runInMs: rules.runInMs }),
   };
+}
+
+function refuseWithoutKey(task: NewTask): void {
+  for (const field of ["dedupeMs", "onDuplicate"] as const)
+    if (task[field] !== undefined)
+      throw new InvalidArgumentError(
+        `${field}: expected it only together with dedupeKey (${String(task[field])})`,
+        { details: { field } },
+      );
 }
 
 function computedGroup(task: NewTask, kind: RuledKind, { payload }: CompletedCall): string | null {

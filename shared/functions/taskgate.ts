@@ -135,6 +135,7 @@ export function taskgate(parts: AppParts): Gate {
     },
     sweep: { schedule: settings.sweepSchedule, handler: () => sweep(process) },
     api: (functionApp, options = {}) => {
+      checkNames("api", options, ["prefix"]);
       const routes = createApiRoutes(async () => (await process.runtime()).admin, {
         ...settings,
         ending: process.invocations.ending,
@@ -156,7 +157,10 @@ export function taskgate(parts: AppParts): Gate {
       functionApp.hook.preInvocation(createTraceHook(load, untraced));
       functionApp.hook.appTerminate(() => process.end());
     },
-    register: (functionApp, { names = {}, api = {} } = {}) => {
+    register: (functionApp, options = {}) => {
+      checkNames("register", options, ["names", "api"]);
+      const { names = {}, api = {} } = options;
+      checkNames("names", names, ["run", "sweep", "ingest"]);
       functionApp.storageQueue(names.run ?? "run", gate.run);
       functionApp.timer(names.sweep ?? "sweep", gate.sweep);
       functionApp.storageQueue(names.ingest ?? "ingest", gate.ingest);

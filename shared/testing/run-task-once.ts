@@ -1,3 +1,4 @@
+import { checkNames } from "../core/known-names";
 import { Cancelled } from "../core/task-failure";
 import { asExecutionId, asFence, asTaskId } from "../core/ids";
 import type { JsonArray, JsonObject, JsonValue } from "../core/json";
@@ -35,6 +36,15 @@ export interface RunOnceOptions<Payload> {
   interrupt?: { as: "deadline" | "stopped" | "lost" | "cancelled"; afterMs?: number };
 }
 
+const optionNames = [
+  "payload",
+  "attempt",
+  "restored",
+  "timeLeftMs",
+  "sql",
+  "interrupt",
+] as const satisfies readonly (keyof RunOnceOptions<unknown>)[];
+
 /** How the database would be told that the task ended. */
 export type TaskEnd =
   | { readonly kind: "done"; readonly result: JsonObject | JsonArray | null }
@@ -62,12 +72,14 @@ export interface TaskRun {
 /**
  * Runs a kind's handler once, as a worker does: the payload travels as JSON and is checked by the schema, the context is
  * the shipped one, what the handler returns or throws is judged by the shipped rules. No database, no queue, real time.
- * Never rejects for what the handler does; throws InvalidArgumentError for a payload that couldn't be enqueued.
+ * Never rejects for what the handler does; throws InvalidArgumentError for a payload that couldn't be enqueued, and for an unknown option.
  */
 export async function runTaskOnce<Input, Output>(
   kind: TaskKind<Input, unknown, Output>,
   options: RunOnceOptions<Input> = {},
 ): Promise<TaskRun> {
+  checkNames("runTaskOnce", options, optionNames);
+  if (options.interrupt) checkNames("interrupt", options.interrupt, ["as", "afterMs"]);
   const task = claimedTask(kind, options);
   const lines: LogLine[] = [];
   const store = new RecordingStore({

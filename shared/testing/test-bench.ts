@@ -1,3 +1,4 @@
+import { checkNames } from "../core/known-names";
 import { isKindNamed } from "../core/kind-version";
 import { asTaskId } from "../core/ids";
 import { realClock } from "../platform/real-clock";
@@ -84,8 +85,9 @@ export class TestBench implements EnqueueCalls {
   #isPrepared = false;
   #run: { count: number; max: number; last: string; stop: AbortController } | null = null;
 
-  /** Throws InvalidArgumentError when a kind comes twice or two definitions of one name differ. */
+  /** Throws InvalidArgumentError when a kind comes twice, two definitions of one name differ, or an option is unknown. */
   constructor(kinds: readonly AnyTaskKind[], options: TestBenchOptions = {}) {
+    checkNames("TestBench", options, ["startAt", "seed", "others", "sql", "concurrency"]);
     this.#options = options;
     this.#nowMs = (options.startAt ?? new Date("2030-01-01T00:00:00Z")).getTime();
     const random = createSeededRandom(options.seed ?? 1);
@@ -159,6 +161,7 @@ export class TestBench implements EnqueueCalls {
    * handlers start: tasks that add each other for ever.
    */
   async drain(options: { maxRuns?: number } = {}): Promise<DrainReport> {
+    checkNames("drain", options, ["maxRuns"]);
     await this.#prepare();
     const run = {
       count: 0,
@@ -189,6 +192,7 @@ export class TestBench implements EnqueueCalls {
    * `maxMs` (default 24 h): retries run to their end. Bounds as for `drain`, over all of it.
    */
   async settle(options: { maxRuns?: number; maxMs?: number } = {}): Promise<SettleReport> {
+    checkNames("settle", options, ["maxRuns", "maxMs"]);
     const maxMs = options.maxMs ?? 24 * 3_600_000;
     const maxRuns = options.maxRuns ?? 1_000;
     const startMs = this.#nowMs;
@@ -216,6 +220,7 @@ export class TestBench implements EnqueueCalls {
 
   /** Tasks by id, oldest first: those that wait and those that ended, from any caller. */
   async tasks(filter: TaskFilter = {}): Promise<TestTask[]> {
+    checkNames("tasks", filter, ["kind", "state"]);
     const ids = Object.keys(this.#store.inspect().places).sort((a, b) => Number(a) - Number(b));
     const answers = await Promise.all(
       ids.map((id) => this.#store.explainTask({ taskId: asTaskId(id) })),

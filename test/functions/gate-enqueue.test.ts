@@ -105,6 +105,18 @@ describe("gate.enqueueMany and gate.enqueueAll", () => {
   });
 });
 
+test("gate.register and gate.api refuse unknown options by name", () => {
+  const gate = taskgate({ tasks: [greet] });
+  const register = (options: object) => () => {
+    gate.register({} as never, options);
+  };
+  expect(register({ name: {} })).toThrow("name: unknown option of register. Did you mean `names`?");
+  expect(register({ names: { sweeep: "s" } })).toThrow("sweeep: unknown option of names.");
+  expect(() => {
+    gate.api({} as never, { prefx: "x" } as object);
+  }).toThrow("prefx: unknown option of api. Did you mean `prefix`?");
+});
+
 describe("taskgate refuses parts and names them:", () => {
   test.each<[object, string]>([
     [

@@ -133,3 +133,13 @@ test("a payload that could not be enqueued throws", async () => {
     code: "TASKGATE_ARG_TOO_LARGE",
   });
 });
+
+test("an unknown option is refused by name, of the run and of its interruption", async () => {
+  const once = (options: object) => runTaskOnce(end, { payload: { how: "date" }, ...options });
+  await expect(once({ atempt: 2 })).rejects.toThrow(
+    "atempt: unknown option of runTaskOnce. Did you mean `attempt`?",
+  );
+  await expect(once({ interrupt: { as: "lost", after: 5 } })).rejects.toThrow(
+    "after: unknown option of interrupt. Known are as, afterMs",
+  );
+});

@@ -157,3 +157,16 @@ test("nothing is shared between benches", async () => {
   expect(await new TestBench([note]).tasks()).toEqual([]);
   expect(await first.tasks({ kind: "note" })).toHaveLength(1);
 });
+
+test("an unknown option is refused by name, of the bench and of its calls", async () => {
+  const bench = new TestBench([note]);
+  const refused = (name: string, where: string) => `${name}: unknown option of ${where}.`;
+  expect(() => new TestBench([note], { seeds: 4 } as object)).toThrow(
+    refused("seeds", "TestBench"),
+  );
+  await expect(bench.drain({ maxRun: 4 } as object)).rejects.toThrow(refused("maxRun", "drain"));
+  await expect(bench.settle({ maxMS: 4 } as object)).rejects.toThrow(refused("maxMS", "settle"));
+  await expect(bench.tasks({ status: "done" } as object)).rejects.toThrow(
+    refused("status", "tasks"),
+  );
+});

@@ -236,6 +236,25 @@ describe("a kind's priority, delay and dedupe key", () => {
   }
 });
 
+describe("options of a dedupe key", () => {
+  const plain = defineTask({ name: "plain", run: idle });
+  const keyed = defineTask<{ id?: string }>({ name: "keyed", dedupe: { by: "id" }, run: idle });
+
+  test.each([{ dedupeMs: 60_000 }, { onDuplicate: "replace" } as const])(
+    "%j without a key is refused, unless the kind takes one from the payload",
+    async (options) => {
+      const { client, store } = openWorkerBench([plain, keyed]);
+      const [field = "", value] = Object.entries(options)[0] ?? [];
+      const message = `${field}: expected it only together with dedupeKey (${String(value)})`;
+      await expect(client.enqueue(plain, {}, options)).rejects.toThrow(message);
+      await expect(client.enqueueMany(plain, [{}], options)).rejects.toThrow(message);
+      expect((await store.listDefinitions({})).definitions).toEqual([]);
+      await client.enqueue(plain, {}, { ...options, dedupeKey: "k" });
+      await client.enqueue(keyed, { id: "k" }, options);
+    },
+  );
+});
+
 describe("options of an enqueue of several tasks", () => {
   const free = defineTask({ name: "free", run: idle });
   test("client.enqueueMany refuses one key for all tasks, and an option that nothing has", async () => {
