@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { InvalidArgumentError } from "../../shared/core/errors";
 import type { ExecutionId, TaskId } from "../../shared/core/ids";
 import { asOperationId } from "../../shared/core/ids";
 import type { Limit } from "../../shared/ports/task-store";
@@ -46,7 +47,6 @@ const stayMs = 40_000;
 const marginMs = 12_000;
 /** Definitions that an operator changes. */
 const limitedNames = ["steady", "grouped", "parents"] as const;
-const quiet = (): void => undefined;
 
 /** Runs the shipped worker on several hosts over the memory store; everything else follows from the seed. */
 export class Simulation implements World {
@@ -152,6 +152,11 @@ export class Simulation implements World {
     this.#frozenTrace ??= this.#trace.slice(-40);
     this.violations.push({ promise, atMs: this.time.nowMs, text });
   }
+
+  /** Trouble makes calls fail. A call that is refused for its arguments would fail always, and prove nothing. */
+  readonly #expectTrouble = (error: unknown): void => {
+    if (error instanceof InvalidArgumentError) this.#fault ??= error;
+  };
 
   /** A check that throws must end the run: the worker would take its error for the database's. */
   #tell(hook: (check: Check) => void): void {
@@ -287,7 +292,7 @@ export class Simulation implements World {
     this.#ticks += 1;
     const isFirst = this.#ticks === 1;
     own.host.deliver(0, () => {
-      sweep(own, isFirst).catch(quiet);
+      sweep(own, isFirst).catch(this.#expectTrouble);
     });
   }
 
@@ -310,7 +315,7 @@ export class Simulation implements World {
       const host = some();
       const own = host === undefined ? undefined : this.#processes.get(host);
       own?.host.deliver(0, () => {
-        this.#partner.make(own).catch(quiet);
+        this.#partner.make(own).catch(this.#expectTrouble);
       });
     });
     often(4, () => someAtWork()?.freeze(chance.between(100, 20_000)));
@@ -341,7 +346,7 @@ export class Simulation implements World {
     const requests = drawRequests(this.#chance, own.kinds, () => `k${String((this.#keys += 1))}`);
     own.client.enqueueAll(requests).then((answers) => {
       for (const { taskId } of answers) this.promised.add(taskId);
-    }, quiet);
+    }, this.#expectTrouble);
   }
 
   async #setLimit(name: string, limit: number | "code"): Promise<void> {
