@@ -41,21 +41,28 @@ export class Invocations {
   }
 }
 
+const leftBehind = (): Error =>
+  new StoreUncertainError(
+    "The app ends in this process: the call was left behind, and may have happened",
+  );
+
 /**
  * What `work` gives. When the app ends first and `work` needs longer than `graceMs` more, it is left behind, and this
- * throws StoreUncertainError: time remains to put a message back.
+ * throws StoreUncertainError, or what `toError` makes: time remains to put a message back.
  */
 export function untilEnd<Result>(
   work: Promise<Result>,
-  { ending, graceMs }: { ending: AbortSignal; graceMs: number },
+  {
+    ending,
+    graceMs,
+    toError = leftBehind,
+  }: { ending: AbortSignal; graceMs: number; toError?: () => Error },
 ): Promise<Result> {
   return new Promise((resolve, reject) => {
     let cancel = (): void => undefined;
     const onEnd = (): void => {
       cancel = nodeTimers.after(graceMs, () => {
-        reject(
-          new StoreUncertainError("The app ends in this process, and the database hasn't answered"),
-        );
+        reject(toError());
       });
     };
     const settle = (): void => {

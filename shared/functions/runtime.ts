@@ -1,4 +1,5 @@
 import { extname, join } from "node:path";
+import { StoreUnavailableError } from "../core/errors";
 import type { Admin } from "../admin/create-admin";
 import { AppHints } from "../platform/app-hints";
 import { resolveBuild } from "../platform/build-info";
@@ -82,6 +83,7 @@ export class AppProcess {
   readonly invocations = new Invocations();
   readonly #services: AppServices;
   #opened: Opened | null = null;
+  #isClosed = false;
 
   constructor(app: AppParts) {
     this.app = app;
@@ -111,7 +113,9 @@ export class AppProcess {
     );
     if (!this.invocations.ending.aborted) openApps.add(this);
     const { runtime, entrance } = this.#opened;
-    await untilEnd(entrance.pass(), { ending: this.invocations.ending, graceMs: 0 });
+    if (this.#isClosed) throw hasEnded();
+    const { ending } = this.invocations;
+    await untilEnd(entrance.pass(), { ending, graceMs: 0, toError: hasEnded });
     return runtime;
   }
 
@@ -137,11 +141,16 @@ export class AppProcess {
     await Promise.race([Promise.all([last?.(), tokens?.stop()]), sleep(closeMs)]);
     const services = await this.#services.built();
     if (services === null) return;
+    this.#isClosed = true;
+    this.#opened?.runtime.heartbeat.stop();
     const closed = this.#opened?.runtime.environment.store.close().catch(() => undefined);
     await Promise.all([services.telemetry.flush(closeMs), Promise.race([closed, sleep(closeMs)])]);
     await sleep(lingerMs);
   }
 }
+
+const hasEnded = (): Error =>
+  new StoreUnavailableError("The app ends in this process, or has ended: nothing was sent");
 
 /** The end of an app. */
 interface AppEnd {

@@ -52,13 +52,35 @@ async function hinted(): Promise<string[]> {
   });
 }
 
+test("gate.end tells a body under a limit to stop, and gives its token back", async () => {
+  const gate = taskgate({ tasks: [] });
+  const begun = new AbortController();
+  const call = gate.withTokens({ name: "ends", limit: 1 }, async ({ signal }) => {
+    begun.abort();
+    await new Promise((resolve) => {
+      signal.addEventListener("abort", resolve);
+    });
+    return "told";
+  });
+  await until("the body has begun", async () => begun.signal.aborted);
+  await gate.end();
+  expect(await call).toEqual({ ran: true, value: "told" });
+  const other = taskgate({ tasks: [] });
+  const free = await other.withTokens({ name: "ends", limit: 1 }, async () => "free");
+  await other.end();
+  expect(free).toEqual({ ran: true, value: "free" });
+});
+
 describe("gate.enqueue", () => {
   test("goes on after another gate of the process has ended, and that one says so", async () => {
     const other = taskgate({ tasks: [tidy] });
     await other.enqueue(tidy, null, { dedupeKey: "ends" });
     await other.end();
     await scene.gate.enqueue(tidy, null, { dedupeKey: "goes on" });
-    await expect(other.enqueue(tidy, null)).rejects.toThrow("The app ends in this process");
+    await expect(other.enqueue(tidy, null)).rejects.toMatchObject({
+      code: "TASKGATE_STORE_UNAVAILABLE",
+      message: "The app ends in this process, or has ended: nothing was sent",
+    });
     await withClient(scene.url, (client) => client.query("delete from taskgate.task"));
   });
 

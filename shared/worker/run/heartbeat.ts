@@ -28,9 +28,11 @@ export interface LeaseHolder {
  */
 export class Heartbeat {
   readonly #environment: WorkerEnvironment;
-  readonly #holders = new Set<LeaseHolder>();
+  /** And how each is let go by the keeper of leases. */
+  readonly #holders = new Map<LeaseHolder, () => void>();
   #cancelTimer: (() => void) | null = null;
   #isRenewing = false;
+  #isStopped = false;
 
   constructor(environment: WorkerEnvironment) {
     this.#environment = environment;
@@ -38,11 +40,12 @@ export class Heartbeat {
 
   /** Starts to renew; the returned function ends it. */
   add(holder: LeaseHolder): () => void {
-    this.#holders.add(holder);
-    this.#schedule();
+    if (this.#isStopped) return () => undefined;
     const { executionId, timeoutMs } = holder;
     const leaseMs = holder.leaseMs || 60_000;
     const release = this.#environment.leaseKeeper?.keep({ executionId, leaseMs, timeoutMs });
+    this.#holders.set(holder, release ?? (() => undefined));
+    this.#schedule();
     return () => {
       release?.();
       this.#holders.delete(holder);
@@ -50,10 +53,20 @@ export class Heartbeat {
     };
   }
 
+  /** Renews nothing any more: the process is about to close its connections. What runs on is told when its lease ends. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#stopTimer();
+    for (const release of this.#holders.values()) release();
+    this.#holders.clear();
+  }
+
   #schedule(): void {
     this.#stopTimer();
     const { telemetry, timers } = this.#environment;
-    const shortest = Math.min(...[...this.#holders].map((holder) => holder.leaseMs || 60_000));
+    const shortest = Math.min(
+      ...[...this.#holders.keys()].map((holder) => holder.leaseMs || 60_000),
+    );
     // A beat serves all executions: it stands in the trace of none.
     this.#cancelTimer = telemetry.within(null, () =>
       timers.after(shortest / 6, () => {
@@ -71,7 +84,9 @@ export class Heartbeat {
   }
 
   async #renew(): Promise<void> {
-    const due = [...this.#holders].filter((holder) => holder.renewedAgoMs() >= holder.leaseMs / 3);
+    const due = [...this.#holders.keys()].filter(
+      (holder) => holder.renewedAgoMs() >= holder.leaseMs / 3,
+    );
     if (due.length === 0 || this.#isRenewing) return;
     this.#isRenewing = true;
     const renewals = due.map((holder) => ({ holder, started: holder.takeStarted() }));

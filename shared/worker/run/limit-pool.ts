@@ -129,9 +129,10 @@ export class LimitPool implements TokenNews {
     this.#planCall();
   }
 
-  /** Denies waiting calls, begins no body any more, and gives back what no body runs on. Never throws. */
+  /** Denies waiting calls, tells bodies to stop, begins none any more, and gives back what none runs on. Never throws. */
   async stop(): Promise<void> {
     this.#isStopping = true;
+    this.#lease?.stop();
     this.#denyAll({ reason: "stopping", retryInMs: retryMaxMs });
     this.#planLook();
     this.#idle.releaseAll();

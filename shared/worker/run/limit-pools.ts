@@ -58,7 +58,7 @@ export class LimitPools {
     this.#single.delete(pool);
   }
 
-  /** Denies waiting calls and gives back what no body runs on; later calls are denied as `stopping`. Never throws. */
+  /** Denies waiting calls, tells bodies to stop, and gives back what no body runs on; later calls are denied as `stopping`. Never throws. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     await Promise.all([...this.#pools.values(), ...this.#single].map((pool) => pool.stop()));

@@ -23,7 +23,7 @@ export interface WithTokensOptions {
 
 /** The body's view of its tokens. */
 export interface TokenContext {
-  /** Aborted when the lease is lost or the caller's signal is. */
+  /** Aborted when the lease is lost, the process ends or the caller's signal is aborted: stop soon. */
   readonly signal: AbortSignal;
   readonly tokens: number;
   /** Grows with every grant to any process; calls of one process may share one. Hand it to systems that can fence. */

@@ -293,7 +293,7 @@ describe("withTokens and the database's news", () => {
     expect(later.answer).toMatchObject({ ran: true });
   });
 
-  test("stop denies the calls that wait, lets bodies end, and gives back what no body runs on", async () => {
+  test("stop denies the calls that wait, tells bodies to stop, and gives back what no body runs on", async () => {
     const scene = new TokenScene();
     const { call, pools } = scene.process("one");
     const running = [call(partner, { bodyMs: 50 }), call(partner, { bodyMs: 300 })];
@@ -307,6 +307,7 @@ describe("withTokens and the database's news", () => {
     await scene.until(1_000);
     await stopped;
     expect([...running, waiting].map(({ answer }) => answer?.ran)).toEqual([true, true, true]);
+    expect([...running, waiting].map(({ wasAborted }) => wasAborted)).toEqual([false, true, true]);
     expect(await heldOf(scene)).toBe(0);
     const late = call(partner);
     await scene.until(1_001);
