@@ -46,7 +46,7 @@ export class JudgeOrder {
     this.#instants.add(instant);
   }
 
-  /** Any entry: until then the leg lived at least. */
+  /** A sign of life: until then the leg lived at least. */
   lived(atMs: number): void {
     const leg = this.#legs.at(-1);
     if (leg !== undefined) leg.untilMs = Math.max(leg.untilMs, atMs);

@@ -19,6 +19,9 @@ const rank: Readonly<Record<Entry["is"], number>> = {
   read: 8,
 };
 
+/** What only a leg under way writes: the next one reads the database before it starts. */
+const signsOfLife: readonly Entry["is"][] = ["begin", "end", "queued"];
+
 /**
  * Reads a ledger in the order of time and finds what must not be. Entries may be told in any order, as long as all of an
  * instant are told before it is judged.
@@ -80,7 +83,7 @@ export class LedgerJudge {
 
   #take(entry: Entry): void {
     if (entry.is === "leg" && entry.what === "started") this.#startLeg(entry.atMs);
-    this.#order.lived(entry.atMs);
+    if (signsOfLife.includes(entry.is)) this.#order.lived(entry.atMs);
     switch (entry.is) {
       case "begin":
         this.#begin(entry);

@@ -200,6 +200,22 @@ test("the judge of the ledger finds an instant of a schedule that has two tasks 
   ]);
 });
 
+test("the judge of the ledger misses no instant of a schedule between two legs", () => {
+  const leg = (fromMinute: number): Entry[] => [
+    { is: "leg", atMs: fromMinute * minuteMs + 1_000, what: "started" },
+    ...[1, 2, 3, 4, 5].flatMap((minute) => {
+      const atMs = (fromMinute + minute) * minuteMs;
+      return lifeOf({
+        ...{ task: String(100 * fromMinute + minute), kind: "scheduled" },
+        ...{ tag: new Date(atMs).toISOString(), fromMs: atMs + 100, untilMs: atMs + 110 },
+      });
+    }),
+    { is: "leg", atMs: (fromMinute + 6) * minuteMs, what: "stopped" },
+  ];
+  const read: Entry = { is: "read", atMs: 60 * minuteMs + 900 };
+  expect(brokenRules([...leg(0), read, ...leg(60)])).toEqual([]);
+});
+
 test("the judge of the ledger lets what a killed leg had begun run again", () => {
   const entries: Entry[] = [
     { is: "leg", atMs: 0, what: "started" },

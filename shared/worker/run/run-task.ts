@@ -63,6 +63,8 @@ class TaskRun implements RunCalls {
   #children: PreparedTask[] = noChildren;
   #completed: OpenedWaves | null = null;
   #isCompleting = false;
+  /** The completion has its children: none goes with it any more. */
+  #isClosed = false;
   /** The store said that another worker holds this task. */
   #isLost = false;
   #progressSentAtMs = Number.NEGATIVE_INFINITY;
@@ -81,16 +83,24 @@ class TaskRun implements RunCalls {
         { details: { field: "completeWith" } },
       );
     this.#isCompleting = true;
+    const children = this.#ownChildren(); // the body may add to them
+    const before = children.length;
     try {
       const { returned, ...opened } = await completeInTransaction(environment, held, {
-        children: this.#ownChildren(), // the body may add to them
+        children,
         body,
-        toResult: (result) => (result == null ? null : jsonText("result", result)),
+        toResult: (result) => {
+          this.#isClosed = true;
+          return result == null ? null : jsonText("result", result);
+        },
       });
       this.#completed = opened;
       return returned;
     } catch (error) {
       if (isFenced(error)) this.#isLost = true;
+      // Rolled back with the rest: a handler that calls again adds them again.
+      children.length = before;
+      this.#isClosed = false;
       throw error;
     } finally {
       this.#isCompleting = false;
@@ -107,6 +117,11 @@ class TaskRun implements RunCalls {
     // Without a pause where the schema answers at once: a handler that doesn't wait for this has its child all the same.
     const child = preparing instanceof Promise ? await preparing : preparing;
     if (isNow) await enqueueNow(environment, [child], held.task);
+    else if (this.#isClosed)
+      throw new InvalidArgumentError(
+        "enqueue: expected before the end of completeWith's body, or with `now: true`; the task is completed, and nothing would add its child",
+        { details: { field: "enqueue" } },
+      );
     else this.#ownChildren().push(child);
   }
 

@@ -3,6 +3,13 @@ import { LeaseLostError } from "../../../shared/core/errors";
 import type { JsonObject } from "../../../shared/core/json";
 import { defineTask } from "../../../shared/worker/define/define-task";
 import { enqueueOne, factsOf, openWorkerBench } from "./worker-bench";
+import type { WorkerBench } from "./worker-bench";
+
+async function payloadsOfChildren(bench: WorkerBench): Promise<(string | null)[]> {
+  const { tasks } = await bench.store.listTasks({ name: "child", state: "ready", max: 10 });
+  const facts = await Promise.all(tasks.map(({ task }) => factsOf(bench, task)));
+  return facts.map(({ payload }) => payload);
+}
 
 describe("children and transactions", () => {
   const child = defineTask({ name: "child", run: async () => undefined });
@@ -108,6 +115,49 @@ describe("children and transactions", () => {
     expect(await factsOf(bench, id)).toMatchObject({ state: "done", result: '{"n":1}' });
     const refused = expect.stringMatching(/^completeWith: expected one call/);
     expect(seen).toEqual(['body {"n":0}', "no", 'body {"n":1}', refused, refused]);
+  });
+
+  test("children of a completeWith whose body fails are forgotten; another call adds its own", async () => {
+    const parent = defineTask({
+      name: "parent",
+      run: async (_, ctx) => {
+        await ctx.enqueue(child, { n: 0 });
+        for (const n of [1, 2])
+          await ctx
+            .completeWith(async () => {
+              await ctx.enqueue(child, { n });
+              if (n === 1) throw new Error("no");
+              return { n };
+            })
+            .catch(() => undefined);
+      },
+    });
+    const bench = openWorkerBench([parent, child]);
+    await enqueueOne(bench, parent);
+    await bench.work("parent");
+    expect(await payloadsOfChildren(bench)).toEqual(['{"n":0}', '{"n":2}']);
+  });
+
+  test("a child after the end of completeWith is refused, unless it is written at once", async () => {
+    const seen: string[] = [];
+    const parent = defineTask({
+      name: "parent",
+      run: async (_, ctx) => {
+        await ctx.completeWith(async () => ({ n: 1 }));
+        await ctx.enqueue(child, { n: 1 }, { now: true });
+        await ctx.enqueue(child, { n: 2 }).catch((error: unknown) => {
+          seen.push(error instanceof Error ? error.message : "");
+        });
+      },
+    });
+    const bench = openWorkerBench([parent, child]);
+    const id = await enqueueOne(bench, parent);
+    await bench.work("parent");
+    expect(await factsOf(bench, id)).toMatchObject({ state: "done", result: '{"n":1}' });
+    expect(await payloadsOfChildren(bench)).toEqual(['{"n":1}']);
+    expect(seen).toEqual([
+      expect.stringMatching(/^enqueue: expected before the end of completeWith's body/),
+    ]);
   });
 
   test("S0.9: completeWith throws LeaseLostError when another holds the task, and nothing is told of it", async () => {
