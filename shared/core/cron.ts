@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import type * as Croner from "croner";
 import { InvalidArgumentError } from "./errors";
+import { messageOf } from "./foreign-value";
 import { limits } from "./limits";
 import { cleanText } from "./text";
 
@@ -42,10 +43,16 @@ export function checkCron(field: string, { cron, timeZone }: CronInZone): void {
   try {
     next = nextRun({ cron, timeZone }, new Date("2026-01-01T00:00:00Z"));
   } catch (error) {
-    const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, "") : "";
-    throw refused(`${field}.cron`, cron, `a cron expression: ${reason}`);
+    throw refused(`${field}.cron`, cron, `a cron expression: ${reasonOf(error)}`);
   }
   if (next === null) throw refused(`${field}.cron`, cron, "an expression that some instant fits");
+}
+
+/** The library counts days and months from 0 in what it says of them. */
+function reasonOf(error: unknown): string {
+  return messageOf(error)
+    .replace(/^CronPattern: /, "")
+    .replace(/(?<=^Invalid value for (?:day|month): )-?\d+/, (said) => String(Number(said) + 1));
 }
 
 function checkTimeZone(field: string, timeZone: string): void {

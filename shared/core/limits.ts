@@ -95,6 +95,8 @@ export const limits = {
   sharedLimitsMax: 8,
   /** Kinds of one definition that are registered with rules. */
   kindsMax: 1_000,
+  /** Waves of a batch. */
+  wavesMax: 1_000,
   /** Starts per period: a microsecond apart at least, with the shortest period. */
   rateCountMax: 1_000_000,
   ratePeriodMsMin: 1_000,

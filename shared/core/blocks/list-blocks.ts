@@ -2,7 +2,7 @@ import type { JsonArray, JsonValue } from "../json";
 import { checkInteger } from "../text";
 import { checkFunction } from "../wrong-value";
 import type { PlannedBlock } from "./planned-block";
-import { memberOf } from "./watermark-value";
+import { markAt, memberOf } from "./watermark-value";
 
 /** Some items of a list, in its order. */
 export type ListBlock<Item extends JsonValue = JsonValue> = { items: Item[] };
@@ -36,7 +36,7 @@ function* cut<Item extends JsonValue>(
 export interface ListRequest<Item extends JsonValue = JsonValue> {
   /** The items behind a mark, in order; the mark of the last item that was made, null: all from the beginning. */
   readonly after: (mark: JsonValue) => Iterable<Item> | Promise<Iterable<Item>>;
-  /** Where an item stands in the order: what `after` gets when it was the last one. */
+  /** Where an item stands in the order: what `after` gets when it was the last one. Not null. */
   readonly markOf: (item: Item) => JsonValue;
   /** Items per block, 1..10,000. */
   readonly maxItems: number;
@@ -60,6 +60,6 @@ function* plan<Item extends JsonValue>(
   for (const { items } of blocks) {
     const payload: { items: JsonArray } = { items };
     for (const last of items.slice(-1))
-      yield { payload, watermark: { mark: markOf(last) }, isNew: true };
+      yield { payload, watermark: { mark: markAt(markOf, last) }, isNew: true };
   }
 }

@@ -1,13 +1,13 @@
 import type { JsonObject, JsonValue } from "../json";
 import { checkFunction } from "../wrong-value";
 import type { PlannedBlock } from "./planned-block";
-import { memberOf } from "./watermark-value";
+import { markAt, memberOf } from "./watermark-value";
 
 /** The request, added to the watermark's position. */
 export interface ObjectRequest<Value extends JsonObject = JsonObject> {
   /** The objects behind a mark, in order; the mark of the last one that was made, null: all from the beginning. */
   readonly after: (mark: JsonValue) => Iterable<Value> | Promise<Iterable<Value>>;
-  /** Where an object stands in the order: what `after` gets when it was the last one. */
+  /** Where an object stands in the order: what `after` gets when it was the last one. Not null. */
   readonly markOf: (value: Value) => JsonValue;
 }
 
@@ -26,5 +26,5 @@ function* objectBlocks<Value extends JsonObject>(
   markOf: (value: Value) => JsonValue,
 ): Generator<PlannedBlock> {
   for (const payload of values)
-    yield { payload, watermark: { mark: markOf(payload) }, isNew: true };
+    yield { payload, watermark: { mark: markAt(markOf, payload) }, isNew: true };
 }

@@ -1,6 +1,8 @@
 import { InvalidArgumentError } from "../errors";
 import type { JsonObject, JsonValue } from "../json";
+import { jsonTextOf } from "../json-text";
 import { cleanText } from "../text";
+import { wrongValue } from "../wrong-value";
 
 /** What a watermark of each kind of blocks is called: its only member. */
 export type WatermarkMember = "last" | "until" | "mark";
@@ -14,6 +16,17 @@ export function memberOf(stands: JsonValue, member: WatermarkMember): JsonValue 
   const value = isObject(stands) ? stands[member] : undefined;
   if (value !== undefined) return value;
   throw unfit(stands, `{ "${member}": .. }, as blocks of this kind leave it`);
+}
+
+/**
+ * The mark of an item. Throws InvalidArgumentError for one that a watermark can't keep, and for null: the next call would begin
+ * anew.
+ */
+export function markAt<Item>(markOf: (item: Item) => JsonValue, item: Item): JsonValue {
+  const mark = markOf(item);
+  const written = jsonTextOf("markOf", mark, "value");
+  if (mark !== null && "text" in written) return mark;
+  throw wrongValue("markOf", "a mark that JSON can say, not null", mark);
 }
 
 /** Names the error of a watermark. */

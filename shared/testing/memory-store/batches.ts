@@ -1,3 +1,4 @@
+import { limits } from "../../core/limits";
 import { asBatchId, asWaveId } from "../../core/ids";
 import type { BatchId, WaveId } from "../../core/ids";
 import type * as port from "../../ports/task-store";
@@ -34,7 +35,7 @@ export function createBatch(memory: Memory, input: port.CreateBatchInput): port.
       `failure_policy: expected halt, continue or cancel (${left(input.failurePolicy, 100)})`,
     );
   }
-  expectRange("waves", input.waves, [1, 1_000]);
+  expectRange("waves", input.waves, [1, limits.wavesMax]);
   const earlier = [...memory.state.batches.values()].find(
     (row) => row.operationId === input.operationId,
   );

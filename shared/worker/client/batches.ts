@@ -3,6 +3,8 @@ import { InvalidArgumentError } from "../../core/errors";
 import type { BatchId, OperationId, TaskId, WaveId } from "../../core/ids";
 import { asOperationId, isId } from "../../core/ids";
 import { checkNames } from "../../core/known-names";
+import { limits } from "../../core/limits";
+import { checkInteger } from "../../core/text";
 import { wrongValue } from "../../core/wrong-value";
 import type { FailurePolicy, OpenedWaves } from "../../ports/task-store";
 import type { BatchCalls, NewBatch } from "../define/batch-calls";
@@ -56,6 +58,7 @@ export class BatchClient implements BatchCalls {
     failurePolicy?: FailurePolicy;
   }): Promise<NewBatch> {
     checkNames("batches.create", input, ["name", "waves", "failurePolicy"]);
+    checkInteger("waves", input.waves, { min: 1, max: limits.wavesMax });
     const { store, random } = this.#environment;
     const operationId =
       this.#maker === null

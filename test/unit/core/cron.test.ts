@@ -224,6 +224,8 @@ describe("an expression or a zone that can't be used", () => {
       "UTC",
       "schedule.cron: expected a cron expression: Invalid value for minute: 61",
     ],
+    ["* * 0 * *", "UTC", "schedule.cron: expected a cron expression: Invalid value for day: 0"],
+    ["* * * 13 *", "UTC", "schedule.cron: expected a cron expression: Invalid value for month: 13"],
     ["0 0 30 2 *", "UTC", "schedule.cron: expected an expression that some instant fits"],
     ["* * * * *", "Mars/Olympus", "schedule.timeZone: expected the IANA name of a time zone"],
     ["* * * * *", "+02:00", "schedule.timeZone: expected the IANA name of a time zone"],

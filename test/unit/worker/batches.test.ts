@@ -242,6 +242,14 @@ describe("options of batches that nothing has", () => {
     await expect(batches.create(mistyped)).rejects.toThrow(
       "wave: unknown option of batches.create. Did you mean `waves`? Known are name, waves, failurePolicy",
     );
+    for (const [waves, shown] of [
+      [1.5, "1.5"],
+      [0, "0"],
+      [1_001, "1001"],
+    ] as const)
+      await expect(batches.create({ name: "nightly", waves })).rejects.toThrow(
+        `waves: expected a whole number in 1..1000 (${shown})`,
+      );
     const { batchId } = await batches.create({ name: "nightly", waves: 1 });
     await expect(batches.start(batchId, { sealed: false } as object)).rejects.toThrow(
       "sealed: unknown option of batches.start. Did you mean `seal`?",

@@ -335,6 +335,28 @@ describe("options of watermarks that nothing has, and values of the wrong form",
     },
   );
 
+  test.each([
+    [undefined, "undefined"],
+    [null, "null"],
+    [12n, "the bigint 12n"],
+  ])("a mark of %p is refused, and the watermark stays", async (mark, shown) => {
+    const kind = importing();
+    const bench = openWorkerBench([kind]);
+    const { watermark } = bench.client;
+    const wrong = { after: () => [1], markOf: () => mark as never, maxItems: 1 };
+    await expect(watermark.advance(kind, { ...byId, list: wrong })).rejects.toThrow(
+      `markOf: expected a mark that JSON can say, not null (${shown}`,
+    );
+    await expect(
+      watermark.advance(kind, {
+        ...byId,
+        objects: { after: () => [{}], markOf: () => mark as never },
+      }),
+    ).rejects.toThrow("markOf: expected a mark");
+    expect(await watermark.read(kind, byId)).toMatchObject({ value: null });
+    expect(await payloads(bench)).toEqual([]);
+  });
+
   test("watermark.advance with a mistyped transaction is refused", async () => {
     const { client } = openWorkerBench([importing()]);
     const options = { transacton: {} } as object;
