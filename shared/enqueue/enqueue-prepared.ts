@@ -1,3 +1,4 @@
+import { isCallsDefinition } from "../core/calls-definition";
 import { InvalidArgumentError } from "../core/errors";
 import { asOperationId } from "../core/ids";
 import type { OperationId, TaskId, WaveId } from "../core/ids";
@@ -53,7 +54,7 @@ export interface EnqueueOptions {
 /**
  * Adds tasks, any number: cut into calls of one definition and wave, of at most 10,000 tasks and 4 MiB. Answers in input
  * order. Without `within` each call is a transaction of its own and safe to repeat. Throws InvalidArgumentError when a wave
- * takes no tasks any more.
+ * takes no tasks any more, and for the hidden definition of calls under limits.
  */
 export async function enqueuePrepared(
   services: EnqueueServices,
@@ -68,6 +69,7 @@ export async function enqueuePrepared(
       const [first] = piece;
       if (first === undefined) continue;
       const { definition } = first;
+      expectTasks(definition);
       const send = sender(services, { first, tasks: piece.map(({ task }) => task), options });
       const answer = await (call === undefined ? send() : call(definition, send));
       piece.forEach(({ index }, at) => {
@@ -79,6 +81,15 @@ export async function enqueuePrepared(
     }
   }
   return results;
+}
+
+/** No worker would ever look for them there. */
+function expectTasks(definition: string): void {
+  if (isCallsDefinition(definition))
+    throw new InvalidArgumentError(
+      `definition: expected one that has tasks (${definition}); this one holds the tokens of calls under limits`,
+      { details: { field: "definition" } },
+    );
 }
 
 /** One call; made again, it is the same one. */

@@ -21,7 +21,12 @@ export function createAppAdmin(
     build,
     currentTraceParent,
     traceUrl,
-    completeTasks: (call, rows) => completeTasks(registry, call, rows),
+    completeTasks: async (call, rows) => {
+      // The owner's code knows its kinds, and gets its hints.
+      if (registry.definition(call.definition) !== null)
+        await environment.app?.require(call.definition);
+      return completeTasks(registry, call, rows);
+    },
   });
   return withOwnDefinitions(admin, async (name) => {
     if (registry.definition(name) === null) return false;

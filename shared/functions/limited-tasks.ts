@@ -62,8 +62,7 @@ export class LimitedTasks {
 
 /**
  * Stores the message of an invocation as a task, once: a message that the host delivers again while its task isn't done changes
- * nothing. False: the message is too large for a task. Throws InvalidArgumentError when the message isn't JSON, and what the
- * store throws.
+ * nothing. False: the message is too large or nested too deep for a task. Throws what the store throws.
  */
 export async function storeMessage(
   client: TaskClient,
@@ -87,8 +86,8 @@ export async function storeMessage(
     );
     return true;
   } catch (error) {
-    const isTooLarge = error instanceof TaskgateError && error.code === "TASKGATE_ARG_TOO_LARGE";
-    if (isTooLarge) return false;
+    const isPayload = error instanceof TaskgateError && error.details["field"] === "payload";
+    if (isPayload) return false;
     throw error;
   }
 }

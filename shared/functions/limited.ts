@@ -31,7 +31,8 @@ export interface LimitedOptions {
    * rate, and for a function with further inputs or outputs a storage queue's message is deferred instead.
    */
   overflow?: Overflow;
-  /** Name of the tasks' kind, unique in the app; default: the handler's own name, else that of the limit or limits. */
+  /** Name of the tasks' kind, unique in the app; default: the handler's own name, else that of the limit or limits, behind
+   * the name of the app and a dot where the app has a name. */
   name?: string;
 }
 
@@ -79,7 +80,9 @@ export function limited<Trigger, Result>(
       "overflow: expected defer or refuse (task): a task holds one token and has a rate of its own",
       { details: { field: "overflow" } },
     );
-  const name = options.name ?? (handler.name === "" ? label : handler.name);
+  // Apps of one database have handlers of equal names.
+  const prefix = app.app.app === undefined ? "" : `${app.app.app}.`;
+  const name = options.name ?? `${prefix}${handler.name === "" ? label : handler.name}`;
   const kind =
     mayBeTask && (overflow ?? "task") === "task"
       ? app.limitedTasks.add(name, limits, (message, context, held) =>

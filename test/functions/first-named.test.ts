@@ -7,6 +7,7 @@ import type { TaskStore } from "../../shared/ports/task-store";
 import { operatorOperations } from "../../shared/store/missing-right";
 import { openStore } from "../../shared/store/open-store";
 import { defineTask } from "../../shared/worker/define/define-task";
+import { OwnApp } from "../../shared/worker/client/own-app";
 import { createRegistry } from "../../shared/worker/define/registry";
 import { httpEntries } from "../bad-input/entry-points";
 import { urlAs } from "../support/roles";
@@ -117,6 +118,44 @@ test("the routes that a setting leaves out are those that call what only operato
     const needs = called.filter((name) => operatorOperations.some((other) => other === name));
     expect([route, needs.length > 0]).toEqual([route, !plain.includes(route)]);
   }
+});
+
+describe("an enqueue that no worker would run is refused:", () => {
+  test("of the app's own task while its definition belongs to another app", async () => {
+    const forgetOwners = "truncate taskgate.definition_owner";
+    await withClient(url, (client) => client.query(forgetOwners));
+    await store.registerApp({ app: "billing", definitions: ["beside"], address: null });
+    const { environment } = bench;
+    const app = new OwnApp(
+      { name: "shipping", definitions: ["known", "beside"], address: null },
+      { store, clock: environment.clock },
+    );
+    const shipping = createAppAdmin({ ...environment, app }, createRegistry([own, beside]));
+    const enqueue = (name: string): Promise<ApiResponse> =>
+      callRoute(() => Promise.resolve(shipping), {
+        route: "api-enqueue",
+        params: { name },
+        body: { payload: {} },
+      });
+    expect(await enqueue("beside")).toMatchObject({
+      status: 409,
+      body: { code: "TASKGATE_ARG_OWNER" },
+    });
+    expect((await enqueue("known")).status).toBe(201);
+    await withClient(url, (client) => client.query(forgetOwners));
+  });
+
+  test("of the definition that holds the tokens of calls under a limit", async () => {
+    const response = await call({
+      route: "api-enqueue",
+      params: { name: "calls:partner" },
+      body: { payload: {} },
+    });
+    expect(response.status).toBe(400);
+    expect(JSON.stringify(response.body)).toContain(
+      "definition: expected one that has tasks (calls:partner)",
+    );
+  });
 });
 
 describe("on a schema that no worker and no sweep has seen", () => {

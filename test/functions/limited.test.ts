@@ -158,17 +158,22 @@ describe("an invocation without a token", () => {
     },
   );
 
-  test("limited defers a queue's message that is too large for a task, also by default", async () => {
-    const before = (await storedTasks()).length;
+  test.each<[string, unknown]>([
     // A task's payload is JSON, in which each of these takes two bytes.
-    const message = '"'.repeat(40_000);
-    const context = invocationOf("queueTrigger", queueTrigger);
-    expect(await whileHeld(() => call("default", message, context))).toBeUndefined();
-    const work = scene.queue("work");
-    expect((await work.getProperties()).approximateMessagesCount).toBe(1);
-    expect(await storedTasks()).toHaveLength(before);
-    await work.clearMessages();
-  });
+    ["large", '"'.repeat(40_000)],
+    ["deep", JSON.parse("[".repeat(101) + "]".repeat(101))],
+  ])(
+    "limited defers a queue's message that is too %s for a task, also by default",
+    async (_, message) => {
+      const before = (await storedTasks()).length;
+      const context = invocationOf("queueTrigger", queueTrigger);
+      expect(await whileHeld(() => call("default", message, context))).toBeUndefined();
+      const work = scene.queue("work");
+      expect((await work.getProperties()).approximateMessagesCount).toBe(1);
+      expect(await storedTasks()).toHaveLength(before);
+      await work.clearMessages();
+    },
+  );
 
   test("limited lets the invocation fail whose message neither a task nor a queue can take", async () => {
     const context = invocationOf("queueTrigger", queueTrigger);

@@ -13,11 +13,14 @@ import type { TurnShare } from "./turn-share";
 import { WaitingCalls } from "./waiting-calls";
 import type { TokenAsk, WaitingCall } from "./waiting-calls";
 import type { Definition } from "../define/task-kind";
+import type { StartExecutionAnswer } from "../../ports/task-store";
 
 /** What the pools of a process share. */
 export interface PoolSurroundings {
   readonly environment: WorkerEnvironment;
   readonly turn: TurnShare;
+  /** Gives back what other pools of this process hold idle of this one's limits. False: none holds any. */
+  freeOthers(pool: LimitPool): Promise<boolean>;
   /** Renews the lease until the returned function is called. */
   keep(lease: TokenLease): () => void;
 }
@@ -127,6 +130,19 @@ export class LimitPool implements TokenNews {
     this.#closeLease();
     this.#outlook.askAtOnce();
     this.#planCall();
+  }
+
+  /** Does it hold tokens that no body runs on, and that no call here waits for? */
+  get isIdle(): boolean {
+    const lease = this.#lease;
+    return lease !== null && lease.count > lease.inUse && this.#waiting.size === 0;
+  }
+
+  /** Gives the idle tokens back at once. Never throws. */
+  async giveIdle(): Promise<void> {
+    this.#idle.releaseAll();
+    await this.#calling;
+    await this.#call();
   }
 
   /** Denies waiting calls, tells bodies to stop, begins none any more, and gives back what none runs on. Never throws. */
@@ -292,14 +308,13 @@ export class LimitPool implements TokenNews {
   }
 
   async #start(): Promise<void> {
-    const want = Math.min(this.#waiting.wanted, limits.tokensMax);
-    const sentAt = instants(this.#environment.clock);
-    const started = await startExecution(
-      this.#environment,
-      { definition: this.definition, want, needsReady: false },
-      () => register(this.#environment, this.definition),
-    );
-    if (started.deadHolders > 0) this.#reclaim();
+    let sentAt = instants(this.#environment.clock);
+    let started = await this.#ask();
+    // What this process keeps for calls that may come is no reason to deny one that is there.
+    if (started.status === "limited" && (await this.#surroundings.freeOthers(this))) {
+      sentAt = instants(this.#environment.clock);
+      started = await this.#ask();
+    }
     if (started.status !== "started" || started.executionId === null) {
       this.#outlook.noteDenial(started);
       if (started.status === "paused") this.#denyAll(this.#outlook.denial);
@@ -314,6 +329,18 @@ export class LimitPool implements TokenNews {
       leaseMs: started.leaseMs ?? this.definition.settings.leaseMs,
     });
     this.#outlook.noteStart();
+  }
+
+  /** Asks for a first execution, with as many tokens as calls wait for. */
+  async #ask(): Promise<StartExecutionAnswer> {
+    const want = Math.min(this.#waiting.wanted, limits.tokensMax);
+    const answer = await startExecution(
+      this.#environment,
+      { definition: this.definition, want, needsReady: false },
+      () => register(this.#environment, this.definition),
+    );
+    if (answer.deadHolders > 0) this.#reclaim();
+    return answer;
   }
 
   async #acquire(lease: TokenLease): Promise<void> {

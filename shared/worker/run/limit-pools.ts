@@ -83,10 +83,21 @@ export class LimitPools {
     return pool;
   }
 
+  /** Gives back what other pools of this process hold idle of the limits of one that was denied. Did any hold some? */
+  async #freeOthers(pool: LimitPool): Promise<boolean> {
+    const wanted = new Set(namesOf(pool));
+    const others = [...this.#pools.values()].filter(
+      (other) => other !== pool && other.isIdle && namesOf(other).some((name) => wanted.has(name)),
+    );
+    await Promise.all(others.map((other) => other.giveIdle()));
+    return others.length > 0;
+  }
+
   #surroundings(): PoolSurroundings {
     return {
       environment: this.#environment,
       turn: this.#turn,
+      freeOthers: (pool) => this.#freeOthers(pool),
       keep: (lease) => {
         const ends = [this.#heartbeat.add(lease), this.#poll.add(lease)];
         return () => {
@@ -95,6 +106,10 @@ export class LimitPools {
       },
     };
   }
+}
+
+function namesOf({ definition }: LimitPool): string[] {
+  return (definition.settings.sharedLimits ?? []).map(({ name }) => name);
 }
 
 function expectSame(known: CallLimit, given: CallLimit): void {

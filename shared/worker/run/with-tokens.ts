@@ -26,7 +26,10 @@ export interface TokenContext {
   /** Aborted when the lease is lost, the process ends or the caller's signal is aborted: stop soon. */
   readonly signal: AbortSignal;
   readonly tokens: number;
-  /** Grows with every grant to any process; calls of one process may share one. Hand it to systems that can fence. */
+  /**
+   * Grows with every grant of this limit, or of this list of limits, to any process; calls of one process may share one. For systems
+   * that can fence. Each other list, and each message that has become a task, counts for itself: such fences can't be compared.
+   */
   readonly fence: Fence | null;
 }
 

@@ -52,6 +52,28 @@ describe("withTokens of several limits", () => {
     expect(waiting.answer).toMatchObject({ ran: false, reason: "limited" });
   });
 
+  test("withTokens gives a token that the process keeps idle of one limit to a call of several, and the other way round", async () => {
+    const scene = new TokenScene();
+    const { call, asked } = scene.process("one");
+    const turns = [database, both, database, both];
+    const calls = [];
+    for (const [index, limit] of turns.entries()) {
+      calls.push(call(limit, { bodyMs: 10 }));
+      await scene.until(100 * (index + 1));
+    }
+    expect(calls.map(({ answer }) => answer)).toEqual(turns.map(() => ({ ran: true })));
+    expect(asked.filter((name) => name === "finishExecution")).toHaveLength(3);
+    // Of a token that another process holds nothing is given back in vain.
+    const other = scene.process("other");
+    other.call(partner, { bodyMs: 2_000 });
+    await scene.until(500);
+    const before = other.asked.length;
+    const denied = other.call(both);
+    await scene.until(600);
+    expect(denied.answer).toMatchObject({ ran: false, reason: "limited" });
+    expect(other.asked.slice(before)).toEqual(["startExecution"]);
+  });
+
   test("withTokens of a list with one limit is that of the limit alone", async () => {
     const scene = new TokenScene();
     const { call, pools } = scene.process("one");
