@@ -10,7 +10,7 @@ import {
   statusOf,
 } from "../support/builders";
 import { expectError } from "../support/expect-error";
-import { useStore } from "../support/store-setup";
+import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 
 /** A definition with one claimed task. */
@@ -100,6 +100,27 @@ export function describeEndedTransactions(setup: StoreSetup): void {
       });
       expect(await statusOf(store, name)).toMatchObject({ ready: 0, done: 1 });
     });
+
+    for (const statement of ["commit", "rollback"])
+      testWith(setup, "raw sql")(
+        `is refused when the user's own ${statement} has ended the transaction, and so is its end`,
+        async () => {
+          const { store } = open();
+          const { name, call } = await claimOne(store);
+          const over =
+            "The transaction is over: a statement in it ended it with COMMIT or ROLLBACK";
+          const ended = store.transaction(async (transaction) => {
+            await transaction.query(statement);
+            await store.completeTask(call, transaction);
+          });
+          await expect(ended).rejects.toThrow(over);
+          const left = store.transaction(async (transaction) => {
+            await transaction.query(statement);
+          });
+          await expect(left).rejects.toThrow(over);
+          expect(await statusOf(store, name)).toMatchObject({ claimed: 1, done: 0 });
+        },
+      );
 
     test("outside a transaction is refused, and nothing happens", async () => {
       const { store } = open();

@@ -129,10 +129,12 @@ export class PostgresCaller implements ProcedureCaller {
         // The driver answers several statements with a list, which its types don't say.
         runText: (text) =>
           this.#bounded(client.query(text)) as Promise<unknown> as Promise<QueryResult[]>,
+        isInTransaction: () => client.getTransactionStatus() !== "I",
       });
       let result: Result;
       try {
         result = await body(transaction);
+        if (transaction.end === null) transaction.expectOpen();
       } catch (error) {
         const isBroken = transaction.end !== "committed" && !(await this.#rollBack(client));
         throw new BodyError(storeTroubleOf(error) ?? error, isBroken);

@@ -24,6 +24,8 @@ export interface TransactionConnection {
   runOperation?(statement: Statement): Promise<QueryResult>;
   /** Several statements as one message of the simple protocol. Left out: the transaction is the user's to end. */
   runText?(text: string): Promise<QueryResult[]>;
+  /** Is the transaction open, or failed? Left out: nothing tells. */
+  isInTransaction?(): boolean;
 }
 
 /** Keeps `complete_task`'s status until the statement behind it has looked at it. */
@@ -60,6 +62,7 @@ export class PostgresTransaction implements StoreTransaction {
   readonly dialect = "postgres";
   readonly #connection: TransactionConnection;
   #end: "committed" | "fenced" | null = null;
+  #isOver = false;
 
   constructor(connection: TransactionConnection) {
     this.#connection = connection;
@@ -71,7 +74,7 @@ export class PostgresTransaction implements StoreTransaction {
   }
 
   async run(statement: Statement): Promise<QueryResult> {
-    this.#expectOpen();
+    this.expectOpen();
     const connection = this.#connection;
     try {
       return await (connection.runOperation?.(statement) ?? connection.run(statement));
@@ -86,7 +89,7 @@ export class PostgresTransaction implements StoreTransaction {
    * not yet Sync waits with its locks, without any time-out before PostgreSQL 17. A Query arrives whole or not at all.
    */
   async complete(completion: Statement): Promise<QueryResult> {
-    this.#expectOpen();
+    this.expectOpen();
     if (this.#connection.runText === undefined) {
       throw new StoreContractError(
         "endsTransaction: expected a transaction that the store began, got the user's own, which the user commits",
@@ -112,12 +115,19 @@ export class PostgresTransaction implements StoreTransaction {
     values: readonly SqlValue[] = [],
     options?: StatementOptions,
   ): Promise<Record<string, unknown>[]> {
-    this.#expectOpen();
-    return (await this.#connection.run({ text, values: [...values] }, options)).rows;
+    this.expectOpen();
+    const { rows } = await this.#connection.run({ text, values: [...values] }, options);
+    this.#isOver = this.#connection.isInTransaction?.() === false;
+    return rows;
   }
 
-  /** Behind the commit a statement would be committed by itself. */
-  #expectOpen(): void {
+  /** Behind its end a statement would be committed by itself. */
+  expectOpen(): void {
+    if (this.#isOver)
+      throw new StoreContractError(
+        "The transaction is over: a statement in it ended it with COMMIT or ROLLBACK",
+        { code: "TASKGATE_STORE_CONTEXT" },
+      );
     if (this.#end === null) return;
     throw new StoreContractError("The transaction is over: its completion has ended it", {
       code: "TASKGATE_STORE_CONTEXT",
