@@ -33,7 +33,7 @@ export interface TaskContext {
    * task fails they are forgotten. Those of a part that ends with `checkpoint` are written just before it: a process that
    * dies between the two makes them twice, unless they have a dedupe key. `{ now: true }` writes at once, also when this
    * task fails later. Throws InvalidArgumentError for a payload that the kind's schema refuses, and without `now` once the
-   * body of `completeWith` has ended.
+   * handler, or the body of `completeWith`, has ended.
    */
   enqueue<Task extends AnyTaskRef>(
     task: Task,

@@ -63,7 +63,7 @@ class TaskRun implements RunCalls {
   #children: PreparedTask[] = noChildren;
   #completed: OpenedWaves | null = null;
   #isCompleting = false;
-  /** The completion has its children: none goes with it any more. */
+  /** The task's end has its children: none goes with it any more. */
   #isClosed = false;
   /** The store said that another worker holds this task. */
   #isLost = false;
@@ -119,7 +119,7 @@ class TaskRun implements RunCalls {
     if (isNow) await enqueueNow(environment, [child], held.task);
     else if (this.#isClosed)
       throw new InvalidArgumentError(
-        "enqueue: expected before the end of completeWith's body, or with `now: true`; the task is completed, and nothing would add its child",
+        "enqueue: expected before the end of the handler, or of completeWith's body, or with `now: true`; nothing would add this child",
         { details: { field: "enqueue" } },
       );
     else this.#ownChildren().push(child);
@@ -152,11 +152,13 @@ class TaskRun implements RunCalls {
   }
 
   settle(returned: unknown): TaskOutcome {
+    this.#isClosed = true;
     if (this.#completed !== null) return { kind: "completed", ...this.#completed };
     return outcomeOfReturned(returned, this.#children);
   }
 
   settleError(error: unknown): TaskOutcome {
+    this.#isClosed = true;
     // The completion is committed: what the handler threw afterwards can't undo it.
     if (this.#completed !== null) return { kind: "completed", ...this.#completed };
     // Only the lease's own word counts: a handler that throws such an error by itself has failed, and no other task.

@@ -156,9 +156,40 @@ describe("children and transactions", () => {
     expect(await factsOf(bench, id)).toMatchObject({ state: "done", result: '{"n":1}' });
     expect(await payloadsOfChildren(bench)).toEqual(['{"n":1}']);
     expect(seen).toEqual([
-      expect.stringMatching(/^enqueue: expected before the end of completeWith's body/),
+      expect.stringMatching(/^enqueue: expected before the end of the handler/),
     ]);
   });
+
+  test.each([true, false])(
+    "a child after the end of its handler is refused (ends well: %p)",
+    async (endsWell) => {
+      const late: Promise<unknown>[] = [];
+      const ended = new AbortController();
+      const parent = defineTask({
+        name: "parent",
+        retry: { attempts: 1 },
+        run: (_, ctx) => {
+          const adding = async (): Promise<void> => {
+            await new Promise((resolve) => {
+              ended.signal.addEventListener("abort", resolve);
+            });
+            await ctx.enqueue(child, { n: 1 });
+          };
+          late.push(adding().catch((error: unknown) => error));
+          return endsWell ? Promise.resolve() : Promise.reject(new Error("no"));
+        },
+      });
+      const bench = openWorkerBench([parent, child]);
+      const id = await enqueueOne(bench, parent);
+      await bench.work("parent");
+      ended.abort();
+      expect(await Promise.all(late)).toMatchObject([
+        { message: expect.stringMatching(/^enqueue: expected before the end of the handler/) },
+      ]);
+      expect((await factsOf(bench, id)).state).toBe(endsWell ? "done" : "dead");
+      expect(await payloadsOfChildren(bench)).toEqual([]);
+    },
+  );
 
   test("S0.9: completeWith throws LeaseLostError when another holds the task, and nothing is told of it", async () => {
     const seen: unknown[] = [];
