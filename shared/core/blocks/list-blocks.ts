@@ -2,7 +2,7 @@ import type { JsonArray, JsonValue } from "../json";
 import { checkInteger } from "../text";
 import { checkFunction } from "../wrong-value";
 import type { PlannedBlock } from "./planned-block";
-import { markAt, memberOf } from "./watermark-value";
+import { itemsBehind, markAt } from "./watermark-value";
 
 /** Some items of a list, in its order. */
 export type ListBlock<Item extends JsonValue = JsonValue> = { items: Item[] };
@@ -50,7 +50,7 @@ export async function planListBlocks<Item extends JsonValue>(
   checkInteger("maxItems", maxItems, sizeRange);
   checkFunction("after", after);
   checkFunction("markOf", markOf);
-  return plan(cut(await after(memberOf(stands, "mark") ?? null), maxItems), markOf);
+  return plan(cut(await itemsBehind(after, stands), maxItems), markOf);
 }
 
 function* plan<Item extends JsonValue>(

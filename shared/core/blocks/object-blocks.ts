@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "../json";
 import { checkFunction } from "../wrong-value";
 import type { PlannedBlock } from "./planned-block";
-import { markAt, memberOf } from "./watermark-value";
+import { itemsBehind, markAt } from "./watermark-value";
 
 /** The request, added to the watermark's position. */
 export interface ObjectRequest<Value extends JsonObject = JsonObject> {
@@ -18,7 +18,7 @@ export async function planObjectBlocks<Value extends JsonObject>(
 ): Promise<Iterable<PlannedBlock>> {
   checkFunction("after", after);
   checkFunction("markOf", markOf);
-  return objectBlocks(await after(memberOf(stands, "mark") ?? null), markOf);
+  return objectBlocks(await itemsBehind(after, stands), markOf);
 }
 
 function* objectBlocks<Value extends JsonObject>(

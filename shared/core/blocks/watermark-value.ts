@@ -18,6 +18,17 @@ export function memberOf(stands: JsonValue, member: WatermarkMember): JsonValue 
   throw unfit(stands, `{ "${member}": .. }, as blocks of this kind leave it`);
 }
 
+/** The items behind the mark of a watermark. Throws InvalidArgumentError for an answer that can't be gone through. */
+export async function itemsBehind<Item>(
+  after: (mark: JsonValue) => Iterable<Item> | Promise<Iterable<Item>>,
+  stands: JsonValue,
+): Promise<Iterable<Item>> {
+  const items: unknown = await after(memberOf(stands, "mark") ?? null);
+  const isIterable = typeof items === "object" && items !== null && Symbol.iterator in items;
+  if (!isIterable) throw wrongValue("after", "it to answer a list, or another iterable", items);
+  return items as Iterable<Item>;
+}
+
 /**
  * The mark of an item. Throws InvalidArgumentError for one that a watermark can't keep, and for null: the next call would begin
  * anew.

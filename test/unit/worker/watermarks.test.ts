@@ -357,6 +357,15 @@ describe("options of watermarks that nothing has, and values of the wrong form",
     expect(await payloads(bench)).toEqual([]);
   });
 
+  test("an answer of after that is no list is refused", async () => {
+    const kind = importing();
+    const { client } = openWorkerBench([kind]);
+    const list = { after: () => null as never, markOf: () => 1, maxItems: 1 };
+    await expect(client.watermark.advance(kind, { ...byId, list })).rejects.toThrow(
+      "after: expected it to answer a list, or another iterable (null)",
+    );
+  });
+
   test("watermark.advance with a mistyped transaction is refused", async () => {
     const { client } = openWorkerBench([importing()]);
     const options = { transacton: {} } as object;
