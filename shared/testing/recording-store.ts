@@ -11,6 +11,7 @@ import { MemoryTaskStore } from "./memory-store/memory-task-store";
 import type { MemoryStoreOptions } from "./memory-store/memory-task-store";
 import { describeEnqueued } from "./enqueued-task";
 import type { EnqueuedTask } from "./enqueued-task";
+import { answerStatements } from "./sql-fake";
 import type { SqlFake, SqlStatement } from "./sql-fake";
 import { defineQueue } from "../worker/define/define-queue";
 
@@ -60,7 +61,7 @@ export class RecordingStore extends MemoryTaskStore {
     within?: port.StoreTransaction,
   ): Promise<AdvanceWatermarkAnswer> {
     await this.#makeKnown(input.name);
-    const answer = await super.advanceWatermark(input);
+    const answer = await super.advanceWatermark(input, within);
     if (answer.status === "advanced")
       (within === undefined ? this.enqueued : this.#pending).push(...describeEnqueued(input));
     return answer;
@@ -73,10 +74,15 @@ export class RecordingStore extends MemoryTaskStore {
     return super.listWatermarks(input);
   }
 
-  override async completeTask(input: port.CompleteTaskInput): Promise<port.CompleteTaskAnswer> {
-    if (this.#options.isLost) return { status: "fenced", woken: [], opening: [] };
-    this.transactionResult = input.result;
-    return { status: "done", woken: [], opening: [] };
+  override async completeTask(
+    input: port.CompleteTaskInput,
+    within?: port.StoreTransaction,
+  ): Promise<port.CompleteTaskAnswer> {
+    const status = this.#options.isLost ? "fenced" : "done";
+    if (within !== undefined && input.endsTransaction === true)
+      this.endTransaction(within, { status });
+    if (status === "done") this.transactionResult = input.result;
+    return { status, woken: [], opening: [] };
   }
 
   override async reportProgress(): Promise<port.ReportProgressAnswer> {
@@ -87,18 +93,10 @@ export class RecordingStore extends MemoryTaskStore {
     body: (transaction: port.StoreTransaction) => Promise<Result>,
   ): Promise<Result> {
     this.#pending = [];
-    const { sql } = this.#options;
-    const result = await body({
-      dialect: this.dialect,
-      query: async (text, values = []) => {
-        this.statements.push({ text, values });
-        if (sql === undefined)
-          throw new InvalidArgumentError(
-            `Expected \`sql\` to answer the handler's statements, got none: ${text}`,
-          );
-        return sql(text, values);
-      },
-    });
+    const { sql = noAnswer } = this.#options;
+    const result = await super.transaction((transaction) =>
+      body(answerStatements(transaction, sql, this.statements)),
+    );
     this.enqueued.push(...this.#pending);
     return result;
   }
@@ -108,4 +106,10 @@ export class RecordingStore extends MemoryTaskStore {
     const { settings, settingsHash } = defineQueue({ name });
     await this.registerDefinition({ name, build: 1, settingsHash, registeredBy: "test", settings });
   }
+}
+
+function noAnswer(text: string): never {
+  throw new InvalidArgumentError(
+    `Expected \`sql\` to answer the handler's statements, got none: ${text}`,
+  );
 }

@@ -130,10 +130,18 @@ export class MemoryTaskStore extends OperationStore implements port.TaskStore {
     const clean = operations.completeTask.check(call);
     if (within === undefined) throw nothingToEnd();
     const answer = this.#answer(operations.completeTask, clean, within);
-    const transaction = this.#transactionOf(within);
-    if (answer.status === "fenced") transaction.rollBack();
-    else this.#state = transaction.commit(this.#memory());
+    this.endTransaction(within, answer);
     return answer;
+  }
+
+  /** As the completion in it was answered: all of it is kept, or nothing. */
+  protected endTransaction(
+    within: port.StoreTransaction,
+    { status }: Pick<port.CompleteTaskAnswer, "status">,
+  ): void {
+    const transaction = this.#transactionOf(within);
+    if (status === "fenced") transaction.rollBack();
+    else this.#state = transaction.commit(this.#memory());
   }
 
   /** See MemoryTransaction for what it promises and where it differs from SQL. */

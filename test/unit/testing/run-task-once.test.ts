@@ -3,6 +3,7 @@ import { GiveUp, RetryLater } from "../../../shared/core/task-failure";
 import { sleep } from "../../../shared/platform/real-clock";
 import { defineTask } from "../../../shared/worker/define/define-task";
 import type { JsonObject } from "../../../shared/core/json";
+import type { StoreTransaction } from "../../../shared/ports/task-store";
 import { runTaskOnce } from "../../../shared/testing";
 import { taskRef } from "../../../shared/worker/define/task-ref";
 
@@ -118,6 +119,53 @@ describe("what it writes in a transaction", () => {
     const run = await runTaskOnce(booking, { payload: { fails: true }, sql: () => [] });
     expect(run.end).toMatchObject({ kind: "failed" });
     expect(run.enqueued).toEqual([]);
+  });
+
+  test("a watermark that a failed body moved stands where it stood, and its blocks are made again", async () => {
+    const block = taskRef({ name: "block" });
+    const cut = defineTask({
+      name: "cut",
+      run: async (_, ctx) => {
+        const to = { watermark: "w", numeric: { to: 10, size: 5 } };
+        const move = async (transaction: StoreTransaction) => {
+          const { status, version, taskIds } = await ctx.watermark.advance(block, to, {
+            transaction,
+          });
+          return { status, version, blocks: taskIds.length };
+        };
+        const failing = ctx.completeWith(async (tx) => {
+          await move(tx);
+          throw new Error("half way");
+        });
+        await failing.catch(() => undefined);
+        expect(await ctx.watermark.read(block, { watermark: "w" })).toMatchObject({ value: null });
+        return ctx.completeWith(move);
+      },
+    });
+    const run = await runTaskOnce(cut);
+    const result = { status: "advanced", version: "1", blocks: 2 };
+    expect(run.end).toEqual({ kind: "done", result });
+    expect(run.enqueued.map((task) => task.kind)).toEqual(["block", "block"]);
+  });
+
+  test("a watermark that was moved under a lost lease stands where it stood", async () => {
+    let version = "";
+    const cut = defineTask({
+      name: "cut",
+      run: async (_, ctx) => {
+        const to = { watermark: "w", numeric: { to: 10, size: 5 } };
+        const block = taskRef({ name: "block" });
+        const moved = ctx.completeWith(
+          async (transaction) => void (await ctx.watermark.advance(block, to, { transaction })),
+        );
+        await moved.finally(async () => {
+          ({ version } = await ctx.watermark.read(block, { watermark: "w" }));
+        });
+      },
+    });
+    const run = await runTaskOnce(cut, { interrupt: { as: "lost" } });
+    expect(run).toMatchObject({ end: { kind: "lost" }, enqueued: [] });
+    expect(version).toBe("0");
   });
 
   test("without an answer for its statements the handler is told the missing answer", async () => {
