@@ -4,7 +4,6 @@ import type { ExecutionId, TaskId } from "../core/ids";
 import type * as port from "../ports/task-store";
 import { MemoryTaskStore } from "./memory-store/memory-task-store";
 import type { MemoryStoreOptions } from "./memory-store/memory-task-store";
-import { answerStatements } from "./sql-fake";
 import type { SqlFake, SqlStatement } from "./sql-fake";
 
 /**
@@ -60,13 +59,14 @@ export class CrashingStore extends MemoryTaskStore {
     return super.finishExecution(input);
   }
 
-  override async transaction<Result>(
-    body: (transaction: port.StoreTransaction) => Promise<Result>,
-  ): Promise<Result> {
+  protected override answerStatement(
+    text: string,
+    values: readonly port.SqlValue[],
+  ): ReturnType<SqlFake> {
     const sql = this.#sql;
-    return super.transaction((transaction) =>
-      body(sql === null ? transaction : answerStatements(transaction, sql, this.statements)),
-    );
+    if (sql === null) return super.answerStatement(text, values);
+    this.statements.push({ text, values });
+    return sql(text, values);
   }
 
   #crashIfTold(executionId: ExecutionId, taskIds: readonly TaskId[]): void {

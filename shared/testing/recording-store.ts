@@ -11,7 +11,6 @@ import { MemoryTaskStore } from "./memory-store/memory-task-store";
 import type { MemoryStoreOptions } from "./memory-store/memory-task-store";
 import { describeEnqueued } from "./enqueued-task";
 import type { EnqueuedTask } from "./enqueued-task";
-import { answerStatements } from "./sql-fake";
 import type { SqlFake, SqlStatement } from "./sql-fake";
 import { defineQueue } from "../worker/define/define-queue";
 
@@ -93,12 +92,21 @@ export class RecordingStore extends MemoryTaskStore {
     body: (transaction: port.StoreTransaction) => Promise<Result>,
   ): Promise<Result> {
     this.#pending = [];
-    const { sql = noAnswer } = this.#options;
-    const result = await super.transaction((transaction) =>
-      body(answerStatements(transaction, sql, this.statements)),
-    );
+    const result = await super.transaction(body);
     this.enqueued.push(...this.#pending);
     return result;
+  }
+
+  protected override answerStatement(
+    text: string,
+    values: readonly port.SqlValue[],
+  ): ReturnType<SqlFake> {
+    this.statements.push({ text, values });
+    const { sql } = this.#options;
+    if (sql !== undefined) return sql(text, values);
+    throw new InvalidArgumentError(
+      `Expected \`sql\` to answer the handler's statements, got none: ${text}`,
+    );
   }
 
   /** No worker registers the definitions of a single run. */
@@ -106,10 +114,4 @@ export class RecordingStore extends MemoryTaskStore {
     const { settings, settingsHash } = defineQueue({ name });
     await this.registerDefinition({ name, build: 1, settingsHash, registeredBy: "test", settings });
   }
-}
-
-function noAnswer(text: string): never {
-  throw new InvalidArgumentError(
-    `Expected \`sql\` to answer the handler's statements, got none: ${text}`,
-  );
 }

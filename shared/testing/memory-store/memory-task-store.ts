@@ -40,6 +40,7 @@ import { createSequences, emptyState } from "./state";
 import type { Memory, MemoryState } from "./state";
 import * as tokens from "./tokens";
 import { MemoryTransaction } from "./transaction";
+import type { StatementAnswer } from "./transaction";
 import * as watermarks from "./watermarks";
 
 /** An operation as a function of the rows and the checked input; `isWithin`: it joins a user's transaction. */
@@ -140,25 +141,32 @@ export class MemoryTaskStore extends OperationStore implements port.TaskStore {
     { status }: Pick<port.CompleteTaskAnswer, "status">,
   ): void {
     const transaction = this.#transactionOf(within);
-    if (status === "fenced") transaction.rollBack();
-    else this.#state = transaction.commit(this.#memory());
+    if (status === "fenced") transaction.rollBack("completion");
+    else this.#state = transaction.commit(this.#memory(), "completion");
   }
 
   /** See MemoryTransaction for what it promises and where it differs from SQL. */
   async transaction<Result>(
     body: (transaction: port.StoreTransaction) => Promise<Result>,
   ): Promise<Result> {
-    const transaction = new MemoryTransaction();
+    const transaction = new MemoryTransaction((text, values) => this.answerStatement(text, values));
     this.#transactions.add(transaction);
     let result: Result;
     try {
       result = await body(transaction);
     } catch (error) {
-      transaction.rollBack();
+      transaction.rollBack("body");
       throw error;
     }
-    if (transaction.isOpen) this.#state = transaction.commit(this.#memory());
+    if (transaction.isOpen) this.#state = transaction.commit(this.#memory(), "body");
     return result;
+  }
+
+  /** The memory store has no SQL: handlers that write with it need a database, or a store that overrides this. */
+  protected answerStatement(
+    ..._statement: Parameters<StatementAnswer>
+  ): ReturnType<StatementAnswer> {
+    throw new InvalidArgumentError("the memory store has no SQL");
   }
 
   /** There is nothing to end. */

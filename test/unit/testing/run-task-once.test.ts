@@ -155,17 +155,43 @@ describe("what it writes in a transaction", () => {
       run: async (_, ctx) => {
         const to = { watermark: "w", numeric: { to: 10, size: 5 } };
         const block = taskRef({ name: "block" });
-        const moved = ctx.completeWith(
-          async (transaction) => void (await ctx.watermark.advance(block, to, { transaction })),
-        );
-        await moved.finally(async () => {
+        try {
+          await ctx.completeWith(
+            async (transaction) => void (await ctx.watermark.advance(block, to, { transaction })),
+          );
+        } finally {
           ({ version } = await ctx.watermark.read(block, { watermark: "w" }));
-        });
+        }
       },
     });
     const run = await runTaskOnce(cut, { interrupt: { as: "lost" } });
     expect(run).toMatchObject({ end: { kind: "lost" }, enqueued: [] });
     expect(version).toBe("0");
+  });
+
+  test.each([
+    ["its completion has ended it", false],
+    ["its body has returned", true],
+  ])("a transaction that was kept takes nothing more: %s", async (why, fails) => {
+    const kept: StoreTransaction[] = [];
+    const late = defineTask({
+      name: "late",
+      run: async (_, ctx) => {
+        const body = async (tx: StoreTransaction): Promise<void> => {
+          kept.push(tx);
+          if (fails) throw new Error("half way");
+        };
+        await ctx.completeWith(body).catch(() => undefined);
+        await kept[0]?.query("select 1");
+      },
+    });
+    const run = await runTaskOnce(late, { sql: () => [{ a: 1 }] });
+    expect(run.thrown).toMatchObject({
+      code: "TASKGATE_STORE_CONTEXT",
+      message: `The transaction is over: ${why}`,
+    });
+    expect(run.end.kind).toBe(fails ? "failed" : "done");
+    expect(run.statements).toEqual([]);
   });
 
   test("without an answer for its statements the handler is told the missing answer", async () => {

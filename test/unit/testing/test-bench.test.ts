@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { sleep } from "../../../shared/platform/real-clock";
+import type { StoreTransaction } from "../../../shared/ports/task-store";
 import { TestBench } from "../../../shared/testing";
 import { defineQueue } from "../../../shared/worker/define/define-queue";
 import { defineTask } from "../../../shared/worker/define/define-task";
@@ -149,6 +150,27 @@ describe("deaths", () => {
     expect(order).toEqual(["twice", "twice"]);
     expect(await bench.tasks()).toMatchObject([{ state: "done", lostCount: 1, failedCount: 0 }]);
   });
+});
+
+test("a transaction that was kept takes nothing more once its completion has ended it", async () => {
+  let refused: unknown;
+  const late = defineTask({
+    name: "late",
+    run: async (_, ctx) => {
+      let kept: StoreTransaction | undefined;
+      await ctx.completeWith(async (tx) => void (kept = tx));
+      refused = await kept?.query("select 1").catch((error: unknown) => error);
+    },
+  });
+  const bench = new TestBench([late], { sql: () => [{ a: 1 }] });
+  await bench.enqueue(late);
+  await bench.drain();
+  expect(refused).toMatchObject({
+    code: "TASKGATE_STORE_CONTEXT",
+    message: "The transaction is over: its completion has ended it",
+  });
+  expect(bench.statements).toEqual([]);
+  expect(await bench.tasks()).toMatchObject([{ state: "done" }]);
 });
 
 test("nothing is shared between benches", async () => {
