@@ -7,6 +7,8 @@ import type {
   ListWatermarksInput,
   WatermarkStatus,
 } from "../ports/task-store";
+import { operations } from "../store/operations";
+import { expectTasks } from "./memory-store/enqueue";
 import { MemoryTaskStore } from "./memory-store/memory-task-store";
 import type { MemoryStoreOptions } from "./memory-store/memory-task-store";
 import { describeEnqueued } from "./enqueued-task";
@@ -22,7 +24,7 @@ export interface RecordingStoreOptions extends MemoryStoreOptions {
 }
 
 /**
- * The store of a single run: takes what the run writes and keeps it, asks for no definition to be known. Its task is
+ * The store of a single run: takes what the run writes and keeps it, unless every store refuses it; asks for no definition to be known. Its task is
  * always held, unless `isLost`.
  */
 export class RecordingStore extends MemoryTaskStore {
@@ -44,6 +46,7 @@ export class RecordingStore extends MemoryTaskStore {
     input: port.EnqueueTasksInput,
     within?: port.StoreTransaction,
   ): Promise<port.EnqueueTasksAnswer> {
+    expectTasks(operations.enqueueTasks.check(input));
     (within === undefined ? this.enqueued : this.#pending).push(...describeEnqueued(input));
     const taskIds = input.tasks.map(() => asTaskId(String((this.#ids += 1))));
     return {

@@ -4,8 +4,9 @@ import { sleep } from "../../../shared/platform/real-clock";
 import { defineTask } from "../../../shared/worker/define/define-task";
 import type { JsonObject } from "../../../shared/core/json";
 import type { StoreTransaction } from "../../../shared/ports/task-store";
-import { runTaskOnce } from "../../../shared/testing";
+import { TestBench, runTaskOnce } from "../../../shared/testing";
 import { taskRef } from "../../../shared/worker/define/task-ref";
+import type { ChildOptions } from "../../../shared/worker/define/task-ref";
 
 /* One handler, judged by the shipped rules: every end, and the rows written with it. */
 const end = defineTask<{ how: string; at?: Date }>({
@@ -198,6 +199,53 @@ describe("what it writes in a transaction", () => {
     const run = await runTaskOnce(booking, { payload: {} });
     expect(run.thrown).toMatchObject({
       message: "Expected `sql` to answer the handler's statements, got none: select $1",
+    });
+  });
+});
+
+describe("options of ctx.enqueue that every store refuses", () => {
+  const child = defineTask({ name: "child", run: async () => undefined });
+  const long = "x".repeat(201);
+  test.each<[string, ChildOptions]>([
+    ["a priority of 40,000", { priority: 40_000 }],
+    ["a priority of 1.5", { priority: 1.5 }],
+    ["runInMs of -1", { runInMs: -1 }],
+    ["runInMs and runAt", { runInMs: 5, runAt: new Date(0) }],
+    ["an empty dedupe key", { dedupeKey: "" }],
+    ["a dedupe key of 201 characters", { dedupeKey: long }],
+    ["a dedupe key with a blank at its end", { dedupeKey: "a " }],
+    ["a wave and runInMs", { wave: "5", runInMs: 5 }],
+    ["a group of 201 characters", { group: long }],
+  ])("the run ends as in a bench, with the same error: %s", async (_option, options) => {
+    const { wave, ...others } = options;
+    const parent = defineTask({
+      name: "parent",
+      run: async (_, ctx) => {
+        // A wave that takes tasks: the bench looks at it before it looks at the tasks.
+        const batch = await ctx.batches.create({ name: "b", waves: 1 });
+        const given = wave === undefined ? others : { ...others, wave: batch.wave(1) };
+        await ctx.enqueue(child, null, given);
+      },
+    });
+    const bench = new TestBench([parent, child]);
+    await bench.enqueue(parent);
+    await bench.drain();
+    const [failed] = await bench.tasks();
+    const run = await runTaskOnce(parent);
+    expect(failed?.lastError).toContain("its tasks could not be added: tasks[0].");
+    expect(run.end).toEqual({ kind: "failed", error: failed?.lastError, retryInMs: null });
+    expect(run.enqueued).toEqual([]);
+  });
+
+  test("with `now` the handler is told", async () => {
+    const parent = defineTask({
+      name: "parent",
+      run: (_, ctx) => ctx.enqueue(child, null, { priority: 40_000, now: true }),
+    });
+    const run = await runTaskOnce(parent);
+    expect(run.thrown).toMatchObject({
+      code: "TASKGATE_ARG_INVALID",
+      message: "tasks[0].priority: expected a whole number in -32768..32767 (40000)",
     });
   });
 });
