@@ -81,18 +81,21 @@ export class TestBench implements EnqueueCalls {
   readonly #registry: Registry;
   readonly #client: TaskClient;
   readonly #heartbeat: Heartbeat;
+  readonly #startMs: number;
   #nowMs: number;
-  #isPrepared = false;
+  #isRegistering = false;
+  #prepared: Promise<void> | null = null;
   #run: { count: number; max: number; last: string; stop: AbortController } | null = null;
 
   /** Throws InvalidArgumentError when a kind comes twice, two definitions of one name differ, or an option is unknown. */
   constructor(kinds: readonly AnyTaskKind[], options: TestBenchOptions = {}) {
     checkNames("TestBench", options, ["startAt", "seed", "others", "sql", "concurrency"]);
     this.#options = options;
-    this.#nowMs = (options.startAt ?? new Date("2030-01-01T00:00:00Z")).getTime();
+    this.#startMs = (options.startAt ?? new Date("2030-01-01T00:00:00Z")).getTime();
+    this.#nowMs = this.#startMs;
     const random = createSeededRandom(options.seed ?? 1);
     this.#store = new CrashingStore(
-      { clock: { now: () => this.#nowMs }, random },
+      { clock: { now: () => (this.#isRegistering ? this.#startMs : this.#nowMs) }, random },
       options.sql ?? null,
     );
     this.store = this.#store;
@@ -122,7 +125,7 @@ export class TestBench implements EnqueueCalls {
     return new Date(this.#nowMs);
   }
 
-  /** Moves the clock; runs nothing. */
+  /** Moves the clock; runs nothing. Schedules count from the bench's start. */
   advance(ms: number): void {
     this.#nowMs += ms;
   }
@@ -242,15 +245,24 @@ export class TestBench implements EnqueueCalls {
     return this.#store.statements;
   }
 
-  async #prepare(): Promise<void> {
-    if (this.#isPrepared) return;
-    this.#isPrepared = true;
+  /** Whichever call comes first: a constructor can't wait. Until that is over others wait, too. */
+  #prepare(): Promise<void> {
+    return (this.#prepared ??= this.#register());
+  }
+
+  /** As at the bench's start, wherever the clock stands by now: schedules count from there. */
+  async #register(): Promise<void> {
     const others = (this.#options.others ?? []).map((other) =>
       typeof other === "string" ? defineQueue({ name: other }) : other,
     );
-    for (const definition of [...this.#registry.definitions, ...others])
-      await register(this.#environment, definition);
-    await registerSchedules(this.#environment, this.#registry);
+    this.#isRegistering = true;
+    try {
+      for (const definition of [...this.#registry.definitions, ...others])
+        await register(this.#environment, definition);
+      await registerSchedules(this.#environment, this.#registry);
+    } finally {
+      this.#isRegistering = false;
+    }
   }
 
   /** The sweep's part: what dead workers held comes back, and schedules that are due are fired. */

@@ -137,6 +137,36 @@ describe("time", () => {
   });
 });
 
+describe("schedules", () => {
+  const daily = defineTask<{ scheduledFor: string }>({
+    name: "daily",
+    schedule: { cron: "@daily", missed: "all" },
+    run: async () => undefined,
+  });
+
+  test("they count from the bench's start, also when the clock is moved before the first call", async () => {
+    const bench = new TestBench([daily]);
+    bench.advance(2 * 86_400_000);
+    expect(await bench.drain()).toEqual({ ran: 2 });
+    expect((await bench.tasks()).map((task) => task.payload)).toEqual([
+      { scheduledFor: "2030-01-02T00:00:00.000Z" },
+      { scheduledFor: "2030-01-03T00:00:00.000Z" },
+    ]);
+    expect(bench.now().toISOString()).toBe("2030-01-03T00:00:00.000Z");
+  });
+
+  test("a task of the first call is enqueued where the clock stands, also beside another call", async () => {
+    const bench = new TestBench([daily, note]);
+    bench.advance(5_000);
+    const inMs = { runInMs: 1_000 };
+    await Promise.all([
+      bench.enqueue(note, { name: "a" }, inMs),
+      bench.enqueue(note, { name: "b" }, inMs),
+    ]);
+    expect(await bench.tasks()).toMatchObject([{ dueInMs: 1_000 }, { dueInMs: 1_000 }]);
+  });
+});
+
 describe("deaths", () => {
   test("what a dead worker's handler did stays done; the task runs again after the lease, counted as lost", async () => {
     order.length = 0;
