@@ -1,14 +1,18 @@
 import { isKindNamed } from "../core/kind-version";
 import { StoreUnavailableError } from "../core/errors";
 import type { ExecutionId, TaskId } from "../core/ids";
+import { permitWaitMaxMs } from "../core/next-call";
 import type * as port from "../ports/task-store";
 import { MemoryTaskStore } from "./memory-store/memory-task-store";
 import type { MemoryStoreOptions } from "./memory-store/memory-task-store";
 import type { SqlFake, SqlStatement } from "./sql-fake";
 
+/** A worker that is to wait for longer than it would leaves. */
+const leavesMs = 2 * permitWaitMaxMs;
+
 /**
  * The store of a bench: answers the handlers' statements from a fake, and lets workers die. A dead worker's calls
- * don't arrive any more: its lease ends by itself.
+ * don't arrive any more: its lease ends by itself. No worker waits for a permit: the bench's clock would stand still meanwhile.
  */
 export class CrashingStore extends MemoryTaskStore {
   readonly statements: SqlStatement[] = [];
@@ -33,7 +37,9 @@ export class CrashingStore extends MemoryTaskStore {
       input.done.map((task) => task.taskId),
     );
     this.#checkAlive(input.executionId);
-    return super.work(input);
+    const answer = await super.work(input);
+    const { retryInMs } = answer;
+    return retryInMs === null ? answer : { ...answer, retryInMs: Math.max(retryInMs, leavesMs) };
   }
 
   override async completeTask(

@@ -160,7 +160,7 @@ export class TestBench implements EnqueueCalls {
 
   /**
    * Runs everything that may run at this instant, children included, until nothing is left; tasks that wait for their
-   * instant or for a lease stay. Failing handlers don't make it fail. Throws when more than `maxRuns` (default 1,000)
+   * instant, for a permit of a rate or for a lease stay. Failing handlers don't make it fail. Throws when more than `maxRuns` (default 1,000)
    * handlers start: tasks that add each other for ever.
    */
   async drain(options: { maxRuns?: number } = {}): Promise<DrainReport> {
@@ -191,8 +191,10 @@ export class TestBench implements EnqueueCalls {
   }
 
   /**
-   * Drains, moves the clock to the next instant at which something is due, drains again, until nothing is due within
-   * `maxMs` (default 24 h): retries run to their end. Bounds as for `drain`, over all of it.
+   * Drains, moves the clock to the next instant at which something may happen, drains again, until nothing more comes within
+   * `maxMs` (default 24 h): retries run to their end. Such an instant is that of a delayed task, a retry, a schedule, the next
+   * permit of a rate, and the end of the lease of a worker that died. Paused tasks, and those under a limit of 0, stay. Bounds as
+   * for `drain`, over all of it.
    */
   async settle(options: { maxRuns?: number; maxMs?: number } = {}): Promise<SettleReport> {
     checkNames("settle", options, ["maxRuns", "maxMs"]);
@@ -201,20 +203,18 @@ export class TestBench implements EnqueueCalls {
     const startMs = this.#nowMs;
     let { ran } = await this.drain({ maxRuns });
     for (;;) {
-      const { nextDueMs } = await this.#store.sweep({ max: 1_000 });
-      const isOver = nextDueMs === null || this.#nowMs + nextDueMs - startMs > maxMs;
+      const inMs = this.#store.nextInstantMs();
+      const isOver = inMs === null || this.#nowMs + inMs - startMs > maxMs;
       if (isOver) return { ran, movedMs: this.#nowMs - startMs };
-      this.advance(Math.max(nextDueMs, 0));
+      this.advance(inMs);
       const more = await this.drain({ maxRuns: maxRuns - ran });
       ran += more.ran;
-      // Due, but paused or without a limit to run under.
-      if (more.ran === 0 && nextDueMs <= 0) return { ran, movedMs: this.#nowMs - startMs };
     }
   }
 
   /**
    * The next worker that has run a task of this kind dies before the database hears of it: what the handler did stays
-   * done, and the task runs again once its lease is over (`advance` past `leaseMs`, then `drain`). What `ctx.completeWith`
+   * done, and the task runs again once its lease is over (`settle`, or `advance` past `leaseMs`, then `drain`). What `ctx.completeWith`
    * wrote is rolled back.
    */
   crashBeforeCompletion(kind: AnyTaskKind | string): void {

@@ -23,6 +23,7 @@ import * as invariants from "./invariants";
 import * as listAudit from "./list-audit";
 import { listFailures } from "./list-failures";
 import { listTasks } from "./list-tasks";
+import { nextInstantMs } from "./next-instant";
 import { allStandings } from "./places";
 import * as purge from "./purge";
 import * as rates from "./rates";
@@ -192,6 +193,11 @@ export class MemoryTaskStore extends OperationStore implements port.TaskStore {
       places,
       state,
     };
+  }
+
+  /** For tests that move the clock: to the next instant at which something may happen; null: there is none. */
+  nextInstantMs(): number | null {
+    return nextInstantMs(this.#memory());
   }
 
   /** For tests: puts a text where a definition's token string was. */
