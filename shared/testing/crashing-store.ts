@@ -1,15 +1,18 @@
 import { isKindNamed } from "../core/kind-version";
 import { StoreUnavailableError } from "../core/errors";
 import type { ExecutionId, TaskId } from "../core/ids";
+import { permitWaitMaxMs } from "../core/next-call";
 import type * as port from "../ports/task-store";
 import { MemoryTaskStore } from "./memory-store/memory-task-store";
 import type { MemoryStoreOptions } from "./memory-store/memory-task-store";
-import { answerStatements } from "./sql-fake";
 import type { SqlFake, SqlStatement } from "./sql-fake";
+
+/** A worker that is to wait for longer than it would leaves. */
+const leavesMs = 2 * permitWaitMaxMs;
 
 /**
  * The store of a bench: answers the handlers' statements from a fake, and lets workers die. A dead worker's calls
- * don't arrive any more: its lease ends by itself.
+ * don't arrive any more: its lease ends by itself. No worker waits for a permit: the bench's clock would stand still meanwhile.
  */
 export class CrashingStore extends MemoryTaskStore {
   readonly statements: SqlStatement[] = [];
@@ -34,7 +37,9 @@ export class CrashingStore extends MemoryTaskStore {
       input.done.map((task) => task.taskId),
     );
     this.#checkAlive(input.executionId);
-    return super.work(input);
+    const answer = await super.work(input);
+    const { retryInMs } = answer;
+    return retryInMs === null ? answer : { ...answer, retryInMs: Math.max(retryInMs, leavesMs) };
   }
 
   override async completeTask(
@@ -60,13 +65,14 @@ export class CrashingStore extends MemoryTaskStore {
     return super.finishExecution(input);
   }
 
-  override async transaction<Result>(
-    body: (transaction: port.StoreTransaction) => Promise<Result>,
-  ): Promise<Result> {
+  protected override answerStatement(
+    text: string,
+    values: readonly port.SqlValue[],
+  ): ReturnType<SqlFake> {
     const sql = this.#sql;
-    return super.transaction((transaction) =>
-      body(sql === null ? transaction : answerStatements(transaction, sql, this.statements)),
-    );
+    if (sql === null) return super.answerStatement(text, values);
+    this.statements.push({ text, values });
+    return sql(text, values);
   }
 
   #crashIfTold(executionId: ExecutionId, taskIds: readonly TaskId[]): void {

@@ -7,6 +7,8 @@ import type {
   ListWatermarksInput,
   WatermarkStatus,
 } from "../ports/task-store";
+import { operations } from "../store/operations";
+import { expectTasks } from "./memory-store/enqueue";
 import { MemoryTaskStore } from "./memory-store/memory-task-store";
 import type { MemoryStoreOptions } from "./memory-store/memory-task-store";
 import { describeEnqueued } from "./enqueued-task";
@@ -22,7 +24,7 @@ export interface RecordingStoreOptions extends MemoryStoreOptions {
 }
 
 /**
- * The store of a single run: takes what the run writes and keeps it, asks for no definition to be known. Its task is
+ * The store of a single run: takes what the run writes and keeps it, unless every store refuses it; asks for no definition to be known. Its task is
  * always held, unless `isLost`.
  */
 export class RecordingStore extends MemoryTaskStore {
@@ -44,6 +46,7 @@ export class RecordingStore extends MemoryTaskStore {
     input: port.EnqueueTasksInput,
     within?: port.StoreTransaction,
   ): Promise<port.EnqueueTasksAnswer> {
+    expectTasks(operations.enqueueTasks.check(input));
     (within === undefined ? this.enqueued : this.#pending).push(...describeEnqueued(input));
     const taskIds = input.tasks.map(() => asTaskId(String((this.#ids += 1))));
     return {
@@ -60,7 +63,7 @@ export class RecordingStore extends MemoryTaskStore {
     within?: port.StoreTransaction,
   ): Promise<AdvanceWatermarkAnswer> {
     await this.#makeKnown(input.name);
-    const answer = await super.advanceWatermark(input);
+    const answer = await super.advanceWatermark(input, within);
     if (answer.status === "advanced")
       (within === undefined ? this.enqueued : this.#pending).push(...describeEnqueued(input));
     return answer;
@@ -73,10 +76,15 @@ export class RecordingStore extends MemoryTaskStore {
     return super.listWatermarks(input);
   }
 
-  override async completeTask(input: port.CompleteTaskInput): Promise<port.CompleteTaskAnswer> {
-    if (this.#options.isLost) return { status: "fenced", woken: [], opening: [] };
-    this.transactionResult = input.result;
-    return { status: "done", woken: [], opening: [] };
+  override async completeTask(
+    input: port.CompleteTaskInput,
+    within?: port.StoreTransaction,
+  ): Promise<port.CompleteTaskAnswer> {
+    const status = this.#options.isLost ? "fenced" : "done";
+    if (within !== undefined && input.endsTransaction === true)
+      this.endTransaction(within, { status });
+    if (status === "done") this.transactionResult = input.result;
+    return { status, woken: [], opening: [] };
   }
 
   override async reportProgress(): Promise<port.ReportProgressAnswer> {
@@ -87,20 +95,21 @@ export class RecordingStore extends MemoryTaskStore {
     body: (transaction: port.StoreTransaction) => Promise<Result>,
   ): Promise<Result> {
     this.#pending = [];
-    const { sql } = this.#options;
-    const result = await body({
-      dialect: this.dialect,
-      query: async (text, values = []) => {
-        this.statements.push({ text, values });
-        if (sql === undefined)
-          throw new InvalidArgumentError(
-            `Expected \`sql\` to answer the handler's statements, got none: ${text}`,
-          );
-        return sql(text, values);
-      },
-    });
+    const result = await super.transaction(body);
     this.enqueued.push(...this.#pending);
     return result;
+  }
+
+  protected override answerStatement(
+    text: string,
+    values: readonly port.SqlValue[],
+  ): ReturnType<SqlFake> {
+    this.statements.push({ text, values });
+    const { sql } = this.#options;
+    if (sql !== undefined) return sql(text, values);
+    throw new InvalidArgumentError(
+      `Expected \`sql\` to answer the handler's statements, got none: ${text}`,
+    );
   }
 
   /** No worker registers the definitions of a single run. */

@@ -61,7 +61,10 @@ export interface TaskRun {
   readonly end: TaskEnd;
   /** What the handler threw; undefined: nothing. */
   readonly thrown: unknown;
-  /** Written tasks: with the completion, or at once with `{ now: true }`. Those of a failed run are forgotten. */
+  /**
+   * Written tasks: with the completion, or at once with `{ now: true }`. Those of a failed run are forgotten. A run whose
+   * tasks every store would refuse is one; kinds and waves may be unknown here.
+   */
   readonly enqueued: readonly EnqueuedTask[];
   /** Every report, also those that are too frequent to be sent. */
   readonly progress: readonly { done?: number; total?: number; text?: string }[];

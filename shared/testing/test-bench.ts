@@ -81,18 +81,21 @@ export class TestBench implements EnqueueCalls {
   readonly #registry: Registry;
   readonly #client: TaskClient;
   readonly #heartbeat: Heartbeat;
+  readonly #startMs: number;
   #nowMs: number;
-  #isPrepared = false;
+  #isRegistering = false;
+  #prepared: Promise<void> | null = null;
   #run: { count: number; max: number; last: string; stop: AbortController } | null = null;
 
   /** Throws InvalidArgumentError when a kind comes twice, two definitions of one name differ, or an option is unknown. */
   constructor(kinds: readonly AnyTaskKind[], options: TestBenchOptions = {}) {
     checkNames("TestBench", options, ["startAt", "seed", "others", "sql", "concurrency"]);
     this.#options = options;
-    this.#nowMs = (options.startAt ?? new Date("2030-01-01T00:00:00Z")).getTime();
+    this.#startMs = (options.startAt ?? new Date("2030-01-01T00:00:00Z")).getTime();
+    this.#nowMs = this.#startMs;
     const random = createSeededRandom(options.seed ?? 1);
     this.#store = new CrashingStore(
-      { clock: { now: () => this.#nowMs }, random },
+      { clock: { now: () => (this.#isRegistering ? this.#startMs : this.#nowMs) }, random },
       options.sql ?? null,
     );
     this.store = this.#store;
@@ -122,7 +125,7 @@ export class TestBench implements EnqueueCalls {
     return new Date(this.#nowMs);
   }
 
-  /** Moves the clock; runs nothing. */
+  /** Moves the clock; runs nothing. Schedules count from the bench's start. */
   advance(ms: number): void {
     this.#nowMs += ms;
   }
@@ -157,7 +160,7 @@ export class TestBench implements EnqueueCalls {
 
   /**
    * Runs everything that may run at this instant, children included, until nothing is left; tasks that wait for their
-   * instant or for a lease stay. Failing handlers don't make it fail. Throws when more than `maxRuns` (default 1,000)
+   * instant, for a permit of a rate or for a lease stay. Failing handlers don't make it fail. Throws when more than `maxRuns` (default 1,000)
    * handlers start: tasks that add each other for ever.
    */
   async drain(options: { maxRuns?: number } = {}): Promise<DrainReport> {
@@ -188,8 +191,10 @@ export class TestBench implements EnqueueCalls {
   }
 
   /**
-   * Drains, moves the clock to the next instant at which something is due, drains again, until nothing is due within
-   * `maxMs` (default 24 h): retries run to their end. Bounds as for `drain`, over all of it.
+   * Drains, moves the clock to the next instant at which something may happen, drains again, until nothing more comes within
+   * `maxMs` (default 24 h): retries run to their end. Such an instant is that of a delayed task, a retry, a schedule, the next
+   * permit of a rate, and the end of the lease of a worker that died. Paused tasks, and those under a limit of 0, stay. Bounds as
+   * for `drain`, over all of it.
    */
   async settle(options: { maxRuns?: number; maxMs?: number } = {}): Promise<SettleReport> {
     checkNames("settle", options, ["maxRuns", "maxMs"]);
@@ -198,20 +203,18 @@ export class TestBench implements EnqueueCalls {
     const startMs = this.#nowMs;
     let { ran } = await this.drain({ maxRuns });
     for (;;) {
-      const { nextDueMs } = await this.#store.sweep({ max: 1_000 });
-      const isOver = nextDueMs === null || this.#nowMs + nextDueMs - startMs > maxMs;
+      const inMs = this.#store.nextInstantMs();
+      const isOver = inMs === null || this.#nowMs + inMs - startMs > maxMs;
       if (isOver) return { ran, movedMs: this.#nowMs - startMs };
-      this.advance(Math.max(nextDueMs, 0));
+      this.advance(inMs);
       const more = await this.drain({ maxRuns: maxRuns - ran });
       ran += more.ran;
-      // Due, but paused or without a limit to run under.
-      if (more.ran === 0 && nextDueMs <= 0) return { ran, movedMs: this.#nowMs - startMs };
     }
   }
 
   /**
    * The next worker that has run a task of this kind dies before the database hears of it: what the handler did stays
-   * done, and the task runs again once its lease is over (`advance` past `leaseMs`, then `drain`). What `ctx.completeWith`
+   * done, and the task runs again once its lease is over (`settle`, or `advance` past `leaseMs`, then `drain`). What `ctx.completeWith`
    * wrote is rolled back.
    */
   crashBeforeCompletion(kind: AnyTaskKind | string): void {
@@ -242,15 +245,24 @@ export class TestBench implements EnqueueCalls {
     return this.#store.statements;
   }
 
-  async #prepare(): Promise<void> {
-    if (this.#isPrepared) return;
-    this.#isPrepared = true;
+  /** Whichever call comes first: a constructor can't wait. Until that is over others wait, too. */
+  #prepare(): Promise<void> {
+    return (this.#prepared ??= this.#register());
+  }
+
+  /** As at the bench's start, wherever the clock stands by now: schedules count from there. */
+  async #register(): Promise<void> {
     const others = (this.#options.others ?? []).map((other) =>
       typeof other === "string" ? defineQueue({ name: other }) : other,
     );
-    for (const definition of [...this.#registry.definitions, ...others])
-      await register(this.#environment, definition);
-    await registerSchedules(this.#environment, this.#registry);
+    this.#isRegistering = true;
+    try {
+      for (const definition of [...this.#registry.definitions, ...others])
+        await register(this.#environment, definition);
+      await registerSchedules(this.#environment, this.#registry);
+    } finally {
+      this.#isRegistering = false;
+    }
   }
 
   /** The sweep's part: what dead workers held comes back, and schedules that are due are fired. */

@@ -266,6 +266,12 @@ function earliest(instantsMs: readonly number[]): number {
   return instantsMs.reduce((least, instantMs) => Math.min(least, instantMs), Infinity);
 }
 
+/** Throws with the first problem that the databases find in the tasks of a call without looking at their rows. */
+export function expectTasks(input: EnqueueTasksInput): void {
+  expectSize(input.tasks);
+  expectEntries(input);
+}
+
 /** The size is that of the JSON text in which the tasks travel. */
 function expectSize(tasks: readonly NewTask[]): void {
   const entries = tasks.map(({ traceParent, ...task }) => ({ ...task, trace: traceParent }));

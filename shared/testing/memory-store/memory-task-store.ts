@@ -23,6 +23,7 @@ import * as invariants from "./invariants";
 import * as listAudit from "./list-audit";
 import { listFailures } from "./list-failures";
 import { listTasks } from "./list-tasks";
+import { nextInstantMs } from "./next-instant";
 import { allStandings } from "./places";
 import * as purge from "./purge";
 import * as rates from "./rates";
@@ -40,6 +41,7 @@ import { createSequences, emptyState } from "./state";
 import type { Memory, MemoryState } from "./state";
 import * as tokens from "./tokens";
 import { MemoryTransaction } from "./transaction";
+import type { StatementAnswer } from "./transaction";
 import * as watermarks from "./watermarks";
 
 /** An operation as a function of the rows and the checked input; `isWithin`: it joins a user's transaction. */
@@ -130,27 +132,42 @@ export class MemoryTaskStore extends OperationStore implements port.TaskStore {
     const clean = operations.completeTask.check(call);
     if (within === undefined) throw nothingToEnd();
     const answer = this.#answer(operations.completeTask, clean, within);
-    const transaction = this.#transactionOf(within);
-    if (answer.status === "fenced") transaction.rollBack();
-    else this.#state = transaction.commit(this.#memory());
+    this.endTransaction(within, answer);
     return answer;
+  }
+
+  /** As the completion in it was answered: all of it is kept, or nothing. */
+  protected endTransaction(
+    within: port.StoreTransaction,
+    { status }: Pick<port.CompleteTaskAnswer, "status">,
+  ): void {
+    const transaction = this.#transactionOf(within);
+    if (status === "fenced") transaction.rollBack("completion");
+    else this.#state = transaction.commit(this.#memory(), "completion");
   }
 
   /** See MemoryTransaction for what it promises and where it differs from SQL. */
   async transaction<Result>(
     body: (transaction: port.StoreTransaction) => Promise<Result>,
   ): Promise<Result> {
-    const transaction = new MemoryTransaction();
+    const transaction = new MemoryTransaction((text, values) => this.answerStatement(text, values));
     this.#transactions.add(transaction);
     let result: Result;
     try {
       result = await body(transaction);
     } catch (error) {
-      transaction.rollBack();
+      transaction.rollBack("body");
       throw error;
     }
-    if (transaction.isOpen) this.#state = transaction.commit(this.#memory());
+    if (transaction.isOpen) this.#state = transaction.commit(this.#memory(), "body");
     return result;
+  }
+
+  /** The memory store has no SQL: handlers that write with it need a database, or a store that overrides this. */
+  protected answerStatement(
+    ..._statement: Parameters<StatementAnswer>
+  ): ReturnType<StatementAnswer> {
+    throw new InvalidArgumentError("the memory store has no SQL");
   }
 
   /** There is nothing to end. */
@@ -176,6 +193,11 @@ export class MemoryTaskStore extends OperationStore implements port.TaskStore {
       places,
       state,
     };
+  }
+
+  /** For tests that move the clock: to the next instant at which something may happen; null: there is none. */
+  nextInstantMs(): number | null {
+    return nextInstantMs(this.#memory());
   }
 
   /** For tests: puts a text where a definition's token string was. */

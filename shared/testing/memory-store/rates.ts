@@ -29,6 +29,13 @@ export function permitInMs(memory: Memory, definition: DefinitionRow): number | 
   return permits === null ? null : (permits.retryInMs ?? 0);
 }
 
+/** Until the next permit, whoever takes it: no turn of a crowd counts. null: there is one now, or no rate. */
+export function nextPermitMs(memory: Memory, definition: DefinitionRow): number | null {
+  const rate = rateOf(definition);
+  if (rate === null) return null;
+  return countPermits(rate, { ...instantsOf(memory, definition), turnAtUs: null }, 1).retryInMs;
+}
+
 /** So many have started; of none a turn may have been given. */
 export function usePermits(definition: DefinitionRow, permits: Permits, count: number): void {
   definition.turnAtUs = permits.turnAtUs;

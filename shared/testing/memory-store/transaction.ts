@@ -1,5 +1,5 @@
-import { InvalidArgumentError, StoreConflictError, StoreContractError } from "../../core/errors";
-import type { StoreTransaction } from "../../ports/task-store";
+import { StoreConflictError, StoreContractError } from "../../core/errors";
+import type { SqlValue, StoreTransaction } from "../../ports/task-store";
 import type { Memory, MemoryState, SequenceName, Sequences } from "./state";
 
 /** An operation on a memory: a function of nothing else. */
@@ -12,6 +12,19 @@ interface RecordedCall {
   readonly numbers: readonly number[];
   readonly answer: unknown;
 }
+
+/** What answers the statements of the user's. */
+export type StatementAnswer = (
+  text: string,
+  values: readonly SqlValue[],
+) => Record<string, unknown>[] | Promise<Record<string, unknown>[]>;
+
+/** What ends a transaction, in the words of the databases' stores. */
+const ends = {
+  completion: "its completion has ended it",
+  body: "its body has returned",
+} as const;
+type TransactionEnd = keyof typeof ends;
 
 /**
  * A user's transaction on the memory. It is the list of its calls: each new call, and the commit,
@@ -28,21 +41,23 @@ interface RecordedCall {
 export class MemoryTransaction implements StoreTransaction {
   readonly dialect = "memory";
   readonly #calls: RecordedCall[] = [];
-  #isOpen = true;
+  #endedBy: TransactionEnd | null = null;
   #failure: Error | null = null;
+  readonly #answer: StatementAnswer;
 
-  /** The memory store has no SQL: handlers that write with it need a database. */
-  async query(): Promise<Record<string, unknown>[]> {
-    throw new InvalidArgumentError("the memory store has no SQL");
+  constructor(answer: StatementAnswer) {
+    this.#answer = answer;
+  }
+
+  /** A statement of the user's. */
+  async query(text: string, values: readonly SqlValue[] = []): Promise<Record<string, unknown>[]> {
+    this.#expectOpen();
+    return this.#answer(text, values);
   }
 
   /** Makes a call inside the transaction; `base` is the committed state. */
   run<Answer>(operation: Operation<Answer>, base: Memory): Answer {
-    if (!this.#isOpen || this.#failure !== null) {
-      throw new StoreContractError("Expected the transaction to be open, not failed or over", {
-        code: "TASKGATE_STORE_CONTEXT",
-      });
-    }
+    this.#expectOpen();
     try {
       const numbers: number[] = [];
       const sequences = recording(base.sequences, numbers);
@@ -56,19 +71,29 @@ export class MemoryTransaction implements StoreTransaction {
   }
 
   get isOpen(): boolean {
-    return this.#isOpen;
+    return this.#endedBy === null;
   }
 
   /** Ends the transaction; answers the state with its writes, for the store to take over. */
-  commit(base: Memory): MemoryState {
-    this.#isOpen = false;
+  commit(base: Memory, by: TransactionEnd): MemoryState {
+    this.#endedBy = by;
     if (this.#failure !== null) throw this.#failure;
     return this.#replay(base);
   }
 
   /** Ends the transaction without a trace. */
-  rollBack(): void {
-    this.#isOpen = false;
+  rollBack(by: TransactionEnd): void {
+    this.#endedBy ??= by;
+  }
+
+  /** Throws StoreContractError, as the databases' transactions do, where a statement could be no part of it. */
+  #expectOpen(): void {
+    if (this.#endedBy === null && this.#failure === null) return;
+    const text =
+      this.#endedBy === null
+        ? "Expected the transaction to be open, not failed"
+        : `The transaction is over: ${ends[this.#endedBy]}`;
+    throw new StoreContractError(text, { code: "TASKGATE_STORE_CONTEXT" });
   }
 
   #replay(base: Memory): MemoryState {

@@ -3,8 +3,10 @@ import { GiveUp, RetryLater } from "../../../shared/core/task-failure";
 import { sleep } from "../../../shared/platform/real-clock";
 import { defineTask } from "../../../shared/worker/define/define-task";
 import type { JsonObject } from "../../../shared/core/json";
-import { runTaskOnce } from "../../../shared/testing";
+import type { StoreTransaction } from "../../../shared/ports/task-store";
+import { TestBench, runTaskOnce } from "../../../shared/testing";
 import { taskRef } from "../../../shared/worker/define/task-ref";
+import type { ChildOptions } from "../../../shared/worker/define/task-ref";
 
 /* One handler, judged by the shipped rules: every end, and the rows written with it. */
 const end = defineTask<{ how: string; at?: Date }>({
@@ -120,10 +122,130 @@ describe("what it writes in a transaction", () => {
     expect(run.enqueued).toEqual([]);
   });
 
+  test("a watermark that a failed body moved stands where it stood, and its blocks are made again", async () => {
+    const block = taskRef({ name: "block" });
+    const cut = defineTask({
+      name: "cut",
+      run: async (_, ctx) => {
+        const to = { watermark: "w", numeric: { to: 10, size: 5 } };
+        const move = async (transaction: StoreTransaction) => {
+          const { status, version, taskIds } = await ctx.watermark.advance(block, to, {
+            transaction,
+          });
+          return { status, version, blocks: taskIds.length };
+        };
+        const failing = ctx.completeWith(async (tx) => {
+          await move(tx);
+          throw new Error("half way");
+        });
+        await failing.catch(() => undefined);
+        expect(await ctx.watermark.read(block, { watermark: "w" })).toMatchObject({ value: null });
+        return ctx.completeWith(move);
+      },
+    });
+    const run = await runTaskOnce(cut);
+    const result = { status: "advanced", version: "1", blocks: 2 };
+    expect(run.end).toEqual({ kind: "done", result });
+    expect(run.enqueued.map((task) => task.kind)).toEqual(["block", "block"]);
+  });
+
+  test("a watermark that was moved under a lost lease stands where it stood", async () => {
+    let version = "";
+    const cut = defineTask({
+      name: "cut",
+      run: async (_, ctx) => {
+        const to = { watermark: "w", numeric: { to: 10, size: 5 } };
+        const block = taskRef({ name: "block" });
+        try {
+          await ctx.completeWith(
+            async (transaction) => void (await ctx.watermark.advance(block, to, { transaction })),
+          );
+        } finally {
+          ({ version } = await ctx.watermark.read(block, { watermark: "w" }));
+        }
+      },
+    });
+    const run = await runTaskOnce(cut, { interrupt: { as: "lost" } });
+    expect(run).toMatchObject({ end: { kind: "lost" }, enqueued: [] });
+    expect(version).toBe("0");
+  });
+
+  test.each([
+    ["its completion has ended it", false],
+    ["its body has returned", true],
+  ])("a transaction that was kept takes nothing more: %s", async (why, fails) => {
+    const kept: StoreTransaction[] = [];
+    const late = defineTask({
+      name: "late",
+      run: async (_, ctx) => {
+        const body = async (tx: StoreTransaction): Promise<void> => {
+          kept.push(tx);
+          if (fails) throw new Error("half way");
+        };
+        await ctx.completeWith(body).catch(() => undefined);
+        await kept[0]?.query("select 1");
+      },
+    });
+    const run = await runTaskOnce(late, { sql: () => [{ a: 1 }] });
+    expect(run.thrown).toMatchObject({
+      code: "TASKGATE_STORE_CONTEXT",
+      message: `The transaction is over: ${why}`,
+    });
+    expect(run.end.kind).toBe(fails ? "failed" : "done");
+    expect(run.statements).toEqual([]);
+  });
+
   test("without an answer for its statements the handler is told the missing answer", async () => {
     const run = await runTaskOnce(booking, { payload: {} });
     expect(run.thrown).toMatchObject({
       message: "Expected `sql` to answer the handler's statements, got none: select $1",
+    });
+  });
+});
+
+describe("options of ctx.enqueue that every store refuses", () => {
+  const child = defineTask({ name: "child", run: async () => undefined });
+  const long = "x".repeat(201);
+  test.each<[string, ChildOptions]>([
+    ["a priority of 40,000", { priority: 40_000 }],
+    ["a priority of 1.5", { priority: 1.5 }],
+    ["runInMs of -1", { runInMs: -1 }],
+    ["runInMs and runAt", { runInMs: 5, runAt: new Date(0) }],
+    ["an empty dedupe key", { dedupeKey: "" }],
+    ["a dedupe key of 201 characters", { dedupeKey: long }],
+    ["a dedupe key with a blank at its end", { dedupeKey: "a " }],
+    ["a wave and runInMs", { wave: "5", runInMs: 5 }],
+    ["a group of 201 characters", { group: long }],
+  ])("the run ends as in a bench, with the same error: %s", async (_option, options) => {
+    const { wave, ...others } = options;
+    const parent = defineTask({
+      name: "parent",
+      run: async (_, ctx) => {
+        // A wave that takes tasks: the bench looks at it before it looks at the tasks.
+        const batch = await ctx.batches.create({ name: "b", waves: 1 });
+        const given = wave === undefined ? others : { ...others, wave: batch.wave(1) };
+        await ctx.enqueue(child, null, given);
+      },
+    });
+    const bench = new TestBench([parent, child]);
+    await bench.enqueue(parent);
+    await bench.drain();
+    const [failed] = await bench.tasks();
+    const run = await runTaskOnce(parent);
+    expect(failed?.lastError).toContain("its tasks could not be added: tasks[0].");
+    expect(run.end).toEqual({ kind: "failed", error: failed?.lastError, retryInMs: null });
+    expect(run.enqueued).toEqual([]);
+  });
+
+  test("with `now` the handler is told", async () => {
+    const parent = defineTask({
+      name: "parent",
+      run: (_, ctx) => ctx.enqueue(child, null, { priority: 40_000, now: true }),
+    });
+    const run = await runTaskOnce(parent);
+    expect(run.thrown).toMatchObject({
+      code: "TASKGATE_ARG_INVALID",
+      message: "tasks[0].priority: expected a whole number in -32768..32767 (40000)",
     });
   });
 });

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { sleep } from "../../../shared/platform/real-clock";
+import type { Rate } from "../../../shared/core/rate";
+import type { StoreTransaction } from "../../../shared/ports/task-store";
 import { TestBench } from "../../../shared/testing";
 import { defineQueue } from "../../../shared/worker/define/define-queue";
 import { defineTask } from "../../../shared/worker/define/define-task";
@@ -136,6 +138,101 @@ describe("time", () => {
   });
 });
 
+describe("settle", () => {
+  const rated = (rate: Rate, limit: number | null = null) =>
+    defineTask({ name: "rated", limit, rate, run: async () => undefined });
+  const slow = rated({ count: 2, periodMs: 10_000, burst: 2 });
+  const five = [null, null, null, null, null];
+
+  test("it moves from permit to permit of a rate, and no further than the last one", async () => {
+    const bench = new TestBench([slow]);
+    await bench.enqueueMany(slow, five);
+    expect(await bench.drain()).toEqual({ ran: 2 });
+    expect(await bench.settle()).toEqual({ ran: 3, movedMs: 15_000 });
+  });
+
+  test("a rate whose permits come quickly is waited for by the bench's clock, not by a worker", async () => {
+    const quick = rated({ count: 10, periodMs: 1_000, burst: 1 });
+    const bench = new TestBench([quick]);
+    await bench.enqueueMany(quick, five);
+    expect(await bench.drain()).toEqual({ ran: 1 });
+    expect(await bench.settle()).toEqual({ ran: 4, movedMs: 400 });
+  });
+
+  test("its bounds hold for permits, too", async () => {
+    const bench = new TestBench([slow]);
+    await bench.enqueueMany(slow, five);
+    expect(await bench.settle({ maxMs: 12_000 })).toEqual({ ran: 4, movedMs: 10_000 });
+    await bench.enqueueMany(slow, five);
+    await expect(bench.settle({ maxRuns: 3 })).rejects.toThrow("handlers were started");
+  });
+
+  test("it moves over the lease of a worker that died, for its task and those behind its token", async () => {
+    const names: string[] = [];
+    const alone = defineTask<{ name: string }>({
+      name: "alone",
+      prefetch: 0,
+      run: async ({ name }) => void names.push(name),
+    });
+    const bench = new TestBench([alone]);
+    bench.crashBeforeCompletion(alone);
+    await bench.enqueueMany(alone, [{ name: "a" }, { name: "b" }]);
+    expect(await bench.settle()).toEqual({ ran: 3, movedMs: 60_001 });
+    expect(names).toEqual(["a", "a", "b"]);
+    expect(await bench.tasks()).toMatchObject([{ state: "done", lostCount: 1 }, { state: "done" }]);
+  });
+
+  test("a pause and a limit of 0 end it, without a move to a permit that nobody would take", async () => {
+    const bench = new TestBench([slow]);
+    await bench.enqueueMany(slow, five);
+    await bench.drain();
+    await bench.store.pauseDefinition({ name: "rated", changedBy: "test" });
+    expect(await bench.settle()).toEqual({ ran: 0, movedMs: 0 });
+    const none = rated({ count: 2, periodMs: 10_000, burst: 2 }, 0);
+    const other = new TestBench([none]);
+    await other.enqueueMany(none, five);
+    expect(await other.settle()).toEqual({ ran: 0, movedMs: 0 });
+  });
+
+  test("a paused task that is due doesn't end it for others", async () => {
+    const bench = new TestBench([note, slow]);
+    await bench.enqueue(note, { name: "later" }, { runInMs: 1_000 });
+    await bench.store.pauseDefinition({ name: "note", changedBy: "test" });
+    await bench.enqueue(slow, undefined, { runInMs: 2_000 });
+    expect(await bench.settle()).toEqual({ ran: 1, movedMs: 2_000 });
+  });
+});
+
+describe("schedules", () => {
+  const daily = defineTask<{ scheduledFor: string }>({
+    name: "daily",
+    schedule: { cron: "@daily", missed: "all" },
+    run: async () => undefined,
+  });
+
+  test("they count from the bench's start, also when the clock is moved before the first call", async () => {
+    const bench = new TestBench([daily]);
+    bench.advance(2 * 86_400_000);
+    expect(await bench.drain()).toEqual({ ran: 2 });
+    expect((await bench.tasks()).map((task) => task.payload)).toEqual([
+      { scheduledFor: "2030-01-02T00:00:00.000Z" },
+      { scheduledFor: "2030-01-03T00:00:00.000Z" },
+    ]);
+    expect(bench.now().toISOString()).toBe("2030-01-03T00:00:00.000Z");
+  });
+
+  test("a task of the first call is enqueued where the clock stands, also beside another call", async () => {
+    const bench = new TestBench([daily, note]);
+    bench.advance(5_000);
+    const inMs = { runInMs: 1_000 };
+    await Promise.all([
+      bench.enqueue(note, { name: "a" }, inMs),
+      bench.enqueue(note, { name: "b" }, inMs),
+    ]);
+    expect(await bench.tasks()).toMatchObject([{ dueInMs: 1_000 }, { dueInMs: 1_000 }]);
+  });
+});
+
 describe("deaths", () => {
   test("what a dead worker's handler did stays done; the task runs again after the lease, counted as lost", async () => {
     order.length = 0;
@@ -149,6 +246,27 @@ describe("deaths", () => {
     expect(order).toEqual(["twice", "twice"]);
     expect(await bench.tasks()).toMatchObject([{ state: "done", lostCount: 1, failedCount: 0 }]);
   });
+});
+
+test("a transaction that was kept takes nothing more once its completion has ended it", async () => {
+  let refused: unknown;
+  const late = defineTask({
+    name: "late",
+    run: async (_, ctx) => {
+      let kept: StoreTransaction | undefined;
+      await ctx.completeWith(async (tx) => void (kept = tx));
+      refused = await kept?.query("select 1").catch((error: unknown) => error);
+    },
+  });
+  const bench = new TestBench([late], { sql: () => [{ a: 1 }] });
+  await bench.enqueue(late);
+  await bench.drain();
+  expect(refused).toMatchObject({
+    code: "TASKGATE_STORE_CONTEXT",
+    message: "The transaction is over: its completion has ended it",
+  });
+  expect(bench.statements).toEqual([]);
+  expect(await bench.tasks()).toMatchObject([{ state: "done" }]);
 });
 
 test("nothing is shared between benches", async () => {
