@@ -1,4 +1,7 @@
 import { checkNames } from "../core/known-names";
+import { instantMs } from "../core/instant";
+import { limits } from "../core/limits";
+import { wrongValue } from "../core/wrong-value";
 import { isKindNamed } from "../core/kind-version";
 import { asTaskId } from "../core/ids";
 import { realClock } from "../platform/real-clock";
@@ -91,7 +94,7 @@ export class TestBench implements EnqueueCalls {
   constructor(kinds: readonly AnyTaskKind[], options: TestBenchOptions = {}) {
     checkNames("TestBench", options, ["startAt", "seed", "others", "sql", "concurrency"]);
     this.#options = options;
-    this.#startMs = (options.startAt ?? new Date("2030-01-01T00:00:00Z")).getTime();
+    this.#startMs = instantMs("startAt", options.startAt ?? new Date("2030-01-01T00:00:00Z"));
     this.#nowMs = this.#startMs;
     const random = createSeededRandom(options.seed ?? 1);
     this.#store = new CrashingStore(
@@ -127,6 +130,8 @@ export class TestBench implements EnqueueCalls {
 
   /** Moves the clock; runs nothing. Schedules count from the bench's start. */
   advance(ms: number): void {
+    if (!(ms >= 0 && ms <= limits.runInMsMax))
+      throw wrongValue("ms", `a number in 0..${String(limits.runInMsMax)}`, ms);
     this.#nowMs += ms;
   }
 
@@ -218,7 +223,14 @@ export class TestBench implements EnqueueCalls {
    * wrote is rolled back.
    */
   crashBeforeCompletion(kind: AnyTaskKind | string): void {
-    this.#store.crashBeforeCompletion(nameOf(kind));
+    const name = nameOf(kind);
+    if (this.#registry.kind(name) === null) {
+      const known = this.#registry.definitions.flatMap(({ kinds = [] }) =>
+        kinds.map((each) => each.kind),
+      );
+      throw wrongValue("kind", `one of the bench's: ${known.join(", ")}`, name);
+    }
+    this.#store.crashBeforeCompletion(name);
   }
 
   /** Tasks by id, oldest first: those that wait and those that ended, from any caller. */

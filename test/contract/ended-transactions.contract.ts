@@ -122,6 +122,28 @@ export function describeEndedTransactions(setup: StoreSetup): void {
         },
       );
 
+    test.each(["returned", "thrown"])(
+      "and a call are refused in a transaction whose body has %s, and change nothing",
+      async (how) => {
+        const { store } = open();
+        const { name, call } = await claimOne(store);
+        const kept: StoreTransaction[] = [];
+        await store
+          .transaction((transaction) => {
+            kept.push(transaction);
+            return how === "thrown" ? Promise.reject(new Error("mine")) : Promise.resolve();
+          })
+          .catch(() => undefined);
+        const [transaction] = kept;
+        if (transaction === undefined) throw new Error("There was no transaction");
+        const late = { code: "TASKGATE_STORE_CONTEXT" } as const;
+        await expectError(addChild(store, name, transaction), late);
+        await expectError(store.completeTask(call, transaction), late);
+        await expectError(transaction.query("select 1"), late);
+        expect(await statusOf(store, name)).toMatchObject({ ready: 0, claimed: 1, done: 0 });
+      },
+    );
+
     test("outside a transaction is refused, and nothing happens", async () => {
       const { store } = open();
       const { call } = await claimOne(store);

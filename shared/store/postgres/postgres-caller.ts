@@ -135,7 +135,9 @@ export class PostgresCaller implements ProcedureCaller {
       try {
         result = await body(transaction);
         if (transaction.end === null) transaction.expectOpen();
+        transaction.close();
       } catch (error) {
+        transaction.close();
         const isBroken = transaction.end !== "committed" && !(await this.#rollBack(client));
         throw new BodyError(storeTroubleOf(error) ?? error, isBroken);
       }

@@ -62,7 +62,9 @@ export class PostgresTransaction implements StoreTransaction {
   readonly dialect = "postgres";
   readonly #connection: TransactionConnection;
   #end: "committed" | "fenced" | null = null;
-  #isOver = false;
+  /** Why it takes nothing more, beside its completion. */
+  #over: "a statement in it ended it with COMMIT or ROLLBACK" | "its body has returned" | null =
+    null;
 
   constructor(connection: TransactionConnection) {
     this.#connection = connection;
@@ -117,19 +119,21 @@ export class PostgresTransaction implements StoreTransaction {
   ): Promise<Record<string, unknown>[]> {
     this.expectOpen();
     const { rows } = await this.#connection.run({ text, values: [...values] }, options);
-    this.#isOver = this.#connection.isInTransaction?.() === false;
+    if (this.#connection.isInTransaction?.() === false)
+      this.#over ??= "a statement in it ended it with COMMIT or ROLLBACK";
     return rows;
+  }
+
+  /** Its connection is about to be another's: it takes nothing more. */
+  close(): void {
+    this.#over ??= "its body has returned";
   }
 
   /** Behind its end a statement would be committed by itself. */
   expectOpen(): void {
-    if (this.#isOver)
-      throw new StoreContractError(
-        "The transaction is over: a statement in it ended it with COMMIT or ROLLBACK",
-        { code: "TASKGATE_STORE_CONTEXT" },
-      );
-    if (this.#end === null) return;
-    throw new StoreContractError("The transaction is over: its completion has ended it", {
+    const over = this.#end === null ? this.#over : "its completion has ended it";
+    if (over === null) return;
+    throw new StoreContractError(`The transaction is over: ${over}`, {
       code: "TASKGATE_STORE_CONTEXT",
     });
   }

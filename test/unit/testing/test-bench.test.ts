@@ -288,3 +288,16 @@ test("an unknown option is refused by name, of the bench and of its calls", asyn
     refused("status", "tasks"),
   );
 });
+
+test("an instant, a time and a kind that there can't be are refused by name", () => {
+  const bench = new TestBench([note]);
+  const startAt = new Date(Number.NaN);
+  expect(() => new TestBench([note], { startAt })).toThrow("startAt: expected an instant");
+  for (const ms of [Number.NaN, -1, Number.POSITIVE_INFINITY])
+    expect(() => {
+      bench.advance(ms);
+    }).toThrow("ms: expected a number in 0..3153600000000");
+  expect(() => {
+    bench.crashBeforeCompletion("notes");
+  }).toThrow('kind: expected one of the bench\'s: note (the text "notes")');
+});
