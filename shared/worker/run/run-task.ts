@@ -160,7 +160,13 @@ class TaskRun implements RunCalls {
   settleError(error: unknown): TaskOutcome {
     this.#isClosed = true;
     // The completion is committed: what the handler threw afterwards can't undo it.
-    if (this.#completed !== null) return { kind: "completed", ...this.#completed };
+    if (this.#completed !== null) {
+      this.#options.environment.logger.warn("a handler failed after its task was completed", {
+        taskId: this.#options.held.task.taskId,
+        error: describeThrown(error),
+      });
+      return { kind: "completed", ...this.#completed };
+    }
     // Only the lease's own word counts: a handler that throws such an error by itself has failed, and no other task.
     if (this.#isLost || isOf(this.#options.stop.reason, LeaseLostError)) return { kind: "lost" };
     const { environment, held } = this.#options;
