@@ -55,6 +55,18 @@ test("HTTP and command line refuse it and name the task of a list", async () => 
   await expect(admin.enqueue({ ...operator, definition: "mail", tasks })).rejects.toThrow(
     /^tasks\[1\]\.kind: expected one of definition mail's kinds/,
   );
+  await expect(admin.enqueue({ ...operator, definition: "mail", tasks })).rejects.toMatchObject({
+    details: {
+      problems: [
+        {
+          field: "tasks[1].kind",
+          value: '"send-mial"',
+          expected:
+            'one of definition mail\'s kinds, which are send-mail, read-mail. Did you mean send-mail? For a kind of other code: onUnknownKind: "keep" in the definition',
+        },
+      ],
+    },
+  });
   // The definition's own name is no kind where kinds share it.
   await expect(
     admin.enqueue({ ...operator, definition: "mail", tasks: [{ payload: null }] }),
