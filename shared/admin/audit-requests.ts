@@ -2,11 +2,11 @@
 import { auditActions } from "../core/audit-actions";
 import { limits } from "../core/limits";
 import { auditListMax } from "./listing";
-import { queryOf } from "./object-schema";
+import { listQueryOf } from "./object-schema";
 import { instant, key, maxEntries, oneOf, text } from "./schemas";
 
 /** Which entries of the audit to list. */
-export const readListAuditQuery = queryOf(
+export const readListAuditQuery = listQueryOf(
   {
     object: key.exactOptional(),
     action: oneOf(...auditActions).exactOptional(),

@@ -1,7 +1,7 @@
 /** What operators ask of batches, as requests.ts has it. */
 import type { BatchId } from "../core/ids";
 import type { ReadResult } from "./read-result";
-import { queryOf, readValue } from "./object-schema";
+import { listQueryOf, readValue } from "./object-schema";
 import { batchListMax } from "./listing";
 import { batchId, maxEntries } from "./schemas";
 
@@ -17,7 +17,7 @@ export interface BatchRequest {
 }
 
 /** Which batches to list: those before one, or the newest. */
-export const readListBatchesQuery = queryOf({
+export const readListBatchesQuery = listQueryOf({
   before: batchId.exactOptional(),
   max: maxEntries(batchListMax, 20),
 });

@@ -1,10 +1,10 @@
 /** Requests about failures, as requests.ts has them. */
-import { objectOf, queryOf } from "./object-schema";
+import { listQueryOf, objectOf } from "./object-schema";
 import type { ValueOf } from "./object-schema";
 import { flag, key, maxEntries, reason, text } from "./schemas";
 
 /** Which groups of failures to list. */
-export const readFailuresQuery = queryOf({
+export const readFailuresQuery = listQueryOf({
   definition: key.exactOptional(),
   max: maxEntries(1_000, 20),
 });

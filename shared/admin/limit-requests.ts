@@ -5,7 +5,7 @@ import { defaultBurst } from "../core/rate";
 import type { Rate } from "../core/rate";
 import { ProblemList } from "./problem-list";
 import type { ReadResult } from "./read-result";
-import { nested, objectOf, queryOf, readValue, resultOf } from "./object-schema";
+import { listQueryOf, nested, objectOf, readValue, resultOf } from "./object-schema";
 import type { ValueOf } from "./object-schema";
 import { key, keyRule, maxEntries, reason, text, whole } from "./schemas";
 
@@ -52,7 +52,10 @@ export function readRateRequest(input: unknown): ReadResult<RateRequest> {
 }
 
 /** Which shared limits to list. */
-export const readListSharedLimitsQuery = queryOf({ name: key.exactOptional(), max: maxEntries() });
+export const readListSharedLimitsQuery = listQueryOf({
+  name: key.exactOptional(),
+  max: maxEntries(),
+});
 /** Which shared limits to list. */
 export type ListSharedLimitsRequest = ValueOf<typeof readListSharedLimitsQuery>;
 

@@ -43,6 +43,8 @@ interface ObjectOptions<Renamed> {
   readonly isOptional?: true;
   /** Other members are nobody's concern. */
   readonly isOpen?: true;
+  /** Members that another reader takes: named among the known ones. */
+  readonly others?: readonly string[];
 }
 
 /** Where an object stands in the input, and where its problems go. */
@@ -91,6 +93,15 @@ export function queryOf<
   return objectOf(shape, { root: "query", ...(names === undefined ? {} : { names }) });
 }
 
+/** As `queryOf`, of a list: the cursor is read apart. */
+export function listQueryOf<
+  Shape extends z.ZodRawShape,
+  const Renamed extends { readonly [Name in keyof Shape]?: string } = object,
+>(shape: Shape, names?: Renamed): ObjectSchema<Checked<z.output<z.ZodObject<Shape>>, Renamed>> {
+  const others = ["cursor"];
+  return objectOf(shape, { root: "query", others, ...(names === undefined ? {} : { names }) });
+}
+
 /** What `objectOf` makes reads by this, whatever the members are. */
 class MemberReader {
   readonly schema: z.ZodObject<z.ZodRawShape>;
@@ -116,9 +127,11 @@ class MemberReader {
       return null;
     }
     const before = problems.count;
-    const refuse = (name: string, expected: () => string): void => {
-      const value = Object.hasOwn(input, name) ? (input as Members)[name] : undefined;
-      const field = `${path === "" ? "" : `${path}.`}${name.slice(0, shownLengthMax)}`;
+    const refuse = (name: string, expected: () => string, index?: number): void => {
+      const member = Object.hasOwn(input, name) ? (input as Members)[name] : undefined;
+      const entry = index === undefined ? "" : `[${String(index)}]`;
+      const value = index === undefined ? member : (member as readonly unknown[])[index];
+      const field = `${path === "" ? "" : `${path}.`}${name.slice(0, shownLengthMax)}${entry}`;
       problems.add(() => ({ field, value: showValue(value), expected: expected() }));
     };
     const given: Record<string, unknown> = {};
@@ -138,7 +151,9 @@ class MemberReader {
       const name = String(issue.path?.[0]);
       if (isTold.has(name)) continue;
       isTold.add(name);
-      refuse(name, () => sentenceOf(issue, given[name], problems));
+      const index = issue.path?.[1];
+      const isEntry = typeof index === "number" && Array.isArray(given[name]);
+      refuse(name, () => sentenceOf(issue, given[name], problems), isEntry ? index : undefined);
     }
     for (const { name, expected } of broken) refuse(name, () => expected);
     if (problems.count > before) return null;
@@ -147,9 +162,9 @@ class MemberReader {
   }
 
   #unknown(name: string, problems: ProblemList): string {
-    const near = problems.nearTo(name, this.#known);
-    const expected =
-      this.#known.length === 0 ? "no members" : `one of the members ${this.#known.join(", ")}`;
+    const known = [...this.#known, ...(this.#options.others ?? [])];
+    const near = problems.nearTo(name, known);
+    const expected = known.length === 0 ? "no members" : `one of the members ${known.join(", ")}`;
     return near === "" ? expected : `${expected}.${near}`;
   }
 }

@@ -8,7 +8,7 @@ import { limits } from "../core/limits";
 import type { TaskId } from "../core/ids";
 import { refused } from "./read-result";
 import type { ReadResult } from "./read-result";
-import { objectOf, queryOf, readValue } from "./object-schema";
+import { listQueryOf, objectOf, queryOf, readValue } from "./object-schema";
 import type { ValueOf } from "./object-schema";
 import { looksLikeJson, parseMessage } from "./parse-json";
 import {
@@ -58,7 +58,7 @@ export const readOperatorRequest = objectOf({ reason }, { isOptional: true });
 export type OperatorRequest = ValueOf<typeof readOperatorRequest>;
 
 /** Which executions to list: all, or those that are live, or dead and not yet taken back. */
-export const readListExecutionsQuery = queryOf(
+export const readListExecutionsQuery = listQueryOf(
   {
     definition: key.exactOptional(),
     open: oneOf("true", "false")

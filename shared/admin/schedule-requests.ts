@@ -1,10 +1,10 @@
 /** What operators ask of schedules, as requests.ts has it. */
-import { objectOf, queryOf } from "./object-schema";
+import { listQueryOf, objectOf } from "./object-schema";
 import type { ValueOf } from "./object-schema";
 import { instant, key, maxEntries, operationId, reason } from "./schemas";
 
 /** Which schedules to list. */
-export const readListSchedulesQuery = queryOf(
+export const readListSchedulesQuery = listQueryOf(
   { definition: key.exactOptional(), max: maxEntries() },
   { definition: "name" },
 );

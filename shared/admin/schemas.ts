@@ -90,10 +90,9 @@ export const batchId = idText("the id of a batch: 1..19 decimal digits, below 2^
 
 /** What a list of ids must be. */
 export const taskIdsRule = `an array of 1..${String(limits.idsMax)} ids of tasks: texts of 1..19 decimal digits, below 2^63`;
-const listedId = z.preprocess(exactText, idText(taskIdsRule).transform(asTaskId));
 
 /** Ids of tasks. */
-export const taskIds = listOf(listedId, limits.idsMax, taskIdsRule);
+export const taskIds = listOf(taskId, limits.idsMax, taskIdsRule);
 
 /** What a caller keeps for repeats. */
 export const operationId = z

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { limits } from "../core/limits";
 import { pathForm } from "../core/payload-key";
 import { listableStates } from "../core/listable-states";
-import { queryOf } from "./object-schema";
+import { listQueryOf } from "./object-schema";
 import type { ValueOf } from "./object-schema";
 import { batchId, instant, key, maxEntries, oneOf } from "./schemas";
 
@@ -42,7 +42,7 @@ function isValue(value: string): boolean {
 }
 
 /** Which tasks to list: those of some states that all filters fit. */
-export const readListTasksQuery = queryOf(
+export const readListTasksQuery = listQueryOf(
   {
     state: states.exactOptional(),
     key: key.meta({ description: "The dedupe key." }).exactOptional(),

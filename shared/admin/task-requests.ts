@@ -3,7 +3,7 @@ import { limits } from "../core/limits";
 import type { RedriveTasksInput, RescheduleTasksInput } from "../ports/task-store";
 import { previewIdsMax } from "./task-preview";
 import type { ReadResult } from "./read-result";
-import { alone, needsOne, notBoth, objectOf, onlyWith, queryOf } from "./object-schema";
+import { alone, listQueryOf, needsOne, notBoth, objectOf, onlyWith } from "./object-schema";
 import type { ValueOf } from "./object-schema";
 import {
   flag,
@@ -132,7 +132,7 @@ export const readGroupRequest = objectOf(
 export type GroupRequest = ValueOf<typeof readGroupRequest>;
 
 /** Which groups to list. */
-export const readListGroupsQuery = queryOf(
+export const readListGroupsQuery = listQueryOf(
   { definition: key.exactOptional(), key: key.exactOptional(), max: maxEntries() },
   { definition: "name", key: "groupKey" },
 );

@@ -1,5 +1,5 @@
 /** What operators ask of watermarks, as requests.ts has it. */
-import { objectOf, queryOf } from "./object-schema";
+import { listQueryOf, objectOf } from "./object-schema";
 import type { ValueOf } from "./object-schema";
 import { container, key, maxEntries, operationId, reason, version } from "./schemas";
 
@@ -20,7 +20,7 @@ export const readWatermarkRequest = objectOf(
 export type WatermarkRequest = ValueOf<typeof readWatermarkRequest>;
 
 /** Which watermarks to list. */
-export const readListWatermarksQuery = queryOf(
+export const readListWatermarksQuery = listQueryOf(
   { definition: key.exactOptional(), watermark: key.exactOptional(), max: maxEntries() },
   { definition: "name" },
 );

@@ -65,7 +65,7 @@ export const devCommand: Command = {
   },
   sentence: "Runs a Functions app on this machine: database, queues, workers.",
   details:
-    "Build the app before. Its workers start again when the build or local.settings.json changes; tasks that run are given back. The database is --db, else TASKGATE_DATABASE_URL of local.settings.json, else an embedded PostgreSQL. The queues are those of an Azurite that it starts, in place of AzureWebJobsStorage. A further exit code is 130, 143 or 129 after SIGINT, SIGTERM or SIGHUP.",
+    "Build the app before. Its workers start again when the build or local.settings.json changes; tasks that run are given back. The database is --db, else TASKGATE_DATABASE_URL of local.settings.json, else an embedded PostgreSQL. The queues are those of an Azurite that it starts, in place of AzureWebJobsStorage.\nExit code: 0 after q or Ctrl-C, the usual end of a run. 130 when Ctrl-C breaks off the start or a run with --once, or comes twice. 143 or 129 after SIGTERM or SIGHUP.",
   examples: [
     { line: "taskgate dev", sentence: "In the folder of the app; q or Ctrl-C ends." },
     {

@@ -17,7 +17,7 @@ import type {
   MigrationReport,
   Patience,
 } from "../store/open-store";
-import { checkSchema } from "../store/migrator";
+import { checkSchema, refuseEdited } from "../store/migrator";
 import { report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
@@ -40,7 +40,8 @@ export const migrateCommand: Command = {
   options: {
     check: {
       type: "boolean",
-      sentence: "Changes nothing; exit code 1 when the schema doesn't fit this version.",
+      sentence:
+        "Changes nothing; exit code 1 when the schema doesn't fit this version, or an applied migration was edited.",
     },
     wait: {
       type: "string",
@@ -169,6 +170,7 @@ async function check(context: CommandContext): Promise<ExitCode> {
   const newest = Math.max(0, ...versions.map((row) => row.version));
   const problem = problemOf(() => {
     checkSchema(versions, scripts, version);
+    refuseEdited(versions, scripts);
   });
   const isLogicCurrent =
     versions.find((row) => row.version === 0)?.checksum === scripts.logic.checksum;

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 
-const prefix = "calls:";
+/** Before the names of limits. */
+export const callsPrefix = "calls:";
 /** UTF-16 units of several names that a definition's name shows: 200 units hold them, with prefix and hash. */
 const shownMax = 180;
 
@@ -10,13 +11,13 @@ const shownMax = 180;
  */
 export function callsDefinition(limits: readonly string[]): string {
   const [only = ""] = limits;
-  if (limits.length === 1) return `${prefix}${only}`;
+  if (limits.length === 1) return `${callsPrefix}${only}`;
   const hash = createHash("sha256").update(JSON.stringify(limits)).digest("hex").slice(0, 12);
   const shown = limits.join(" & ").slice(0, shownMax).toWellFormed();
-  return `${prefix}${shown} #${hash}`;
+  return `${callsPrefix}${shown} #${hash}`;
 }
 
 /** Is this such a definition? It has no tasks: no hint is left for it. */
 export function isCallsDefinition(name: string): boolean {
-  return name.startsWith(prefix);
+  return name.startsWith(callsPrefix);
 }

@@ -4,11 +4,13 @@ import type {
   InvocationContext,
   StorageQueueHandler,
 } from "@azure/functions";
+import { hasMember } from "../core/foreign-value";
 import { checkNames } from "../core/known-names";
 import { checkKey } from "../core/text";
-import { checkFunction, checkList } from "../core/wrong-value";
+import { checkFunction, checkList, wrongValue } from "../core/wrong-value";
 import { loadTriggerSettings } from "../settings/load-settings";
 import type { TaskClient } from "../worker/client/client";
+import type { EventRoute } from "../worker/define/ingest-event";
 import { checkTasks } from "../worker/define/registry";
 import type { CallLimits } from "../worker/run/call-limits";
 import type { WithTokensAnswer } from "../worker/run/with-tokens";
@@ -184,6 +186,19 @@ function checkParts(parts: AppParts): void {
   const { app, tasks, events, results } = parts;
   if (app !== undefined) checkKey("app", app);
   checkTasks(tasks);
-  if (events !== undefined) checkList("events", events, "routes");
+  if (events !== undefined) checkRoutes(events);
   if (results !== undefined) checkFunction("results", results);
+}
+
+function checkRoutes(events: readonly EventRoute[]): void {
+  checkList("events", events, "routes");
+  for (const [index, route] of events.entries()) {
+    const parts = hasMember(route, "matches") ? [route.matches, route.toTasks] : [undefined];
+    if (parts.every((part) => typeof part === "function")) continue;
+    throw wrongValue(
+      `events[${String(index)}]`,
+      "a route, { matches, toTasks }, both functions",
+      route,
+    );
+  }
 }

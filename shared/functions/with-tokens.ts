@@ -1,5 +1,6 @@
+import { hasMember } from "../core/foreign-value";
 import { checkNames } from "../core/known-names";
-import { checkFunction } from "../core/wrong-value";
+import { checkFunction, wrongValue } from "../core/wrong-value";
 import { listLimits } from "../worker/run/call-limits";
 import type { CallLimits } from "../worker/run/call-limits";
 import * as tokens from "../worker/run/with-tokens";
@@ -22,6 +23,8 @@ export async function withTokens<Result>(
   listLimits(limit);
   checkNames("withTokens", options, ["want", "waitMs", "signal"]);
   tokens.checkCallOptions(options);
+  if (options.signal !== undefined && !hasMember(options.signal, "aborted"))
+    throw wrongValue("signal", "an AbortSignal", options.signal);
   checkFunction("body", body);
   return app.tracked((runtime) => tokens.withTokens(runtime.tokens, { ...options, limit }, body));
 }

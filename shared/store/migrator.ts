@@ -75,7 +75,8 @@ export async function migrate(
   scripts: SchemaScripts,
 ): Promise<MigrationResult> {
   const versions = await target.readVersions();
-  refuseForeign(versions, scripts);
+  refuseUnknown(versions, scripts);
+  refuseEdited(versions, scripts);
   const done = new Set(versions.map((row) => row.version));
   const missing = scripts.migrations.filter((script) => !done.has(script.version));
   for (const script of missing) await target.apply(script, false);
@@ -183,21 +184,27 @@ function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-function refuseForeign(versions: readonly SchemaVersion[], scripts: SchemaScripts): void {
+/** Throws SchemaError that names an applied migration of which `scripts` have another text than the one that was run. */
+export function refuseEdited(
+  versions: readonly SchemaVersion[],
+  scripts: Pick<SchemaScripts, "migrations">,
+): void {
   for (const row of versions) {
-    if (row.version === 0) continue;
-    const script = scripts.migrations.find((candidate) => candidate.version === row.version);
-    if (script === undefined) {
-      throw new SchemaError(
-        "TASKGATE_SCHEMA_TOO_NEW",
-        `The database has migration ${String(row.version)} (${row.name}), which this code doesn't know. Use the Taskgate version that made it, or a newer one.`,
-      );
-    }
-    if (script.checksum !== row.checksum) {
-      throw new SchemaError(
-        "TASKGATE_SCHEMA_EDITED",
-        `Migration ${String(row.version)} (${row.name}) differs from the one this database was made with. Put the file back as it was released, and what is to change into a new migration with the next number.`,
-      );
-    }
+    const script = scripts.migrations.find(({ version }) => version === row.version);
+    if (script === undefined || script.checksum === row.checksum) continue;
+    throw new SchemaError(
+      "TASKGATE_SCHEMA_EDITED",
+      `Migration ${String(row.version)} (${row.name}) differs from the one this database was made with. Put the file back as it was released, and what is to change into a new migration with the next number.`,
+    );
   }
+}
+
+function refuseUnknown(versions: readonly SchemaVersion[], scripts: SchemaScripts): void {
+  const known = new Set([0, ...scripts.migrations.map(({ version }) => version)]);
+  const unknown = versions.find(({ version }) => !known.has(version));
+  if (unknown === undefined) return;
+  throw new SchemaError(
+    "TASKGATE_SCHEMA_TOO_NEW",
+    `The database has migration ${String(unknown.version)} (${unknown.name}), which this code doesn't know. Use the Taskgate version that made it, or a newer one.`,
+  );
 }

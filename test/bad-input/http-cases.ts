@@ -172,7 +172,7 @@ const changes: readonly HttpCase[] = [
   ),
   ...posts("tasks/cancel", [
     ["an id that is a number beyond 2^53", `{"tasks":[9223372036854775807]}`, 400, "tasks[0]"],
-    ["2^63", `{"tasks":["9223372036854775808"]}`, 400, "tasks"],
+    ["2^63", `{"tasks":["9223372036854775808"]}`, 400, "tasks[0]"],
     ["1,001 ids", `{"tasks":[${Array(1_001).fill('"1"').join(",")}]}`, 400, "tasks"],
     ["50 KiB", `{"tasks":["1"],"reason":"${"x".repeat(50_000)}"}`, 413, "body"],
   ]),

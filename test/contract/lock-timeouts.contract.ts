@@ -136,6 +136,28 @@ function describeTimeouts(setup: StoreSetup): void {
     expect(await factsOf(opened)).toEqual(before);
     for (const [, call] of all) expect(await call(scene).then(verdictOn, reasonOf)).toBe("done");
   });
+
+  testWith(
+    setup,
+    "row locks",
+    "raw sql",
+    "sure calls",
+  )("an enqueue tells that another transaction holds its dedupe key", async () => {
+    const { store, plain } = open();
+    const name = await define(store);
+    const tasks = [{ payload: null, dedupeKey: "k" }];
+    const input = { name, build: 1, operationId: null, tasks };
+    await store.transaction(async (transaction) => {
+      await store.enqueueTasks(input, transaction);
+      await expect(plain.enqueueTasks(input)).rejects.toMatchObject({
+        code: "TASKGATE_STORE_CONFLICT",
+        message: expect.stringMatching(
+          /^\S+( \S+)? gave up waiting for a dedupe key that another transaction holds: /,
+        ) as unknown,
+        details: { isLockTimeout: true },
+      });
+    });
+  });
 }
 
 /** `work` answers busy in place of an error. */

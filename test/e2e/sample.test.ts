@@ -211,6 +211,31 @@ describe("the status page", () => {
   );
 });
 
+describe("the end by Ctrl-C", () => {
+  const { home, remove } = makeHome();
+  afterAll(remove);
+  const plain = ["--no-sample", "--hosts", "0"];
+
+  test("is 130 during the start, 0 of a run that has no other end, and 130 at once when it comes twice", async () => {
+    const early = await startLocal(home, plain);
+    await early.until(/Starting PostgreSQL/);
+    early.signal("SIGINT");
+    expect((await early.exited).code).toBe(130);
+
+    const run = await startLocal(home, plain);
+    await run.until(/no tasks yet/);
+    run.signal("SIGINT");
+    expect((await run.exited).code).toBe(0);
+
+    const twice = await startLocal(home, plain);
+    await twice.until(/no tasks yet/);
+    twice.signal("SIGINT");
+    await twice.until(/Ending:/);
+    twice.signal("SIGINT");
+    expect((await twice.exited).code).toBe(130);
+  });
+});
+
 describe("a start that can't be", () => {
   const { home, remove } = makeHome();
   afterAll(remove);

@@ -1,3 +1,5 @@
+import { HttpRequest, InvocationContext } from "@azure/functions";
+import type { HttpHandler } from "@azure/functions";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { defineTask, taskRequest } from "../../shared";
 import type { StandardSchema } from "../../shared";
@@ -127,6 +129,21 @@ describe("gate.enqueueMany and gate.enqueueAll", () => {
   });
 });
 
+test("GET results refuses parameters, as every route without a query does", async () => {
+  const handlers = new Map<string, HttpHandler>();
+  const add = (name: string, { handler }: { handler: HttpHandler }) => handlers.set(name, handler);
+  scene.gate.api({ http: add } as never);
+  const ask = (query: Record<string, string>) => {
+    const request = new HttpRequest({ method: "GET", url: "http://localhost/api/results", query });
+    return handlers.get("app-results")?.(request, new InvocationContext());
+  };
+  expect(await ask({ code: "a key" })).toMatchObject({ status: 200, jsonBody: { tables: [] } });
+  expect(await ask({ x: "1" })).toMatchObject({
+    status: 400,
+    body: expect.stringContaining('"field":"x"') as unknown,
+  });
+});
+
 test("gate.register and gate.api refuse unknown options by name", () => {
   const gate = taskgate({ tasks: [greet] });
   const register = (options: object) => () => {
@@ -150,6 +167,14 @@ describe("taskgate refuses parts and names them:", () => {
     [{ tasks: { greet } }, "tasks: expected a list of what defineTask returns (an object)"],
     [{ tasks: [greet, undefined] }, "tasks[1]: expected what defineTask returns (undefined)"],
     [{ tasks: [], events: {} }, "events: expected a list of routes (an object)"],
+    [
+      { tasks: [], events: [5] },
+      "events[0]: expected a route, { matches, toTasks }, both functions (5)",
+    ],
+    [
+      { tasks: [], events: [{ matches: () => true, toTasks: () => [] }, {}] },
+      "events[1]: expected a route, { matches, toTasks }, both functions (an object)",
+    ],
     [{ tasks: [], app: 5 }, "app: expected 1..200 characters"],
   ])("%j", (parts, message) => {
     expect(() => taskgate(parts as AppParts)).toThrow(message);

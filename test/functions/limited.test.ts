@@ -306,6 +306,7 @@ describe("bad input of limited", () => {
   test.each<[object, string]>([
     [{ want: 0 }, "want: expected a whole number in 1..1000 (0)"],
     [{ waitMs: -1 }, "waitMs: expected a whole number in 0..86400000 (-1)"],
+    [{ signal: {} as never }, "signal: expected an AbortSignal (an object)"],
     [{ waitms: 9 }, "waitms: unknown option of withTokens. Did you mean `waitMs`?"],
   ])("withTokens refuses %j and names the field", async (options, message) => {
     const call = scene.gate.withTokens(partner, options, async () => undefined);

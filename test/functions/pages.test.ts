@@ -232,3 +232,32 @@ describe("a cursor", () => {
     }
   });
 });
+
+test("an unknown parameter of a list is refused with the known ones, `cursor` among them", async () => {
+  const name = await define(api.store);
+  const paged: readonly ApiRequest[] = [
+    { route: "api-tasks", params: { name } },
+    ...["groups", "executions", "schedules", "watermarks", "shared-limits"].map((list) => ({
+      route: `api-${list}`,
+    })),
+    ...["audit", "batches", "failures"].map((list) => ({ route: `api-${list}` })),
+  ];
+  for (const request of paged) {
+    const { status, body } = await api.call({ ...request, query: { cursr: "x" } });
+    expect([request, status, body]).toEqual([
+      request,
+      400,
+      expect.objectContaining({
+        problems: [
+          {
+            field: "cursr",
+            value: '"x"',
+            expected: expect.stringMatching(
+              /^one of the members .*max, cursor\. Did you mean `cursor`\?$/,
+            ) as unknown,
+          },
+        ],
+      }),
+    ]);
+  }
+});

@@ -51,8 +51,8 @@ describe("loading", () => {
     expect(await (await fetch(`${url}/hello`)).text()).toBe("from a module");
   });
 
-  test("an app that throws while it loads fails the start with its own error", async () => {
-    expect(await failureOf("throwing-app")).toBe("thrown while loading");
+  test("an app that throws while it loads fails the start with its own error, its file and line", async () => {
+    expect(await failureOf("throwing-app")).toBe("index.js:2: thrown while loading");
   });
 
   test("an app that was not built says so", async () => {

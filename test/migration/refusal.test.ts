@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import "../support/node-errors";
+import { runCli } from "../../shared/cli/main";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import { loadSettings } from "../../shared/settings/load-settings";
 import {
@@ -70,6 +71,45 @@ describe("a worker or command refuses to work", () => {
   test("but works beside a newer schema that still serves it: the database is deployed first", async () => {
     await withRecord(unknownMigration, async (url) => {
       await expect(checkStoreSchema({ url })).resolves.toBeUndefined();
+    });
+  });
+});
+
+describe("migrate --check", () => {
+  /** What it prints, and its exit code. */
+  async function check(url: string): Promise<{ code: number; text: string }> {
+    const lines: string[] = [];
+    const write = (text: string): void => {
+      lines.push(text);
+    };
+    const code = await runCli({
+      words: ["migrate", "--check", "--db", url],
+      environment: {},
+      folder: "/",
+      output: { line: write, error: write, columns: null },
+    });
+    return { code, text: lines.join("\n") };
+  }
+
+  test("ends with 1 and names the migration whose file differs from the one that was applied, as migrate does", async () => {
+    const change = "update taskgate.schema_version set checksum = 'another' where version = 12";
+    await withRecord(change, async (url) => {
+      const text =
+        "Migration 12 (due_at) differs from the one this database was made with. Put the file back as it was released, and what is to change into a new migration with the next number.";
+      expect(await check(url)).toEqual({ code: 1, text });
+      await expect(migrateStore({ url })).rejects.toMatchObject({
+        code: "TASKGATE_SCHEMA_EDITED",
+        message: text,
+      });
+    });
+  });
+
+  test("finds that the schema fits also beside a migration that only a newer build knows", async () => {
+    await withRecord(unknownMigration, async (url) => {
+      expect(await check(url)).toEqual({
+        code: 0,
+        text: expect.stringMatching(/^The schema is at version 9999 and fits Taskgate /) as unknown,
+      });
     });
   });
 });

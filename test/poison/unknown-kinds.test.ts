@@ -1,4 +1,5 @@
 import { expect, test } from "@jest/globals";
+import { z } from "zod";
 import { createAdmin } from "../../shared/admin/create-admin";
 import { completeTasks } from "../../shared/worker/client/complete-tasks";
 import { createRegistry } from "../../shared/worker/define/registry";
@@ -16,6 +17,12 @@ const kinds = [
   defineTask({ name: "read-mail", queue: refusing, run: nothing }),
   defineTask({ name: "known", queue: keeping, run: nothing }),
 ];
+
+const letter = defineTask({
+  name: "letter",
+  input: z.object({ to: z.string("expected a text") }),
+  run: nothing,
+});
 
 const refusal =
   /kind: expected one of definition mail's kinds, which are send-mail, read-mail \(send-mial\)\. Did you mean send-mail\?/;
@@ -55,10 +62,32 @@ test("HTTP and command line refuse it and name the task of a list", async () => 
   await expect(admin.enqueue({ ...operator, definition: "mail", tasks })).rejects.toThrow(
     /^tasks\[1\]\.kind: expected one of definition mail's kinds/,
   );
+  await expect(admin.enqueue({ ...operator, definition: "mail", tasks })).rejects.toMatchObject({
+    details: {
+      problems: [
+        {
+          field: "tasks[1].kind",
+          value: '"send-mial"',
+          expected:
+            'one of definition mail\'s kinds, which are send-mail, read-mail. Did you mean send-mail? For a kind of other code: onUnknownKind: "keep" in the definition',
+        },
+      ],
+    },
+  });
   // The definition's own name is no kind where kinds share it.
   await expect(
     admin.enqueue({ ...operator, definition: "mail", tasks: [{ payload: null }] }),
   ).rejects.toThrow(/^kind: .*\(mail\)/);
+});
+
+test("a payload that the kind's schema refuses is a problem with its place, too", async () => {
+  const registry = createRegistry([letter]);
+  const tasks = [{ payload: '{"to":"Ada"}' }, { payload: '{"to":7}' }];
+  const call = completeTasks(registry, { definition: "letter" }, tasks);
+  const expected = "what kind letter takes (to: expected a text)";
+  await expect(call).rejects.toMatchObject({
+    details: { problems: [{ field: "tasks[1].payload", value: "an object", expected }] },
+  });
 });
 
 test("a caller may say that the kind is other code's, and so may the definition", async () => {

@@ -23,7 +23,7 @@ export interface StreamReport {
 
 /**
  * Enqueues all lines in their order, at most 500 tasks and 1 MiB at a time. Where a slice fails none of its lines is taken:
- * throws PartlyDone with the part done before it, or the error itself where there is none.
+ * throws PartlyDone with the part done before it, which may be nothing.
  */
 export async function enqueueStream(
   request: HttpRequest,
@@ -36,7 +36,6 @@ export async function enqueueStream(
       done = add(done, report, slice.at(-1)?.number ?? done.lines);
     }
   } catch (error) {
-    if (done.lines === 0) throw error;
     throw new PartlyDone(error, done);
   }
   if (done.lines > 0) return done;

@@ -1,12 +1,19 @@
+import { createRequire } from "node:module";
+import type * as ReadRequest from "../api/read-request";
 import type { Answer, Endpoint } from "../api/respond";
 import type { AppProcess } from "../runtime";
+
+/** It loads schemas, which a start doesn't need. */
+const requireLater = createRequire(__filename);
 
 /** Codes of "there is no such table": the app has never made its own in this database. */
 const missingTable: readonly unknown[] = ["42P01", "3F000", 208];
 
 /** `GET api/results`: the app's result tables, as its `results` reads them; none where it has none, or has not made them. */
 export function createGetResults(process: AppProcess): Endpoint {
-  return async (): Promise<Answer> => {
+  return async (request): Promise<Answer> => {
+    const { refuseQuery } = requireLater("../api/read-request") as typeof ReadRequest;
+    refuseQuery(request);
     const { results } = process.app;
     if (results === undefined) return { body: { tables: [] } };
     const { environment } = await process.runtime();

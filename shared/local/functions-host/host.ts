@@ -10,6 +10,7 @@ import { resolve } from "node:path";
 import type { AppSettings } from "./app-settings";
 import { CoreRegistry, installCoreApi, type HostLog, type RegisteredFunction } from "./core-api";
 import { loadApp } from "./load-app";
+import { LoadFailure } from "./load-failure";
 import { readHostSettings, type HostSettings } from "./host-json";
 import { createHttpListener, type HttpListener } from "./http-listener";
 import { createInvoker, triggerOf, type InvocationInput, type Invoker } from "./invoke";
@@ -85,10 +86,25 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
   const settings = await readHostSettings(appRoot, process.env);
   const registry = new CoreRegistry(options.log);
   installCoreApi(registry);
-  await loadApp(appRoot, registry);
+  await load(appRoot, registry, options.log);
   const host = new LocalHost(options, settings, registry);
   await host.start(appRoot);
   return host;
+}
+
+/** A file that can't be loaded is named; its stack goes into the log. */
+async function load(appRoot: string, registry: CoreRegistry, log: HostLog): Promise<void> {
+  const at: { file: string | null } = { file: null };
+  try {
+    await loadApp(appRoot, registry, (file) => {
+      at.file = file;
+    });
+  } catch (error) {
+    if (at.file === null) throw error;
+    const failure = new LoadFailure(error, { appRoot, file: at.file });
+    log("error", failure.trace);
+    throw failure;
+  }
 }
 
 function withoutUndefined(env: AppSettings): Record<string, string> {

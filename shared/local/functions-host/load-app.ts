@@ -11,9 +11,14 @@ import type { CoreRegistry } from "./core-api";
  * ES module, and closes the registration.
  *
  * Errors: an Error if there is no such file, or what the file threw. Azure would go on with no
- * functions at all and say so only in the log.
+ * functions at all and say so only in the log. `onFile` is told of each file before it is loaded, and of
+ * null behind the last one.
  */
-export async function loadApp(appRoot: string, registry: CoreRegistry): Promise<void> {
+export async function loadApp(
+  appRoot: string,
+  registry: CoreRegistry,
+  onFile?: (file: string | null) => void,
+): Promise<void> {
   const manifest = join(appRoot, "package.json");
   const content: unknown = JSON.parse(await readFile(manifest, "utf8"));
   const main = memberOf(content, "main");
@@ -26,12 +31,14 @@ export async function loadApp(appRoot: string, registry: CoreRegistry): Promise<
   }
   const require = createRequire(manifest);
   for (const file of files.sort()) {
+    onFile?.(file);
     const isModule =
       extname(file) === ".mjs" ||
       (extname(file) === ".js" && memberOf(content, "type") === "module");
     if (isModule) await import(pathToFileURL(file).href);
     else require(file);
   }
+  onFile?.(null);
   if (registry.model === undefined) {
     throw new Error(
       `${manifest}: "main" (${main}) registers no function with @azure/functions. A gate does with \`gate.register(app)\`, where \`app\` is that package's.`,

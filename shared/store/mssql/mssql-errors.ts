@@ -7,6 +7,7 @@ import {
   StoreUncertainError,
   TaskgateError,
 } from "../../core/errors";
+import { lockTimeout } from "../lock-timeout";
 import { missingRight } from "../missing-right";
 import { numbersOf } from "./mssql-troubles";
 
@@ -60,6 +61,9 @@ const badData = new Set([220, 241, 245, 515, 547, 2628, 8114, 8115, 8152, 13609]
 /** Say only that a statement or a transaction ended because of an error beside them. */
 const followers = new Set([266, 3621, 3903, 3930, 3998]);
 
+/** What 50423 says of a dedupe key: the name of its lock (_KeyLock). */
+const keyWait = /\(Taskgate:dedupe:/;
+
 /** The classes of error of the driver. */
 const driverErrors = new Set([
   "ConnectionError",
@@ -101,12 +105,9 @@ export function mapMssqlError(error: unknown, sent: Sent): TaskgateError {
   if (raised !== undefined && create !== undefined) return create(raised.message, error);
 
   const locked = errors.find((entry) => lockTimeouts.has(entry.number));
-  // A lock that stays taken is an answer of its own (`busy`): repeating at once would only wait again.
   if (locked !== undefined) {
-    return new StoreConflictError(`SQL Server gave up waiting for a lock: ${locked.message}`, {
-      cause: error,
-      details: { isLockTimeout: true },
-    });
+    const isKey = keyWait.test(locked.message);
+    return lockTimeout({ database: "SQL Server", said: locked.message, cause: error, isKey });
   }
   const conflict = find(conflicts) ?? errors.find(isSameOperation);
   if (conflict !== undefined) {

@@ -8,6 +8,7 @@ import {
   StoreUncertainError,
   TaskgateError,
 } from "../../core/errors";
+import { lockTimeout } from "../lock-timeout";
 import { missingRight } from "../missing-right";
 import { explainLostName, isPoolerTrouble } from "./postgres-pooler";
 import { isRenewal } from "./postgres-renewal";
@@ -42,6 +43,9 @@ const forbidden = "42501";
 /** The caller's data: too long, not JSON, out of range, a bad instant. */
 const badData = /^22/;
 
+/** In this function a call waits for dedupe keys, and for nothing else. */
+const keyWait = /\b_take_keys\(/;
+
 /** Maps what `pg` throws to the product's errors (sql-core table of errors). The original stays as `cause`. */
 export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
   if (error instanceof TaskgateError) return error;
@@ -49,12 +53,9 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
   const message = messageOf(error);
   const own = ownErrors[code];
   if (own !== undefined) return own(message, error);
-  // A lock that stays taken is an answer of its own (`busy`): repeating at once would only wait again.
   if (code === "55P03") {
-    return new StoreConflictError(`PostgreSQL gave up waiting for a lock: ${message}`, {
-      cause: error,
-      details: { isLockTimeout: true },
-    });
+    const isKey = keyWait.test(whereOf(error));
+    return lockTimeout({ database: "PostgreSQL", said: message, cause: error, isKey });
   }
   if (isRenewal({ code, message, where: whereOf(error) })) {
     return new StoreConflictError(

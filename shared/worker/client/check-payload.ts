@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "../../core/errors";
+import { describeValue } from "../../core/foreign-value";
 import { validate } from "../define/standard-schema";
 import type { Validated } from "../define/standard-schema";
 import type { AnyTaskRef } from "../define/task-ref";
@@ -14,19 +15,25 @@ export function checkPayload(
   at: string,
 ): Promise<void> | undefined {
   if (kind.schema === null) return undefined;
-  const checked = validate(kind.schema, text === null ? null : (JSON.parse(text) as unknown));
+  const payload = text === null ? null : (JSON.parse(text) as unknown);
+  const checked = validate(kind.schema, payload);
+  const place = { kind: kind.kind, payload, field: `${at}payload` };
   if (checked instanceof Promise)
     return checked.then((answer) => {
-      expectValid(kind.kind, answer, at);
+      expectValid(answer, place);
     });
-  expectValid(kind.kind, checked, at);
+  expectValid(checked, place);
   return undefined;
 }
 
-function expectValid(kind: string, checked: Validated<unknown>, at: string): void {
+function expectValid(
+  checked: Validated<unknown>,
+  { kind, payload, field }: { kind: string; payload: unknown; field: string },
+): void {
   if (checked.ok) return;
-  throw new InvalidArgumentError(
-    `${at}payload: expected what kind ${kind} takes (${checked.problems.join("; ")})`,
-    { details: { field: `${at}payload` } },
-  );
+  const expected = `what kind ${kind} takes (${checked.problems.join("; ")})`;
+  const problem = { field, value: describeValue(payload), expected };
+  throw new InvalidArgumentError(`${field}: expected ${expected}`, {
+    details: { field, problems: [problem] },
+  });
 }

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "../../core/errors";
+import { shownText } from "../../core/foreign-value";
 import { nearNames } from "../../core/near-name";
 import { cleanText } from "../../core/text";
 import type { Registry } from "../define/registry";
@@ -25,15 +26,19 @@ export function checkKnownKind(
   registry: Registry,
   { definition, kind, at = "", option }: KindPlace,
 ): void {
-  const known = registry.definition(definition);
-  if (known?.kinds === undefined || known.onUnknownKind === "keep") return;
+  const found = registry.definition(definition);
+  if (found?.kinds === undefined || found.onUnknownKind === "keep") return;
   if (registry.kind(kind) !== null) return;
-  const names = known.kinds.map((rules) => rules.kind);
+  const names = found.kinds.map((rules) => rules.kind);
   const near = nearNames(kind, names, 1)[0];
   const more = names.length - listedMax;
   const list = `${names.slice(0, listedMax).join(", ")}${more > 0 ? ` and ${String(more)} more` : ""}`;
+  const field = `${at}kind`;
+  const known = `one of definition ${definition}'s kinds, which are ${list}`;
+  const advice = `${near === undefined ? "" : ` Did you mean ${near}?`} For a kind of other code: ${option === undefined ? "" : `${option}, or `}onUnknownKind: "keep" in the definition`;
+  const problem = { field, value: shownText(kind), expected: `${known}.${advice}` };
   throw new InvalidArgumentError(
-    `${at}kind: expected one of definition ${definition}'s kinds, which are ${list} (${cleanText(kind, 220)}).${near === undefined ? "" : ` Did you mean ${near}?`} For a kind of other code: ${option === undefined ? "" : `${option}, or `}onUnknownKind: "keep" in the definition`,
-    { details: { field: `${at}kind` } },
+    `${field}: expected ${known} (${cleanText(kind, 220)}).${advice}`,
+    { details: { field, problems: [problem] } },
   );
 }

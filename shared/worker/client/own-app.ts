@@ -55,9 +55,13 @@ export class OwnApp {
   refusal(refused: ReadonlyMap<string, string>): InvalidArgumentError {
     const { name } = this.#app;
     const owners = [...refused].map(([definition, owner]) => `${definition} belongs to ${owner}`);
-    const [first = ""] = refused.keys();
+    const [only = ""] = refused.keys();
+    const way =
+      refused.size === 1
+        ? `Give the task another name, or hand the definition over: taskgate owner ${only} ${name}`
+        : `Give the tasks other names, or hand each definition over: taskgate owner NAME ${name}`;
     return new InvalidArgumentError(
-      `definition: expected one that app ${name} may run (${owners.join(", ")}). Give the task another name, or hand the definition over: taskgate owner ${first} ${name}`,
+      `definition: expected one that app ${name} may run (${owners.join(", ")}). ${way}`,
       { code: "TASKGATE_ARG_OWNER", details: { app: name, owners: Object.fromEntries(refused) } },
     );
   }

@@ -1,3 +1,4 @@
+import { callsPrefix } from "../../core/calls-definition";
 import { hasMember } from "../../core/foreign-value";
 import { InvalidArgumentError } from "../../core/errors";
 import { checkNames } from "../../core/known-names";
@@ -87,6 +88,9 @@ function isList(given: CallLimits): given is readonly CallLimit[] {
 /** Limits that were looked at: an app uses the same few for each of its calls. */
 const checked = new WeakSet<CallLimit>();
 
+/** The definition of the limit's calls has the name behind its prefix. */
+const nameLengthMax = limits.nameLengthMax - callsPrefix.length;
+
 /** Without TypeScript a name is the nearest mistake. */
 function checkLimit(field: string, given: CallLimit): void {
   if (checked.has(given)) return;
@@ -94,6 +98,8 @@ function checkLimit(field: string, given: CallLimit): void {
     throw wrongValue(field, "{ name, limit }, as defineLimit returns it", given);
   checkNames(field, given, ["name", "limit", "rate", "leaseMs"]);
   checkKey(`${field}.name`, given.name);
+  if (given.name.length > nameLengthMax)
+    throw wrongValue(`${field}.name`, `1..${String(nameLengthMax)} characters`, given.name);
   if (given.limit !== undefined && given.limit !== null)
     checkInteger(`${field}.limit`, given.limit, { min: 0, max: limits.tokensMax });
   checked.add(given);

@@ -10,6 +10,7 @@ import {
   readTaskId,
 } from "../../../shared/admin/requests";
 import { readListTasksQuery } from "../../../shared/admin/task-list-request";
+import { readCancelRequest } from "../../../shared/admin/task-requests";
 
 const operationId = "01234567-89ab-cdef-0123-456789abcdef";
 const traceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -144,6 +145,23 @@ describe("other requests", () => {
     [{ limit: "code", operationId }],
   ])("a limit: %j", (body) => {
     expect(valueOf(readLimitRequest(body))).toEqual(body);
+  });
+
+  test("a bad id in a list of ids is named", () => {
+    const read = readCancelRequest({ tasks: ["1", 2, "three", "4"] });
+    expect(read).toEqual({
+      ok: false,
+      problems: [
+        {
+          field: "tasks[2]",
+          value: '"three"',
+          expected: "the id of a task: 1..19 decimal digits, below 2^63",
+        },
+      ],
+    });
+    expect(readCancelRequest({ tasks: [] })).toMatchObject({
+      problems: [{ field: "tasks", value: "an array of 0" }],
+    });
   });
 
   test("queries have defaults", () => {

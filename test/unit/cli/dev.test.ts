@@ -79,3 +79,10 @@ test("taskgate dev tells all problems at once", () => {
   expect(message).toContain("--port: got `x`");
   expect(message).toContain("--limit: got `y`");
 });
+
+test("the help of taskgate dev tells the exit code of every end", () => {
+  const { details = "" } = commands.find(({ name }) => name === "dev") ?? {};
+  expect(details.split("\n").at(-1)).toBe(
+    "Exit code: 0 after q or Ctrl-C, the usual end of a run. 130 when Ctrl-C breaks off the start or a run with --once, or comes twice. 143 or 129 after SIGTERM or SIGHUP.",
+  );
+});

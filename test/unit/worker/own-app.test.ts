@@ -58,6 +58,15 @@ describe("the app of a process", () => {
     );
   });
 
+  test("refuses several definitions with the command for each of them", async () => {
+    const definitions = ["bill", "invoice"];
+    await store.registerApp({ app: "billing", definitions, address: null });
+    const app = appOf("shipping", definitions);
+    expect(app.refusal(await app.refused()).message).toBe(
+      "definition: expected one that app shipping may run (bill belongs to billing, invoice belongs to billing). Give the tasks other names, or hand each definition over: taskgate owner NAME shipping",
+    );
+  });
+
   test("follows a hand-over within a minute, in both directions", async () => {
     const name = await define(store);
     const [from, to] = [appOf("billing", [name]), appOf("shipping", [name])];

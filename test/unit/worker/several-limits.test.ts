@@ -84,6 +84,18 @@ describe("withTokens of several limits", () => {
     expect(calls.filter(({ beganMs }) => beganMs !== null)).toHaveLength(1);
   });
 
+  test("withTokens takes a limit whose name has 194 characters, and refuses a longer one by that name", () => {
+    const { pools } = new TokenScene().process("one");
+    const named = (length: number): CallLimit => ({ name: "n".repeat(length), limit: 1 });
+    expect(() => pools.of(named(194))).not.toThrow();
+    expect(() => pools.of(named(195))).toThrow(
+      /^limit\.name: expected 1\.\.194 characters \(the text "n/,
+    );
+    expect(() => pools.of([partner, named(195)])).toThrow(
+      /^limits\[1\]\.name: expected 1\.\.194 characters/,
+    );
+  });
+
   test("withTokens keeps the tokens of several limits on the shortest lease of them", () => {
     const { pools } = new TokenScene().process("one");
     const leaseOf = (limits: CallLimits): number => pools.of(limits).definition.settings.leaseMs;

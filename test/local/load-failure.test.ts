@@ -1,0 +1,87 @@
+/* Apps with a file that can't be loaded, in real processes: which file and line the start names, and what the log gets. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, expect, test } from "@jest/globals";
+import { HostProcess } from "./fixtures/run-host";
+
+const folder = mkdtempSync(join(tmpdir(), "taskgate-load-"));
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+let apps = 0;
+
+/** Starts an app of these files, and answers how the start failed and what the log says of it. */
+async function failureOf(
+  files: Readonly<Record<string, string>>,
+): Promise<{ message: string; log: string }> {
+  const app = join(folder, String((apps += 1)));
+  for (const [name, text] of Object.entries({ "host.json": `{ "version": "2.0" }`, ...files })) {
+    mkdirSync(dirname(join(app, name)), { recursive: true });
+    writeFileSync(join(app, name), text);
+  }
+  const host = new HostProcess({ app, env: {} });
+  const { message } = await host.of("failed");
+  await host.exit();
+  const lines = host.reports.flatMap((report) =>
+    report.kind === "log" && report.level === "error" ? [report.text] : [],
+  );
+  return { message, log: lines.join("\n") };
+}
+
+const commonJs = `{ "main": "src/functions/*.js" }`;
+const esModules = `{ "main": "src/functions/*.js", "type": "module" }`;
+
+test("a file that can't be parsed is named with its line, and the log has the stack", async () => {
+  const { message, log } = await failureOf({
+    "package.json": commonJs,
+    "src/functions/a.js": `require("../broken");`,
+    "src/broken.js": "\nsyntax error here(",
+  });
+  expect(message).toBe("src/broken.js:2: Unexpected identifier 'error'");
+  expect(log).toContain("syntax error here(\n       ^^^^^");
+  expect(log).toMatch(/\n {4}at .*src\/functions\/a\.js:1/);
+});
+
+test("of an error that a package throws the line of the app that called it is named", async () => {
+  const { message, log } = await failureOf({
+    "package.json": commonJs,
+    "node_modules/strict/index.js": `module.exports = () => { throw new TypeError("expected a name"); };`,
+    "src/functions/a.js": `const strict = require("strict");\n\nstrict();`,
+  });
+  expect(message).toBe("src/functions/a.js:3: expected a name");
+  expect(log).toMatch(/^TypeError: expected a name\n {4}at .*node_modules\/strict\/index\.js:1/);
+});
+
+test("a package that isn't there is told with the file that wants it", async () => {
+  const { message } = await failureOf({
+    "package.json": commonJs,
+    "src/functions/a.js": `\nrequire("nowhere");`,
+  });
+  expect(message).toMatch(/^src\/functions\/a\.js:2: Cannot find module 'nowhere'/);
+});
+
+test("a thrown value without a stack is told with the entry file", async () => {
+  const { message } = await failureOf({
+    "package.json": commonJs,
+    "src/functions/a.js": `throw "nothing works";`,
+  });
+  expect(message).toBe(`src/functions/a.js: the text "nothing works"`);
+});
+
+test("an ES module that throws is named with its line, one that can't be parsed by the entry file", async () => {
+  const thrown = await failureOf({
+    "package.json": esModules,
+    "src/functions/a.js": `import "../late.js";`,
+    "src/late.js": `\n\nthrow new Error("at load");`,
+  });
+  expect(thrown.message).toBe("src/late.js:3: at load");
+  const unread = await failureOf({
+    "package.json": esModules,
+    "src/functions/a.js": `import "../broken.js";`,
+    "src/broken.js": "syntax error here(",
+  });
+  expect(unread.message).toBe(
+    "src/functions/a.js or a file that it imports: Unexpected identifier 'error'",
+  );
+});
