@@ -107,15 +107,15 @@ export function describeEndedTransactions(setup: StoreSetup): void {
         async () => {
           const { store } = open();
           const { name, call } = await claimOne(store);
-          const over =
-            "The transaction is over: a statement in it ended it with COMMIT or ROLLBACK";
+          const over = "The transaction is over: ";
           const ended = store.transaction(async (transaction) => {
-            await transaction.query(statement);
+            // SQL Server refuses it as well, once it has run.
+            await transaction.query(statement).catch(() => undefined);
             await store.completeTask(call, transaction);
           });
           await expect(ended).rejects.toThrow(over);
           const left = store.transaction(async (transaction) => {
-            await transaction.query(statement);
+            await transaction.query(statement).catch(() => undefined);
           });
           await expect(left).rejects.toThrow(over);
           expect(await statusOf(store, name)).toMatchObject({ claimed: 1, done: 0 });
@@ -123,7 +123,7 @@ export function describeEndedTransactions(setup: StoreSetup): void {
       );
 
     test.each(["returned", "thrown"])(
-      "and a call are refused in a transaction whose body has %s, and change nothing",
+      "is refused in a transaction whose body has %s, like any call, and changes nothing",
       async (how) => {
         const { store } = open();
         const { name, call } = await claimOne(store);
