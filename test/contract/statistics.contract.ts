@@ -219,6 +219,37 @@ export function describeStatistics(setup: StoreSetup): void {
       expect(ran).toEqual([[durationBucket(6), 100]]);
     });
 
+    test("durations and waits stand in their own period, the shortest first", async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 8 });
+      await enqueue(store, name, 2);
+      const worker = await startWorker(store, name, { want: 3 });
+      await worker.work({ done: [done(await worker.claimOne(), { durationMs: 5 })] });
+      await rollUp(store);
+      await opened.advance(2 * minuteMs);
+      await enqueue(store, name, 1);
+      const [early, late] = await worker.claim(2);
+      if (early === undefined || late === undefined) throw new Error("There are no two tasks");
+      const ends = [done(early, { durationMs: 5_000 }), done(late, { durationMs: 70 })];
+      await worker.work({ done: ends });
+      await rollUp(store);
+      const ended = (await periodsOf(store, name)).filter((period) => period.done > 0);
+      expect(ended.map(({ ran }) => ran)).toEqual([
+        [[durationBucket(5), 1]],
+        [
+          [durationBucket(70), 1],
+          [durationBucket(5_000), 1],
+        ],
+      ]);
+      const [[first], [short, long]] = ended.map(({ waited }) =>
+        waited.map(([bucket]) => bucket),
+      ) as [number[], number[]];
+      expect(first).toBeLessThan(durationBucket(minuteMs));
+      expect(short).toBeLessThan(durationBucket(minuteMs));
+      expect(long).toBeGreaterThanOrEqual(durationBucket(2 * minuteMs));
+    });
+
     test("periods that are too old are deleted, slice by slice: minutes after three hours, hours later", async () => {
       const opened = open();
       const { store } = opened;
