@@ -23,8 +23,7 @@ export function createAppAdmin(
     traceUrl,
     completeTasks: async (call, rows) => {
       // The owner's code knows its kinds, and gets its hints.
-      if (registry.definition(call.definition) !== null)
-        await environment.app?.require(call.definition);
+      await environment.app?.require(call.definition);
       return completeTasks(registry, call, rows);
     },
   });

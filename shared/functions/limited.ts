@@ -31,8 +31,10 @@ export interface LimitedOptions {
    * rate, and for a function with further inputs or outputs a storage queue's message is deferred instead.
    */
   overflow?: Overflow;
-  /** Name of the tasks' kind, unique in the app; default: the handler's own name, else that of the limit or limits, behind
-   * the name of the app and a dot where the app has a name. */
+  /**
+   * Name of the tasks' kind, unique in the app; default: the handler's own name, else that of the limit or limits, behind the
+   * name of the app and a dot where the app has a name.
+   */
   name?: string;
 }
 

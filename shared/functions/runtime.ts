@@ -102,18 +102,9 @@ export class AppProcess {
    */
   async runtime(): Promise<Runtime> {
     const services = await this.services();
-    this.#opened ??= openAddressed(services.settings.database, () =>
-      open(services, {
-        ending: this.invocations.ending,
-        leave: async (last) => {
-          const others = [...openApps].filter((other) => other !== this);
-          await Promise.all([this.end(last), ...others.map((other) => other.end())]);
-        },
-      }),
-    );
-    if (!this.invocations.ending.aborted) openApps.add(this);
-    const { runtime, entrance } = this.#opened;
     if (this.#isClosed) throw hasEnded();
+    this.#opened ??= openAddressed(services.settings.database, () => this.#open(services));
+    const { runtime, entrance } = this.#opened;
     const { ending } = this.invocations;
     await untilEnd(entrance.pass(), { ending, graceMs: 0, toError: hasEnded });
     return runtime;
@@ -133,19 +124,30 @@ export class AppProcess {
    * `last` may use the database after the last invocation; it gets 0.5 s.
    */
   async end(last?: () => Promise<void>): Promise<void> {
-    openApps.delete(this);
     const tokens = this.#opened?.runtime.tokens;
     // Invocations that wait for tokens end at once; what bodies give back meanwhile goes with the second call.
     void tokens?.stop();
     await this.invocations.end(endMs);
     await Promise.race([Promise.all([last?.(), tokens?.stop()]), sleep(closeMs)]);
+    this.#isClosed = true;
+    openApps.delete(this);
     const services = await this.#services.built();
     if (services === null) return;
-    this.#isClosed = true;
     this.#opened?.runtime.heartbeat.stop();
     const closed = this.#opened?.runtime.environment.store.close().catch(() => undefined);
     await Promise.all([services.telemetry.flush(closeMs), Promise.race([closed, sleep(closeMs)])]);
     await sleep(lingerMs);
+  }
+
+  #open(services: Services): Opened {
+    openApps.add(this);
+    return open(services, {
+      ending: this.invocations.ending,
+      leave: async (last) => {
+        const others = [...openApps].filter((other) => other !== this);
+        await Promise.all([this.end(last), ...others.map((other) => other.end())]);
+      },
+    });
   }
 }
 

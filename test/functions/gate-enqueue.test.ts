@@ -73,6 +73,15 @@ test("gate.end tells a body under a limit to stop, and gives its token back", as
   expect(free).toEqual({ ran: true, value: "free" });
 });
 
+test("a gate that has ended before its first use opens nothing", async () => {
+  const unused = taskgate({ tasks: [tidy] });
+  await unused.end();
+  await expect(unused.enqueue(tidy, null)).rejects.toMatchObject({
+    code: "TASKGATE_STORE_UNAVAILABLE",
+    message: "The app ends in this process, or has ended: nothing was sent",
+  });
+});
+
 describe("gate.enqueue", () => {
   test("goes on after another gate of the process has ended, and that one says so", async () => {
     const other = taskgate({ tasks: [tidy] });

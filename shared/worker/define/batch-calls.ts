@@ -30,6 +30,9 @@ export interface BatchCalls {
     batchId: string,
     options?: { seal?: boolean },
   ): Promise<"started" | "again" | "busy" | "ended">;
-  /** Lets a halted batch go on with its next wave. The login needs the role `taskgate_operator`, which an app's has not: else StoreForbiddenError. */
+  /**
+   * Lets a halted batch go on with its next wave. The login needs the role `taskgate_operator`, which an app's has not: else
+   * this throws StoreForbiddenError.
+   */
   resume(batchId: string): Promise<"resumed" | "again" | "draft" | "ended">;
 }

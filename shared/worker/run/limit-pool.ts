@@ -151,9 +151,7 @@ export class LimitPool implements TokenNews {
     this.#lease?.stop();
     this.#denyAll({ reason: "stopping", retryInMs: retryMaxMs });
     this.#planLook();
-    this.#idle.releaseAll();
-    await this.#calling;
-    await this.#call();
+    await this.giveIdle();
   }
 
   /** Begins a body, if so many tokens are free for it just now. */

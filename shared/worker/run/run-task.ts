@@ -63,8 +63,8 @@ class TaskRun implements RunCalls {
   #children: PreparedTask[] = noChildren;
   #completed: OpenedWaves | null = null;
   #isCompleting = false;
-  /** The task's end has its children: none goes with it any more. */
-  #isClosed = false;
+  /** What has taken the children along: none goes with it any more. */
+  #closedBy: "completion" | "handler's end" | null = null;
   /** The store said that another worker holds this task. */
   #isLost = false;
   #progressSentAtMs = Number.NEGATIVE_INFINITY;
@@ -90,7 +90,7 @@ class TaskRun implements RunCalls {
         children,
         body,
         toResult: (result) => {
-          this.#isClosed = true;
+          this.#closedBy ??= "completion";
           return result == null ? null : jsonText("result", result);
         },
       });
@@ -100,7 +100,7 @@ class TaskRun implements RunCalls {
       if (isFenced(error)) this.#isLost = true;
       // Rolled back with the rest: a handler that calls again adds them again.
       children.length = before;
-      this.#isClosed = false;
+      if (this.#closedBy === "completion") this.#closedBy = null;
       throw error;
     } finally {
       this.#isCompleting = false;
@@ -117,7 +117,7 @@ class TaskRun implements RunCalls {
     // Without a pause where the schema answers at once: a handler that doesn't wait for this has its child all the same.
     const child = preparing instanceof Promise ? await preparing : preparing;
     if (isNow) await enqueueNow(environment, [child], held.task);
-    else if (this.#isClosed)
+    else if (this.#closedBy !== null)
       throw new InvalidArgumentError(
         "enqueue: expected before the end of the handler, or of completeWith's body, or with `now: true`; nothing would add this child",
         { details: { field: "enqueue" } },
@@ -152,13 +152,13 @@ class TaskRun implements RunCalls {
   }
 
   settle(returned: unknown): TaskOutcome {
-    this.#isClosed = true;
+    this.#closedBy = "handler's end";
     if (this.#completed !== null) return { kind: "completed", ...this.#completed };
     return outcomeOfReturned(returned, this.#children);
   }
 
   settleError(error: unknown): TaskOutcome {
-    this.#isClosed = true;
+    this.#closedBy = "handler's end";
     // The completion is committed: what the handler threw afterwards can't undo it.
     if (this.#completed !== null) {
       this.#options.environment.logger.warn("a handler failed after its task was completed", {
