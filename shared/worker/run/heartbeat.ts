@@ -31,6 +31,8 @@ export class Heartbeat {
   /** And how each is let go by the keeper of leases. */
   readonly #holders = new Map<LeaseHolder, () => void>();
   #cancelTimer: (() => void) | null = null;
+  /** When the timer ends, by the clock that never jumps. */
+  #nextBeatMs = Number.POSITIVE_INFINITY;
   #isRenewing = false;
   #isStopped = false;
 
@@ -61,16 +63,20 @@ export class Heartbeat {
     this.#holders.clear();
   }
 
+  /** Never puts off a beat that is to come: executions may begin more often than it beats. */
   #schedule(): void {
-    this.#stopTimer();
-    const { telemetry, timers } = this.#environment;
+    const { clock, telemetry, timers } = this.#environment;
     const shortest = Math.min(
       ...[...this.#holders.keys()].map((holder) => holder.leaseMs || 60_000),
     );
+    const beatMs = clock.monotonicMs() + shortest / 6;
+    if (beatMs >= this.#nextBeatMs) return;
+    this.#stopTimer();
+    this.#nextBeatMs = beatMs;
     // A beat serves all executions: it stands in the trace of none.
     this.#cancelTimer = telemetry.within(null, () =>
       timers.after(shortest / 6, () => {
-        this.#cancelTimer = null;
+        this.#stopTimer();
         void this.#renew().finally(() => {
           if (this.#holders.size > 0) this.#schedule();
         });
@@ -81,6 +87,7 @@ export class Heartbeat {
   #stopTimer(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = null;
+    this.#nextBeatMs = Number.POSITIVE_INFINITY;
   }
 
   async #renew(): Promise<void> {

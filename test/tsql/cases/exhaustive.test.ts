@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { EngineName } from "../../tsql-server/engine/options";
+import { describeWholeTsql } from "../../support/whole-tsql";
 import { explore } from "../../tsql-server/schedule/explore";
 import { printFinding } from "../../tsql-server/schedule/replay";
 import { holds } from "./explore-case";
@@ -9,8 +10,22 @@ import { cutCases, killCases } from "./list/kills";
 import { scenarioOf } from "./scenario";
 import { isLongOn, plainVariant } from "./variants";
 
-/* Every case of two callers on one engine, in every order; and every operation with its connection cut at every step. */
-export function describeEngine(engine: EngineName): void {
+/*
+ * Every case of two callers on one engine, in every order; and every operation with its connection cut at every step. Azure
+ * SQL's engine is what production runs. All are in one file: its process has read, bound and warmed up everything for the
+ * second one.
+ */
+describeEngine("azure");
+
+describeWholeTsql("Row versions without optimized locking", () => {
+  describeEngine("versioned");
+});
+
+describeWholeTsql("Locks alone", () => {
+  describeEngine("locking");
+});
+
+function describeEngine(engine: EngineName): void {
   const variant = plainVariant(engine);
   const here = allCases.filter((model) => !isLongOn(model, engine));
 

@@ -1,0 +1,97 @@
+import { describe, expect, test } from "@jest/globals";
+import type { ExecutionId } from "../../../shared/core/ids";
+import { asExecutionId } from "../../../shared/core/ids";
+import { Heartbeat } from "../../../shared/worker/run/heartbeat";
+import type { LeaseHolder } from "../../../shared/worker/run/heartbeat";
+import { VirtualTime } from "../../workers/virtual-time";
+import { openWorkerBench, overriding } from "./worker-bench";
+
+const minuteMs = 60_000;
+
+/** A heartbeat on virtual time, and when it renewed which execution. */
+function openScene() {
+  const time = new VirtualTime();
+  const beats: { atMs: number; executions: ExecutionId[] }[] = [];
+  const bench = openWorkerBench([]);
+  const heartbeat = new Heartbeat({
+    ...bench.environment,
+    clock: { nowMs: () => time.nowMs, monotonicMs: () => time.nowMs },
+    timers: {
+      after: (ms, callback) => time.after(ms, callback),
+      soon: (callback) => void time.after(0, callback),
+    },
+    store: overriding(bench.store, {
+      heartbeat: async ({ executions }) => {
+        const ids = executions.map(({ executionId }) => executionId);
+        beats.push({ atMs: time.nowMs, executions: ids });
+        const renewed = { status: "ok", leaseMs: null, tokens: 1, surplus: 0, cancelled: [] };
+        return { executions: ids.map((executionId) => ({ ...renewed, executionId })) } as never;
+      },
+    }),
+  });
+  const holder = (id: number, leaseMs: number): LeaseHolder => {
+    let renewedAtMs = time.nowMs;
+    return {
+      executionId: asExecutionId(String(id)),
+      leaseMs,
+      timeoutMs: null,
+      renewedAgoMs: () => time.nowMs - renewedAtMs,
+      takeStarted: () => [],
+      returnStarted: () => undefined,
+      onRenewed: (_, sentAt) => void (renewedAtMs = sentAt.monotonicMs),
+    };
+  };
+  /** The longest time for which an execution wasn't renewed until now. */
+  const longestGapMs = (id: number): number => {
+    const renewed = beats.filter(({ executions }) =>
+      executions.includes(asExecutionId(String(id))),
+    );
+    const instants = [0, ...renewed.map(({ atMs }) => atMs), time.nowMs];
+    return Math.max(...instants.slice(1).map((atMs, at) => atMs - (instants[at] ?? 0)));
+  };
+  return { time, heartbeat, beats, holder, longestGapMs };
+}
+
+describe("a heartbeat renews a lease at least every half of it", () => {
+  test.each([
+    ["alone", null, 0],
+    ["beside executions that begin and end more often than it beats", 500, 300],
+    ["beside executions with shorter leases", 700, 200],
+    ["beside executions that stay", 2_000, Number.POSITIVE_INFINITY],
+  ])("%s", async (what, everyMs, lastsMs) => {
+    const { time, heartbeat, holder, longestGapMs } = openScene();
+    heartbeat.add(holder(1, minuteMs));
+    let others = 1;
+    const begin = (): void => {
+      if (everyMs === null) return;
+      others += 1;
+      const end = heartbeat.add(holder(others, what.includes("shorter") ? 6_000 : minuteMs));
+      if (Number.isFinite(lastsMs)) time.after(lastsMs, end);
+      time.after(everyMs, begin);
+    };
+    begin();
+    await time.run(10 * minuteMs);
+    expect(longestGapMs(1)).toBeGreaterThan(0);
+    expect(longestGapMs(1)).toBeLessThanOrEqual(minuteMs / 2);
+  });
+
+  test("a shorter one that comes while a beat is far off", async () => {
+    const { time, heartbeat, holder, longestGapMs } = openScene();
+    heartbeat.add(holder(1, 10 * minuteMs));
+    heartbeat.add(holder(2, 6_000));
+    await time.run(minuteMs);
+    expect(longestGapMs(2)).toBeLessThanOrEqual(3_000);
+  });
+});
+
+test("a heartbeat beats at most six times per shortest lease however many executions there are, and no more once all have ended", async () => {
+  const { time, heartbeat, beats, holder } = openScene();
+  const ends = Array.from({ length: 20 }, (_, at) => heartbeat.add(holder(at + 1, 6_000)));
+  await time.run(minuteMs);
+  expect(beats.length).toBeGreaterThanOrEqual(20);
+  expect(beats.length).toBeLessThanOrEqual(60);
+  for (const end of ends) end();
+  const before = beats.length;
+  await time.run(2 * minuteMs);
+  expect(beats).toHaveLength(before);
+});
