@@ -1,6 +1,4 @@
 import { InvalidArgumentError } from "../../core/errors";
-import { asOperationId } from "../../core/ids";
-import type { StartExecutionAnswer } from "../../ports/task-store";
 import type { Definition } from "../define/task-kind";
 import type { WorkerEnvironment } from "../environment";
 import type { Registry } from "../define/registry";
@@ -87,30 +85,4 @@ export async function ensureRegistered<Answer>(
     await registerAll(environment, registry, known);
     return ask();
   }
-}
-
-/**
- * Asks for tokens of a definition; when the database doesn't know these settings yet, `makeKnown` registers them and it
- * asks again. Each ask has an operation id of its own: the first one opened nothing.
- */
-export async function startExecution(
-  environment: WorkerEnvironment,
-  ask: { definition: Definition; want: number; needsReady: boolean },
-  makeKnown: () => Promise<void>,
-): Promise<StartExecutionAnswer> {
-  const { definition, want, needsReady } = ask;
-  const start = () =>
-    environment.store.startExecution({
-      name: definition.name,
-      operationId: asOperationId(environment.random.uuid()),
-      worker: environment.workerName,
-      build: environment.build,
-      settingsHash: definition.settingsHash,
-      want,
-      needsReady,
-    });
-  const answer = await start();
-  if (answer.status !== "unknown" && answer.status !== "outdated") return answer;
-  await makeKnown();
-  return start();
 }

@@ -1,14 +1,6 @@
-import type { Instants } from "../../core/lease";
-import type { StartExecutionAnswer } from "../../ports/task-store";
+import type { Asked } from "../client/start-execution";
 import type { WorkerEnvironment } from "../environment";
-import { instants } from "../environment";
 import { TokenPollSchedule } from "./token-poll-schedule";
-
-/** The last answer, and when its question was sent: the lease counts from there. */
-export interface Asked {
-  readonly sentAt: Instants;
-  readonly started: StartExecutionAnswer;
-}
 
 /** How long a denied worker asks again. */
 const lookForMs = 2_500;
@@ -19,10 +11,10 @@ const lookForMs = 2_500;
  */
 export async function askForTokens(
   environment: WorkerEnvironment,
-  ask: () => Promise<StartExecutionAnswer>,
+  ask: () => Promise<Asked>,
   until: { atMs: number; signal: AbortSignal },
 ): Promise<Asked> {
-  let asked = await askOnce(environment, ask);
+  let asked = await ask();
   if (asked.started.demand !== "noted") return asked;
   const nowMs = environment.clock.monotonicMs();
   const endMs = Math.min(until.atMs, nowMs + lookForMs);
@@ -33,17 +25,9 @@ export async function askForTokens(
     await pause(environment, polls.nextPollMs - environment.clock.monotonicMs(), until.signal);
     if (until.signal.aborted) return asked;
     polls.notePoll(environment.clock.monotonicMs());
-    asked = await askOnce(environment, ask);
+    asked = await ask();
   }
   return asked;
-}
-
-async function askOnce(
-  environment: WorkerEnvironment,
-  ask: () => Promise<StartExecutionAnswer>,
-): Promise<Asked> {
-  const sentAt = instants(environment.clock);
-  return { sentAt, started: await ask() };
 }
 
 /** Resolves after `ms`, or when `signal` is aborted. */

@@ -5,7 +5,9 @@ import { instants } from "../environment";
 import { AskOutlook, retryMaxMs } from "./ask-outlook";
 import type { Denial } from "./ask-outlook";
 import { IdleTokens } from "./idle-tokens";
-import { register, startExecution } from "../client/register";
+import { register } from "../client/register";
+import { startExecution } from "../client/start-execution";
+import type { Asked } from "../client/start-execution";
 import { reclaim } from "./run-worker";
 import { TokenLease } from "./token-lease";
 import type { HeldCall, TokenGrant, TokenNews } from "./token-lease";
@@ -13,7 +15,6 @@ import type { TurnShare } from "./turn-share";
 import { WaitingCalls } from "./waiting-calls";
 import type { TokenAsk, WaitingCall } from "./waiting-calls";
 import type { Definition } from "../define/task-kind";
-import type { StartExecutionAnswer } from "../../ports/task-store";
 
 /** What the pools of a process share. */
 export interface PoolSurroundings {
@@ -306,13 +307,11 @@ export class LimitPool implements TokenNews {
   }
 
   async #start(): Promise<void> {
-    let sentAt = instants(this.#environment.clock);
-    let started = await this.#ask();
+    let asked = await this.#ask();
     // What this process keeps for calls that may come is no reason to deny one that is there.
-    if (started.status === "limited" && (await this.#surroundings.freeOthers(this))) {
-      sentAt = instants(this.#environment.clock);
-      started = await this.#ask();
-    }
+    if (asked.started.status === "limited" && (await this.#surroundings.freeOthers(this)))
+      asked = await this.#ask();
+    const { sentAt, started } = asked;
     if (started.status !== "started" || started.executionId === null) {
       this.#outlook.noteDenial(started);
       if (started.status === "paused") this.#denyAll(this.#outlook.denial);
@@ -330,15 +329,15 @@ export class LimitPool implements TokenNews {
   }
 
   /** Asks for a first execution, with as many tokens as calls wait for. */
-  async #ask(): Promise<StartExecutionAnswer> {
+  async #ask(): Promise<Asked> {
     const want = Math.min(this.#waiting.wanted, limits.tokensMax);
-    const answer = await startExecution(
+    const asked = await startExecution(
       this.#environment,
       { definition: this.definition, want, needsReady: false },
       () => register(this.#environment, this.definition),
     );
-    if (answer.deadHolders > 0) this.#reclaim();
-    return answer;
+    if (asked.started.deadHolders > 0) this.#reclaim();
+    return asked;
   }
 
   async #acquire(lease: TokenLease): Promise<void> {

@@ -1,12 +1,21 @@
 import { describe, expect, test } from "@jest/globals";
 import type { ExecutionId } from "../../../shared/core/ids";
 import { asExecutionId } from "../../../shared/core/ids";
+import type { HeartbeatAnswer } from "../../../shared/ports/task-store";
 import { Heartbeat } from "../../../shared/worker/run/heartbeat";
 import type { LeaseHolder } from "../../../shared/worker/run/heartbeat";
 import { VirtualTime } from "../../workers/virtual-time";
 import { openWorkerBench, overriding } from "./worker-bench";
 
 const minuteMs = 60_000;
+const renewed: Omit<HeartbeatAnswer["executions"][number], "executionId"> = {
+  status: "renewed",
+  leaseMs: null,
+  cancel: [],
+  overLimit: 0,
+  releaseRequested: false,
+  isPaused: false,
+};
 
 /** A heartbeat on virtual time, and when it renewed which execution. */
 function openScene() {
@@ -24,8 +33,7 @@ function openScene() {
       heartbeat: async ({ executions }) => {
         const ids = executions.map(({ executionId }) => executionId);
         beats.push({ atMs: time.nowMs, executions: ids });
-        const renewed = { status: "ok", leaseMs: null, tokens: 1, surplus: 0, cancelled: [] };
-        return { executions: ids.map((executionId) => ({ ...renewed, executionId })) } as never;
+        return { executions: ids.map((executionId) => ({ ...renewed, executionId })) };
       },
     }),
   });
