@@ -3,8 +3,6 @@ import { StoreUnavailableError } from "../../../shared/core/errors";
 import { sleep } from "../../../shared/platform/real-clock";
 import type { TaskStore } from "../../../shared/ports/task-store";
 import { defineTask } from "../../../shared/worker/define/define-task";
-import { LimitPools } from "../../../shared/worker/run/limit-pools";
-import { withTokens } from "../../../shared/worker/run/with-tokens";
 import { enqueueOne, openWorkerBench, overriding } from "./worker-bench";
 
 /* The store repeats a call while the database is away: the lease that its last attempt grants counts from that one. */
@@ -37,17 +35,6 @@ test("A worker whose ask for tokens took longer than a lease runs its task at on
   expect(await bench.work("steady")).toMatchObject({ status: "worked", end: "idle" });
   expect(runs).toBe(1);
   expect(bench.lines.filter(({ level }) => level === "warn")).toEqual([]);
-});
-
-test("A body whose ask for a token took longer than a lease isn't told to stop", async () => {
-  const bench = openWorkerBench([], { wrap: away });
-  const pools = new LimitPools(bench.environment, bench.heartbeat);
-  const limit = { name: "partner", limit: 1, leaseMs };
-  const answer = await withTokens(pools, { limit, waitMs: 5_000 }, async (context) => {
-    await sleep(300);
-    return context.signal.aborted;
-  });
-  expect(answer).toEqual({ ran: true, value: false });
 });
 
 test("A late grant that can't be renewed is as lost as it was", async () => {
