@@ -299,7 +299,7 @@ describe("buttons", () => {
       await first.shows("The limit of raced is 4 now.");
       await second.front();
       await confirm(second, "the partner is slow");
-      await second.shows("Nothing was changed: changed meanwhile by http: limit as in code -> 4");
+      await second.shows("It was not done: changed meanwhile by http: limit as in code -> 4");
       expect(await api.admin.definitions("raced")).toMatchObject([{ limit: 4 }]);
       // It looks at the new value, and sets its own in the knowledge of it.
       await second.shows("At most 4 run at once");

@@ -28,6 +28,7 @@ const scripts = [
   "overview",
   "place",
   "progress",
+  "rate-fields",
   "results",
   "run-in",
   "schedule-run",

@@ -8,8 +8,19 @@ export class KeyWanted extends Error {}
 /** This app has no such route: operators' routes are switched off, or it is of another version. */
 class RouteMissing extends Error {}
 
-/** The settings aren't those that the page has shown: another change came first, and nothing was changed. */
+/** The settings aren't those that the page has shown: another change came first. */
 export class ChangedMeanwhile extends Error {}
+
+/** The API has looked at the request and refuses it: nothing was changed. */
+export class Refused extends Error {
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** No answer came, or none of the API's: whether something was changed isn't known. */
+export class AnswerLost extends Error {}
 
 /** Keeps the key for this tab. */
 export function keepKey(key) {
@@ -21,18 +32,47 @@ export async function call(path, init = {}) {
   const headers = { accept: "application/json", ...init.headers };
   const key = window.sessionStorage.getItem(keyName);
   if (key !== null) headers["x-functions-key"] = key;
-  const response = await fetch(path, { ...init, headers, cache: "no-store" });
+  const response = await ask(path, { ...init, headers, cache: "no-store" });
   if ((response.status === 401 || response.status === 403) && !isProblem(response))
     throw new KeyWanted("a function key is wanted");
   if (response.status === 404 && !isProblem(response))
     throw new RouteMissing(
       "this app has no such route: TASKGATE_OPERATOR_API is off, or it is of another version",
     );
-  const body = await response.json();
+  const body = await read(response);
   if (response.status === 412) throw new ChangedMeanwhile(describeLastChange(body));
-  if (!response.ok) throw new Error(describeProblem(body));
+  if (response.status === 500 || response.status === 504)
+    throw new AnswerLost(describeProblem(body));
+  if (!response.ok) throw new Refused(describeProblem(body), response.status);
   const etag = response.headers.get("etag");
   return etag === null ? body : { etag, ...body };
+}
+
+async function ask(path, init) {
+  try {
+    return await fetch(path, init);
+  } catch (error) {
+    throw new AnswerLost("the app doesn't answer", { cause: error });
+  }
+}
+
+/** What stands before the app answers in words of its own. */
+async function read(response) {
+  try {
+    return await response.json();
+  } catch (error) {
+    throw new AnswerLost(`the answer was ${response.status}, without words`, { cause: error });
+  }
+}
+
+/** A number for a change that must not be made twice: browsers repeat a request whose connection breaks. */
+export function newOperationId() {
+  // `crypto.randomUUID` is there by TLS and on this computer only.
+  const bytes = window.crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
 /** Addresses that this app has, by its own description; null: it has none, or hasn't been asked. */

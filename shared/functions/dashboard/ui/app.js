@@ -1,7 +1,7 @@
 // The dashboard: asks the API every second for what the shown view needs, and draws it. No library, no build step.
 // A view is made when its address is gone to, and patched by each look after that.
 
-import { KeyWanted, call, keepKey } from "./api.js";
+import { KeyWanted, Refused, call, keepKey } from "./api.js";
 import { audit } from "./audit.js";
 import { batch, batches } from "./batches.js";
 import { definition } from "./definition.js";
@@ -142,7 +142,12 @@ function showProblem(error) {
   if (main.getAttribute("aria-busy") === "false") return;
   const place = main.querySelector(".problem") ?? element("section", { class: "sheet problem" });
   if (place.parentNode === null) main.append(place);
-  redraw(place, error.message, () => [makeEmpty(`The API refused: ${error.message}.`)]);
+  redraw(place, error.message, () => [makeEmpty(describeProblem(error))]);
+}
+
+function describeProblem(error) {
+  const start = error instanceof Refused ? "The API refused" : "No answer";
+  return `${start}: ${error.message}.`;
 }
 
 function setConnection(text, mood) {

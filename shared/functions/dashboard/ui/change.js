@@ -1,6 +1,6 @@
 // Changing something: a dialog that says what will happen and asks for the reason, then a notice of what did.
 
-import { ChangedMeanwhile, noteChange } from "./api.js";
+import { AnswerLost, ChangedMeanwhile, noteChange } from "./api.js";
 import { byId, element } from "./dom.js";
 
 const noticeMs = 8_000;
@@ -30,9 +30,16 @@ async function act(doIt, sentence) {
     await noteChange();
     notify(said);
   } catch (error) {
-    notify(`Nothing was changed: ${error.message}.`, "bad");
-    if (error instanceof ChangedMeanwhile) await noteChange();
+    notify(describeFailure(error), "bad");
+    if (error instanceof ChangedMeanwhile || error instanceof AnswerLost) await noteChange();
   }
+}
+
+function describeFailure(error) {
+  if (error instanceof ChangedMeanwhile) return `It was not done: ${error.message}.`;
+  if (error instanceof AnswerLost)
+    return `It may have been done: ${error.message}. Look before you do it again.`;
+  return `Nothing was changed: ${error.message}.`;
 }
 
 /**

@@ -4,6 +4,7 @@ import { inPath, send } from "./api.js";
 import { change, say } from "./change.js";
 import { button, element, section, setText } from "./dom.js";
 import { formatLimit, formatRate } from "./format.js";
+import { makeRateFields } from "./rate-fields.js";
 
 const limitMax = 1_000;
 /** The slider goes to this, or to twice the limit; larger ones are typed. */
@@ -135,8 +136,6 @@ function setLimit(shown, limit, done) {
 
 // ---- the rate
 
-const periods = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };
-
 function makeRate(name) {
   const now = element("p", {});
   const set = button("Change the rate ..", `change the rate of ${name}`, () => void ask(), "");
@@ -174,32 +173,12 @@ function describeRate({ rate, rateSource, codeRate, rateInMs, ready }) {
 }
 
 function askRate(shown) {
-  const { rate } = shown;
-  const count = element("input", {
-    id: "rate-count",
-    type: "number",
-    min: "1",
-    max: "1000000",
-    required: "",
-    value: String(rate?.count ?? 60),
-  });
-  const period = element(
-    "select",
-    { "aria-label": "period" },
-    ...Object.keys(periods).map((text) => element("option", { value: text }, `per ${text}`)),
-  );
-  const current = Object.entries(periods).find(([, ms]) => ms === rate?.periodMs);
-  period.value = current?.[0] ?? "minute";
-  const label = element("label", { for: "rate-count" }, "At most");
+  const fields = makeRateFields(shown.rate);
   const body = [
-    element("p", { class: "field" }, label, count, period),
+    ...fields.nodes,
     say("Acts from the next task on. Starts already used count against the new burst."),
   ];
-  return setRate(
-    shown,
-    () => ({ count: Number(count.value), periodMs: periods[period.value] }),
-    body,
-  );
+  return setRate(shown, fields.read, body);
 }
 
 /** `shown`: the definition as the page tells it when the dialog opens. */

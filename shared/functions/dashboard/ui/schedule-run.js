@@ -1,6 +1,6 @@
 // A run of a schedule out of turn: what it adds, a second press, then the new task on its way.
 
-import { call, inPath, send } from "./api.js";
+import { call, inPath, newOperationId, send } from "./api.js";
 import { change, keepNotice, say } from "./change.js";
 import { element, setText } from "./dom.js";
 import { formatCount, formatInstant } from "./format.js";
@@ -15,6 +15,7 @@ const states = { claimed: "running", waiting: "waiting for its group" };
 /** Asks whether `schedule` shall add its task now, and follows the task. */
 export function runNow(schedule) {
   const { definition, name } = schedule;
+  const operationId = newOperationId();
   const preview = element("p", { class: "preview", role: "status" }, "Looking at it ..");
   const canAct = async () => {
     try {
@@ -31,7 +32,11 @@ export function runNow(schedule) {
     verb: "Run it now",
     asksReason: false,
     canAct,
-    doIt: () => send("POST", `definitions/${inPath(definition)}/schedules/run`, { schedule: name }),
+    doIt: () =>
+      send("POST", `definitions/${inPath(definition)}/schedules/run`, {
+        schedule: name,
+        operationId,
+      }),
     sentence: (answer) => follow(schedule, answer),
   });
 }

@@ -1,6 +1,6 @@
 // A search runs once for an address, not with each look: it may read 5,000 tasks. Its further pages come by a button.
 
-import { call, inPath } from "./api.js";
+import { Refused, call, inPath } from "./api.js";
 import { button, element, setText } from "./dom.js";
 import { formatInstant } from "./format.js";
 import { toQuery } from "./task-filters.js";
@@ -54,7 +54,7 @@ export function makeTaskSearch(show) {
       await ask(wanted);
     } catch (error) {
       // A key that is wanted, or no connection: the page tells it and asks later.
-      if (error.constructor !== Error) {
+      if (!(error instanceof Refused && error.status < 500)) {
         asked = null;
         throw error;
       }

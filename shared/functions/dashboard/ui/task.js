@@ -1,6 +1,6 @@
 // One task: why it stands where it stands, what it carries, its attempts, and what can be done with it.
 
-import { call, inPath } from "./api.js";
+import { Refused, call, inPath } from "./api.js";
 import { badge, button, element, keepLines, redraw, section, setText } from "./dom.js";
 import { formatDistance, formatDuration, formatInstant } from "./format.js";
 import { placeOf } from "./place.js";
@@ -62,7 +62,7 @@ async function ask(id) {
   try {
     return await call(`tasks/${inPath(id)}`);
   } catch (error) {
-    if (error.constructor !== Error) throw error;
+    if (!(error instanceof Refused && error.status === 404)) throw error;
     const sentence = `There is no task ${id}, or its retention is over: ${error.message}.`;
     return { reasons: [{ code: "unknown", decides: true, sentence }], facts: null };
   }

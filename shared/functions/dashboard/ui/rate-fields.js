@@ -1,0 +1,44 @@
+// The fields for a rate: a count per period, and how many may start at once after a pause.
+
+import { element } from "./dom.js";
+
+const units = { seconds: 1_000, minutes: 60_000, hours: 3_600_000, days: 86_400_000 };
+const first = { count: 60, periodMs: units.minutes, burst: undefined };
+
+/** Its lines, filled with `rate`, and `read()`: the rate that they tell. */
+export function makeRateFields(rate) {
+  const { count, periodMs, burst } = rate ?? first;
+  const countField = makeNumber({ id: "rate-count", min: "1", max: "1000000", value: count });
+  // The largest unit of which it is a whole number; parts of a second else.
+  const [unitName, unitMs] = Object.entries(units).findLast(([, ms]) => periodMs % ms === 0) ?? [
+    "seconds",
+    units.seconds,
+  ];
+  const amount = makeNumber({ id: "rate-period", min: "0.001", step: "0.001", value: periodMs / unitMs });
+  const unit = element(
+    "select",
+    { "aria-label": "unit" },
+    ...Object.keys(units).map((name) => element("option", {}, name)),
+  );
+  unit.value = unitName;
+  const burstField = makeNumber({ id: "rate-burst", min: "1", max: "1000000", value: burst ?? "" });
+  burstField.required = false;
+  burstField.placeholder = "as refills in 100 ms";
+  const line = (...parts) => element("p", { class: "field" }, ...parts);
+  const label = (id, text) => element("label", { for: id }, text);
+  return {
+    nodes: [
+      line(label("rate-count", "At most"), countField, label("rate-period", "per"), amount, unit),
+      line(label("rate-burst", "At once after a pause, at most"), burstField),
+    ],
+    read: () => ({
+      count: Number(countField.value),
+      periodMs: Math.round(Number(amount.value) * units[unit.value]),
+      ...(burstField.value === "" ? {} : { burst: Number(burstField.value) }),
+    }),
+  };
+}
+
+function makeNumber({ value, ...attributes }) {
+  return element("input", { type: "number", required: "", value: String(value), ...attributes });
+}
