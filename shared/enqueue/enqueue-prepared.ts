@@ -72,6 +72,7 @@ export async function enqueuePrepared(
       expectTasks(definition);
       const send = sender(services, { first, tasks: piece.map(({ task }) => task), options });
       const answer = await (call === undefined ? send() : call(definition, send));
+      expectAllOf(piece.length, answer, operationId);
       piece.forEach(({ index }, at) => {
         const taskId = answer.taskIds[at];
         const outcome = answer.outcomes[at];
@@ -91,6 +92,21 @@ function expectTasks(definition: string): void {
       { details: { field: "definition" } },
     );
 }
+
+/** A repeat is answered what the first call did: with other tasks it is no repeat, and adds nothing. */
+function expectAllOf(
+  tasks: number,
+  { taskIds }: EnqueueTasksAnswer,
+  operationId: OperationId | undefined,
+): void {
+  if (operationId === undefined || taskIds.length === tasks) return;
+  throw new InvalidArgumentError(
+    `operationId: was used by a call with ${countOf(taskIds.length)} (${operationId}), expected a new one for ${countOf(tasks)}`,
+    { code: "TASKGATE_ARG_CONFLICT", details: { field: "operationId" } },
+  );
+}
+
+const countOf = (tasks: number): string => (tasks === 1 ? "1 task" : `${String(tasks)} tasks`);
 
 /** One call; made again, it is the same one. */
 function sender(

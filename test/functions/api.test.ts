@@ -92,6 +92,31 @@ describe("tasks", () => {
     });
   });
 
+  test("an operation id of a call with other tasks is refused, and adds nothing", async () => {
+    await api.register("linked");
+    const id = newOperationId();
+    const call = (tasks: object[]) =>
+      api.call({
+        route: "api-enqueue",
+        params: { name: "linked" },
+        body: { tasks, operationId: id },
+      });
+    const first = await call([{ payload: null }, { payload: null }]);
+    expect(first.status).toBe(201);
+    expect((await call([{ payload: null }, { payload: null }])).body).toEqual(first.body);
+    for (const [tasks, said] of [
+      [[{ payload: null }], "1 task"],
+      [[{ payload: null }, { payload: null }, { payload: null }], "3 tasks"],
+    ] as const)
+      expect(await call([...tasks])).toMatchObject({
+        status: 409,
+        body: {
+          detail: `operationId: was used by a call with 2 tasks (${id}), expected a new one for ${said}`,
+        },
+      });
+    expect(await api.admin.definitions("linked")).toMatchObject([{ ready: 2 }]);
+  });
+
   test("the caller's trace goes on in the task", async () => {
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     await api.register("traced");
