@@ -16,8 +16,9 @@ import type {
   GrantedRoles,
   MigrationReport,
   Patience,
+  StoreSchema,
 } from "../store/open-store";
-import { checkSchema, refuseEdited } from "../store/migrator";
+import { checkSchema, newerThan, refuseEdited } from "../store/migrator";
 import { report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
@@ -126,9 +127,11 @@ async function migrate(context: CommandContext, { grant, waitMs }: Asked): Promi
     ...(granted === undefined ? {} : { granted: { ...grant, ...granted } }),
   };
   report(context, { ...schema, ...extras }, () => {
-    const isCurrent = result.applied.length === 0 && !result.isLogicRenewed;
+    const { newer = [] } = result;
+    const isCurrent = result.applied.length === 0 && !result.isLogicRenewed && newer.length === 0;
     return [
       ...(isCurrent ? ["The schema is up to date; nothing was to do."] : []),
+      ...(newer.length === 0 ? [] : [describeNewer(newer)]),
       ...result.applied.map((name) => `Applied ${name}.`),
       ...(result.isLogicRenewed ? ["Renewed procedures, views and rights."] : []),
       ...(sample === undefined ? [] : [`The tables of the sample are there (${sample.title}).`]),
@@ -136,6 +139,10 @@ async function migrate(context: CommandContext, { grant, waitMs }: Asked): Promi
     ].join("\n");
   });
   return exitCodes.ok;
+}
+
+function describeNewer(names: readonly string[]): string {
+  return `The schema is a newer release's (${names.join(", ")}) and serves this one; nothing was changed.`;
 }
 
 function describeGrant(name: string, granted: GrantedRoles): string[] {
@@ -165,23 +172,31 @@ async function setUpSample(sample: LocalSample, address: DatabaseAddress): Promi
 }
 
 async function check(context: CommandContext): Promise<ExitCode> {
-  const { versions, scripts } = await readStoreSchema(storeAddress(context.target().settings));
+  const { versions, scripts, isIntact } = await readStoreSchema(
+    storeAddress(context.target().settings),
+  );
   const version = readVersion();
   const newest = Math.max(0, ...versions.map((row) => row.version));
   const problem = problemOf(() => {
     checkSchema(versions, scripts, version);
     refuseEdited(versions, scripts);
   });
-  const isLogicCurrent =
-    versions.find((row) => row.version === 0)?.checksum === scripts.logic.checksum;
-  const isCurrent = problem === null && isLogicCurrent;
-  const text =
-    problem ??
-    (isLogicCurrent
-      ? `The schema is at version ${String(newest)} and fits Taskgate ${version}.`
-      : "The procedures differ from this version's. Run `npx taskgate migrate`.");
+  const work = problem ?? describeLogicWork({ versions, scripts, isIntact });
+  const isCurrent = work === null;
+  const text = work ?? `The schema is at version ${String(newest)} and fits Taskgate ${version}.`;
   report(context, { isCurrent, schemaVersion: newest, codeVersion: version, text }, () => text);
   return isCurrent ? exitCodes.ok : exitCodes.failed;
+}
+
+/** What `migrate` would renew; null: nothing. The procedures of a newer release are its own. */
+function describeLogicWork({ versions, scripts, isIntact }: StoreSchema): string | null {
+  if (newerThan(scripts, versions).length > 0) return null;
+  const logic = versions.find(({ version }) => version === 0);
+  if (logic?.checksum !== scripts.logic.checksum)
+    return "The procedures differ from this version's. Run `npx taskgate migrate`.";
+  if (!isIntact)
+    return "The roles lack rights, as after a dump was restored. Run `npx taskgate migrate`.";
+  return null;
 }
 
 function problemOf(body: () => void): string | null {

@@ -15,6 +15,8 @@ export interface MigrationTarget {
   readVersions(): Promise<SchemaVersion[]>;
   /** Runs one script and records it, in one transaction. `isLogic`: old procedures are dropped first. */
   apply(script: Script, isLogic: boolean): Promise<void>;
+  /** Have the roles the rights that the logic gave them? A dump that was restored elsewhere may have lost both. */
+  isIntact(): Promise<boolean>;
 }
 
 /** One row of schema_version. Version 0 is the logic. */
@@ -40,6 +42,8 @@ export interface SchemaScripts {
 export interface MigrationResult {
   applied: string[];
   isLogicRenewed: boolean;
+  /** The database is a newer release's, by these migrations, and serves this one: nothing was changed. Left out: there are none. */
+  newer?: string[];
 }
 
 const logicFolders = ["functions", "procedures", "views"] as const;
@@ -69,25 +73,45 @@ export function readMigrations(folder: string): Script[] {
   return files.list("migrations").map((path) => readMigration(files, path));
 }
 
-/** Applies the missing migrations and logic. A second call does nothing. Throws SchemaError when the database is newer than this code. */
+/**
+ * Applies the missing migrations and logic, and renews the logic where its rights are lost. A second call does nothing, nor does
+ * one beside the schema of a newer release, as after a rollback. Throws SchemaError when that no longer serves `clientVersion`.
+ */
 export async function migrate(
   target: MigrationTarget,
   scripts: SchemaScripts,
+  clientVersion: string,
 ): Promise<MigrationResult> {
   const versions = await target.readVersions();
-  refuseUnknown(versions, scripts);
   refuseEdited(versions, scripts);
+  const newer = newerThan(scripts, versions);
+  if (newer.length > 0) {
+    checkSchema(versions, scripts, clientVersion);
+    return { applied: [], isLogicRenewed: false, newer: newer.map(nameOf) };
+  }
   const done = new Set(versions.map((row) => row.version));
   const missing = scripts.migrations.filter((script) => !done.has(script.version));
   for (const script of missing) await target.apply(script, false);
   const isLogicRenewed =
     missing.length > 0 ||
-    versions.find((row) => row.version === 0)?.checksum !== scripts.logic.checksum;
+    versions.find((row) => row.version === 0)?.checksum !== scripts.logic.checksum ||
+    !(await target.isIntact());
   if (isLogicRenewed) await target.apply(scripts.logic, true);
-  return {
-    applied: missing.map((script) => `${String(script.version).padStart(4, "0")}_${script.name}`),
-    isLogicRenewed,
-  };
+  return { applied: missing.map(nameOf), isLogicRenewed };
+}
+
+/** As its file is named. */
+function nameOf({ version, name }: SchemaVersion): string {
+  return `${String(version).padStart(4, "0")}_${name}`;
+}
+
+/** Migrations of the database that this code doesn't know. */
+export function newerThan(
+  scripts: Pick<SchemaScripts, "migrations">,
+  versions: readonly SchemaVersion[],
+): SchemaVersion[] {
+  const known = new Set([0, ...scripts.migrations.map(({ version }) => version)]);
+  return versions.filter(({ version }) => !known.has(version));
 }
 
 /** May this code (`clientVersion`) work with that schema? Throws SchemaError with the command to run. */
@@ -197,14 +221,4 @@ export function refuseEdited(
       `Migration ${String(row.version)} (${row.name}) differs from the one this database was made with. Put the file back as it was released, and what is to change into a new migration with the next number.`,
     );
   }
-}
-
-function refuseUnknown(versions: readonly SchemaVersion[], scripts: SchemaScripts): void {
-  const known = new Set([0, ...scripts.migrations.map(({ version }) => version)]);
-  const unknown = versions.find(({ version }) => !known.has(version));
-  if (unknown === undefined) return;
-  throw new SchemaError(
-    "TASKGATE_SCHEMA_TOO_NEW",
-    `The database has migration ${String(unknown.version)} (${unknown.name}), which this code doesn't know. Use the Taskgate version that made it, or a newer one.`,
-  );
 }

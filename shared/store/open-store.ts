@@ -69,7 +69,11 @@ export interface StoreSchema {
   /** Every row of schema_version; none when there is no schema. */
   versions: SchemaVersion[];
   scripts: SchemaScripts;
+  /** Have the roles their rights? A dump that was restored elsewhere may have lost them. */
+  isIntact: boolean;
 }
+
+const readTimeouts = { connectionTimeoutMillis: 15_000, query_timeout: 30_000 };
 
 type ReadAddress =
   | { kind: "postgres"; url: string; schema: string }
@@ -159,7 +163,9 @@ export async function migrateStore(
       throw new InvalidArgumentError("Expected `patience` on SQL Server only");
     }
     const { withPostgresMigrations } = loadPostgresMigrations();
-    return withPostgresMigrations(address, (target) => migrate(target, postgresScripts()));
+    return withPostgresMigrations(address, (target) =>
+      migrate(target, postgresScripts(), readPackageVersion()),
+    );
   }
   const { withPatience } = load("./mssql/mssql-patience") as typeof MssqlPatienceFile;
   const isIdentity = address.address.identity !== undefined;
@@ -168,7 +174,7 @@ export async function migrateStore(
 
 function migrateMssql(address: MssqlAddress, grant: Grant | undefined): Promise<MigrationReport> {
   return loadMssqlMigrations().withMssqlMigrations(address, async (target) => {
-    const result = await migrate(target, mssqlScripts());
+    const result = await migrate(target, mssqlScripts(), readPackageVersion());
     if (grant === undefined) return result;
     const path = join(scriptsFolder, "mssql", "grant_user.sql");
     return { ...result, granted: await target.grantUser(grant, readFileSync(path, "utf8")) };
@@ -178,8 +184,20 @@ function migrateMssql(address: MssqlAddress, grant: Grant | undefined): Promise<
 /** Reads the schema's versions, once, without changing anything. */
 export async function readStoreSchema(options: DatabaseAddress): Promise<StoreSchema> {
   const address = readAddress(options);
-  const versions = await readVersions(address);
-  return { versions, scripts: address.kind === "postgres" ? postgresScripts() : mssqlScripts() };
+  if (address.kind === "mssql")
+    return { versions: await readVersions(address), scripts: mssqlScripts(), isIntact: true };
+  const { url, schema } = address;
+  const { isPostgresIntact, readPostgresVersions, withPostgresConnection } =
+    loadPostgresMigrations();
+  return withPostgresConnection(
+    url,
+    async (connection) => ({
+      versions: await readPostgresVersions(connection, schema),
+      scripts: postgresScripts(),
+      isIntact: await isPostgresIntact(connection, schema),
+    }),
+    readTimeouts,
+  );
 }
 
 /** May this code work with that database's schema? Throws SchemaError with the command to run. */
@@ -259,10 +277,11 @@ function readVersions(address: ReadAddress): Promise<SchemaVersion[]> {
   }
   const { url, schema } = address;
   const { readPostgresVersions, withPostgresConnection } = loadPostgresMigrations();
-  return withPostgresConnection(url, (connection) => readPostgresVersions(connection, schema), {
-    connectionTimeoutMillis: 15_000,
-    query_timeout: 30_000,
-  });
+  return withPostgresConnection(
+    url,
+    (connection) => readPostgresVersions(connection, schema),
+    readTimeouts,
+  );
 }
 
 function loadPostgresMigrations(): typeof PostgresMigrationsFile {

@@ -44,7 +44,7 @@ function releasedScripts(newest: SchemaScripts): SchemaScripts {
 }
 
 const apply = (url: string, scripts: SchemaScripts) =>
-  withPostgresMigrations({ url }, (target) => migrate(target, scripts));
+  withPostgresMigrations({ url }, (target) => migrate(target, scripts, "0.2.0"));
 
 const open = (url: string): TaskStore =>
   openStore({ url, connectionsMax: 4, random: realRandom, sleep });

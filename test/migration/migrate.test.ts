@@ -32,7 +32,7 @@ function withMigration(text: string): SchemaScripts {
 }
 
 function apply(url: string, scripts: SchemaScripts) {
-  return withPostgresMigrations({ url }, (target) => migrate(target, scripts));
+  return withPostgresMigrations({ url }, (target) => migrate(target, scripts, "0.2.0"));
 }
 
 describe("migrate", () => {
@@ -116,7 +116,7 @@ describe("migrate", () => {
         expect(await rowsOf(url, "select 1 from pg_namespace where nspname = 'taskgate'")).toEqual(
           [],
         );
-        await migrate(target, postgresScripts());
+        await migrate(target, postgresScripts(), "0.2.0");
       });
 
       expect(await second).toEqual({ applied: [], isLogicRenewed: false });

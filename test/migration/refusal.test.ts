@@ -24,6 +24,15 @@ import { withPostgresMigrations } from "../../shared/store/postgres/postgres-mig
 import { withClient } from "../support/test-postgres";
 import { inEmptyDatabase, rowsOf } from "./empty-database";
 
+/** What a command prints, and its exit code. */
+async function cli(...words: string[]): Promise<{ code: number; text: string }> {
+  const lines: string[] = [];
+  const write = (text: string): void => void lines.push(text);
+  const output = { line: write, error: write, columns: null };
+  const code = await runCli({ words, environment: {}, folder: "/", output });
+  return { code, text: lines.join("\n") };
+}
+
 /** A migrated database whose record was changed by one statement. */
 async function withRecord(statement: string, body: (url: string) => Promise<void>): Promise<void> {
   await inEmptyDatabase(async (url) => {
@@ -76,20 +85,7 @@ describe("a worker or command refuses to work", () => {
 });
 
 describe("migrate --check", () => {
-  /** What it prints, and its exit code. */
-  async function check(url: string): Promise<{ code: number; text: string }> {
-    const lines: string[] = [];
-    const write = (text: string): void => {
-      lines.push(text);
-    };
-    const code = await runCli({
-      words: ["migrate", "--check", "--db", url],
-      environment: {},
-      folder: "/",
-      output: { line: write, error: write, columns: null },
-    });
-    return { code, text: lines.join("\n") };
-  }
+  const check = (url: string) => cli("migrate", "--check", "--db", url);
 
   test("ends with 1 and names the migration whose file differs from the one that was applied, as migrate does", async () => {
     const change = "update taskgate.schema_version set checksum = 'another' where version = 12";
@@ -114,13 +110,37 @@ describe("migrate --check", () => {
   });
 });
 
+describe("a deployment of an older release, beside the schema of a newer one that serves it", () => {
+  /** As a newer release leaves it: its own procedures, which the older one's checksum doesn't know. */
+  const newerRelease = `${unknownMigration}; update taskgate.schema_version set checksum = 'newer' where version = 0`;
+
+  test("finds that the schema fits", async () => {
+    await withRecord(newerRelease, async (url) => {
+      expect(await cli("migrate", "--check", "--db", url)).toMatchObject({ code: 0 });
+    });
+  });
+
+  test("changes nothing by migrate, and says so", async () => {
+    await withRecord(newerRelease, async (url) => {
+      const record = () => rowsOf(url, "select * from taskgate.schema_version order by version");
+      const before = await record();
+      expect(await cli("migrate", "--db", url)).toEqual({
+        code: 0,
+        text: "The schema is a newer release's (9999_of_tomorrow) and serves this one; nothing was changed.",
+      });
+      expect(await record()).toEqual(before);
+    });
+  });
+});
+
 describe("migrate refuses", () => {
-  test("a database with a migration it doesn't know, and changes nothing", async () => {
-    await withRecord(unknownMigration, async (url) => {
+  test("the schema of a newer release that no longer serves this one", async () => {
+    await withRecord(unknownMigration.replace("0.0.0", "99.0.0"), async (url) => {
       await expect(migrateStore({ url })).rejects.toMatchObject({
         code: "TASKGATE_SCHEMA_TOO_NEW",
-        message:
-          "The database has migration 9999 (of_tomorrow), which this code doesn't know. Use the Taskgate version that made it, or a newer one.",
+        message: expect.stringContaining(
+          "The schema (of_tomorrow) serves Taskgate 99.0.0 and later",
+        ) as unknown,
       });
     });
   });
@@ -187,7 +207,7 @@ describe("what fails beside the database says so itself", () => {
   test("a folder of scripts that is missing, while the database answers", async () => {
     await inEmptyDatabase(async (url) => {
       const attempt = withPostgresMigrations({ url }, (target) =>
-        migrate(target, readScripts(join(__dirname, "no-such-folder"), "\n")),
+        migrate(target, readScripts(join(__dirname, "no-such-folder"), "\n"), "0.2.0"),
       );
       await expect(attempt).rejects.toMatchObject({
         code: "ENOENT",

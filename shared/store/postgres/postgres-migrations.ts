@@ -31,6 +31,7 @@ export async function withPostgresMigrations<Result>(
     return body({
       readVersions: () => readPostgresVersions(connection, schema),
       apply: (script, isLogic) => apply(connection, schema, { ...script, isLogic }),
+      isIntact: () => isPostgresIntact(connection, schema),
     });
   });
 }
@@ -85,6 +86,33 @@ export async function readPostgresVersions(
   return connection.query<SchemaVersion>(
     `select version, name, checksum, client_version_min as "clientVersionMin" from "${schema}".schema_version order by version`,
   );
+}
+
+/**
+ * Do workers and operators have their rights, and nobody else? Roles are the server's: a dump has none, and gives rights to those
+ * that are there when it is restored. A schema that was renamed has functions that look into the old one.
+ */
+export async function isPostgresIntact(
+  connection: PostgresConnection,
+  schema: string,
+): Promise<boolean> {
+  const [row] = await connection.query<{ intact: boolean }>(
+    `select not exists (
+         select from (values ('taskgate_worker', 'work'), ('taskgate_operator', 'set_limit')) as need (role, call)
+          where not exists (
+            select from pg_roles r, pg_proc p
+             where r.rolname = need.role and p.proname = need.call and p.pronamespace = to_regnamespace($1)
+               and has_schema_privilege(r.oid, p.pronamespace, 'usage') and has_function_privilege(r.oid, p.oid, 'execute')))
+       and not exists (
+         select from pg_proc p
+          where p.pronamespace = to_regnamespace($1)
+            and (has_function_privilege('public', p.oid, 'execute')
+                 or exists (select from unnest(p.proconfig) as c (setting)
+                             where c.setting like 'search_path=%' and c.setting <> 'search_path=' || quote_ident($2) || ', pg_temp')))
+       as intact`,
+    [`"${schema}"`, schema],
+  );
+  return row?.intact === true;
 }
 
 /** A schema with other things in it isn't ours: renewing the logic would drop functions that the scripts don't know. */
