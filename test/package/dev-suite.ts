@@ -52,7 +52,9 @@ export function describeDev(getModules: () => string, folder: string): void {
   const taskgate = (...words: string[]): Promise<string> =>
     run(process.execPath, [program(), ...words], { cwd: app });
   const compile = (): Promise<string> =>
-    run(process.execPath, [join(getModules(), "typescript", "bin", "tsc")], { cwd: app });
+    run(process.execPath, [join(getModules(), "typescript", "bin", "tsc"), "--skipLibCheck"], {
+      cwd: app,
+    });
 
   const enqueue = (definition: string, name: string): Promise<void> =>
     enqueueIn(taskgate, definition, { name });

@@ -1,13 +1,11 @@
 import { Client } from "pg";
-import { Connection } from "tedious";
-import type { Request } from "tedious";
 import { operations } from "../../shared/store/operations";
 import { toPascalCase, toSnakeCase } from "../../shared/store/operations/operation";
 import type { OperationName } from "../../shared/store/operations";
 
 /**
  * Which operations each login called, noted where the drivers send: what a store calls and what a test's own statements
- * call alike. It begins with the first `recordCalls` of a process and sees every connection of both drivers in it.
+ * call alike. It begins with the first `recordCalls` of a process and sees every connection in it.
  */
 export class CallRecord {
   readonly #byUser = new Map<string, Set<OperationName>>();
@@ -55,13 +53,12 @@ export function calledIn(statement: string): OperationName[] {
 
 let record: CallRecord | undefined;
 
-/** The record of this process. */
+/** The record of this process: of PostgreSQL, and of SQL Server where mssql-call-record.ts was asked. */
 export function recordCalls(): CallRecord {
   if (record !== undefined) return record;
   const begun = new CallRecord();
   record = begun;
   recordPostgres(begun);
-  recordMssql(begun);
   return begun;
 }
 
@@ -77,27 +74,4 @@ function recordPostgres(into: CallRecord): void {
 interface PostgresSender {
   user?: string;
   query(this: PostgresSender, config: string | { text?: string }, ...rest: unknown[]): unknown;
-}
-
-function recordMssql(into: CallRecord): void {
-  const prototype = Connection.prototype as unknown as MssqlSender;
-  for (const way of ["callProcedure", "execSql", "execSqlBatch"] as const) {
-    const send = prototype[way];
-    prototype[way] = function (this: MssqlSender, request) {
-      const { sqlTextOrProcedure = "" } = request as { sqlTextOrProcedure?: string };
-      into.note(this.config.authentication.options.userName, sqlTextOrProcedure);
-      send.call(this, request);
-    };
-  }
-}
-
-type Send = (this: MssqlSender, request: Request) => void;
-
-interface MssqlSender {
-  readonly config: {
-    readonly authentication: { readonly options: { readonly userName?: string } };
-  };
-  callProcedure: Send;
-  execSql: Send;
-  execSqlBatch: Send;
 }

@@ -4,7 +4,7 @@ import type { SqlValue, StoreTransaction, TaskStore } from "../../shared/ports/t
 import { MssqlCaller } from "../../shared/store/mssql/mssql-caller";
 import { migrateStore, openStore } from "../../shared/store/open-store";
 import { SqlTaskStore } from "../../shared/store/sql-task-store";
-import { recordCalls } from "./call-record";
+import { recordMssqlCalls } from "./mssql-call-record";
 import { makeMssqlLogins } from "./mssql-logins";
 import { openRoleStores, roleOfSql, storeOfRoles, urlAs } from "./roles";
 import type { RoleStores } from "./roles";
@@ -23,7 +23,7 @@ export function mssqlSetup(url: string): StoreSetup {
       "write detection": "row versions aren't compared on SQL Server",
       "isolation level": "each procedure of SQL Server sets its own",
     },
-    record: recordCalls(),
+    record: recordMssqlCalls(),
     open: async () => {
       const test = new MssqlTestStore(await (opened ??= openDatabase(url)));
       await test.empty();

@@ -1,9 +1,10 @@
+import { createRequire } from "node:module";
 import { afterAll, expect } from "@jest/globals";
-import { recordCalls } from "./call-record";
-import { appLogin, loginNames } from "./roles";
+import type * as CallRecordFile from "./call-record";
+import type * as RolesFile from "./roles";
 
 /**
- * Loaded by every test file. In the contract suite and the tests of `functions/` each operation is called by a login of the
+ * Loaded by every test file, so it loads a driver only where one is looked at. In the contract suite and the tests of `functions/` each operation is called by a login of the
  * shipped roles: an owner's connection is for fixtures, the clock and planted faults. A call of another login fails the file.
  */
 const { testPath = "" } = expect.getState();
@@ -11,6 +12,9 @@ const { testPath = "" } = expect.getState();
 const isAboutTheRecord = testPath.endsWith("planted-rights.test.ts");
 
 if (/[\\/]test[\\/](?:contract|functions)[\\/]/u.test(testPath) && !isAboutTheRecord) {
+  const load = createRequire(__filename);
+  const { recordCalls } = load("./call-record") as typeof CallRecordFile;
+  const { appLogin, loginNames } = load("./roles") as typeof RolesFile;
   const record = recordCalls();
   const logins = [...Object.values(loginNames), appLogin];
   afterAll(() => {

@@ -2,7 +2,7 @@ import type { TaskStore } from "../../shared/ports/task-store";
 import type { SimulatedServer } from "../tsql-server/tds/simulated-server";
 import { startTaskgateServer } from "../tsql/wire/start-taskgate-server";
 import type { TaskgateServerOptions } from "../tsql/wire/start-taskgate-server";
-import { recordCalls } from "./call-record";
+import { recordMssqlCalls } from "./mssql-call-record";
 import { closeMssqlStores, openMssqlStores, openPlainMssqlStore } from "./mssql-setup";
 import { makeLoginsSql } from "./mssql-logins";
 import type { MssqlStores } from "./mssql-setup";
@@ -11,6 +11,7 @@ import { WorldTestStore } from "./world-test-store";
 
 /** A simulated server with the tests' users. */
 export function startSimulated(options: TaskgateServerOptions = {}): Promise<SimulatedServer> {
+  recordMssqlCalls();
   return startTaskgateServer({ ...options, setUp: makeLoginsSql });
 }
 
@@ -30,7 +31,7 @@ export function simulatedMssqlSetup(options: TaskgateServerOptions = {}): StoreS
       "isolation level": "each procedure of SQL Server sets its own",
       ...(options.fault === undefined ? {} : { "sure calls": "connections are lost on purpose" }),
     },
-    record: recordCalls(),
+    record: recordMssqlCalls(),
     open: async () => {
       const simulated = await (starting ??= startSimulated(options));
       await closeStores();
