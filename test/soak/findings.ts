@@ -8,6 +8,7 @@ export const rules = {
   rate: "no more starts than the rate allows",
   waves: "no task of a wave began before all of the wave before had ended",
   schedules: "each instant of a schedule has one task",
+  leases: "a worker that nothing has halted for a lease renews its leases in time",
   answers: "a second event with a known key is told the first one's task",
 } as const;
 

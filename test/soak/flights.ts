@@ -77,6 +77,12 @@ export class Flights {
     return Math.max(this.#haltedMs.get(worker) ?? 0, this.#legMs) >= beginMs;
   }
 
+  /** Says that it is late, and nothing had halted it for so long that this would be the reason. */
+  isLateForNoReason({ worker, what, atMs }: WorkerEntry): boolean {
+    const haltedMs = Math.max(this.#haltedMs.get(worker) ?? 0, this.#legMs);
+    return what === "late" && !this.#frozenMs.has(worker) && atMs - haltedMs > 2 * leaseMs;
+  }
+
   /** Returns the flights that end here, those that stop counting, and those that count again. */
   workerNews({ worker, what, atMs }: WorkerEntry): { uncovered: Flight[]; covered: Flight[] } {
     this.#haltedMs.set(worker, atMs);

@@ -103,6 +103,8 @@ export class LedgerJudge {
         this.lives.redriven(entry.task);
         return;
       case "worker": {
+        if (this.#flights.isLateForNoReason(entry))
+          this.findings.found("leases", `${entry.worker} at ${String(entry.atMs)}`);
         const { uncovered, covered } = this.#flights.workerNews(entry);
         for (const flight of uncovered) this.limits.uncovered(flight);
         for (const flight of covered) this.limits.covered(flight);

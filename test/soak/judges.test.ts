@@ -7,7 +7,7 @@ import { ruleNames } from "./findings";
 import type { Rule } from "./findings";
 import { LedgerJudge } from "./judge";
 import { formatEntry, openLedger, parseEntry } from "./ledger";
-import type { Entry } from "./ledger";
+import type { Entry, WorkerNews } from "./ledger";
 import { LedgerReader } from "./ledger-reader";
 import { readOptions } from "./options";
 import { kinds, leaseMs, waves } from "./plan";
@@ -80,6 +80,23 @@ test("the judge of the ledger finds a lost task", () => {
   const verdict = ledgerVerdict(judged([...good, lost]).findings);
   expect(verdict).toMatchObject({ isGood: false });
   expect(isGood([verdict])).toBe(false);
+});
+
+test("the judge of the ledger finds a lease that a worker lost for no reason", () => {
+  const news = (atMs: number, what: WorkerNews): Entry => ({
+    is: "worker",
+    atMs,
+    worker: "a",
+    what,
+  });
+  const late = 10 * leaseMs;
+  expect(brokenRules([...good, news(late, "late")])).toEqual(["leases"]);
+  // Behind a freeze, or another loss of the same time, there is one.
+  const frozen = [news(late - leaseMs, "frozen"), news(late - 1, "thawed")];
+  expect(brokenRules([...good, ...frozen, news(late, "late"), news(late + 10, "late")])).toEqual(
+    [],
+  );
+  expect(brokenRules([...good, news(leaseMs, "late")])).toEqual([]);
 });
 
 test("the judge of the ledger finds a lost child", () => {
