@@ -36,11 +36,12 @@ export class ResidentProcess {
   readonly #options: ResidentOptions;
   readonly #workers: ReadonlyMap<string, ResidentWorker>;
   #idlePolls = 0;
-  #nextDueMs: number | null = null;
+  /** When the next delayed task or instant of a schedule is due, by the clock that never jumps. */
+  #dueAtMs: number | null = null;
   #upkeepAtMs = 0;
   #troubles = 0;
   #hasToldRefused = false;
-  #pollNow: (() => void) | null = null;
+  #pollSooner: (() => void) | null = null;
 
   constructor(options: ResidentOptions) {
     this.#options = options;
@@ -53,8 +54,9 @@ export class ResidentProcess {
     );
     for (const [definition, resident] of this.#workers) wakeUp.serve(definition, resident);
     wakeUp.onSchedule = (inMs) => {
-      this.#nextDueMs = Math.min(inMs, this.#nextDueMs ?? inMs);
-      this.#pollNow?.();
+      const atMs = worker.environment.clock.monotonicMs() + inMs;
+      this.#dueAtMs = Math.min(atMs, this.#dueAtMs ?? atMs);
+      this.#pollSooner?.();
     };
   }
 
@@ -98,7 +100,7 @@ export class ResidentProcess {
       withUpkeep,
     });
     this.#tellRefused(refused);
-    this.#nextDueMs = nextDueMs;
+    this.#dueAtMs = nextDueMs === null ? null : environment.clock.monotonicMs() + nextDueMs;
     this.#idlePolls = hinted > 0 || this.#isAnyBusy() ? 0 : this.#idlePolls + 1;
   }
 
@@ -138,24 +140,30 @@ export class ResidentProcess {
     return [...this.#workers.values()].some(({ isBusy }) => isBusy);
   }
 
-  /** Until the next poll; `ms` null: as the last one tells. */
+  /** Until the next poll; `ms` null: as the last one tells, and what was told since. */
   async #pause(ms: number | null): Promise<void> {
     const { worker, draining } = this.#options;
-    const { timers } = worker.environment;
+    const { clock, timers } = worker.environment;
     await new Promise<void>((resolve) => {
       let cancel = (): void => undefined;
+      let endMs = Number.POSITIVE_INFINITY;
       const end = (): void => {
         cancel();
         draining.removeEventListener("abort", end);
-        this.#pollNow = null;
+        this.#pollSooner = null;
         resolve();
       };
+      // Never later: schedules may be told of more often than the poll comes.
       const arm = (): void => {
+        const nowMs = clock.monotonicMs();
+        const pauseMs = ms ?? this.#pollPauseMs();
+        if (nowMs + pauseMs >= endMs) return;
+        endMs = nowMs + pauseMs;
         cancel();
-        cancel = timers.after(ms ?? this.#pollPauseMs(), end);
+        cancel = timers.after(pauseMs, end);
       };
       draining.addEventListener("abort", end, { once: true });
-      this.#pollNow = arm;
+      this.#pollSooner = arm;
       arm();
     });
   }
@@ -166,7 +174,8 @@ export class ResidentProcess {
       pollMs,
       idlePolls: this.#idlePolls,
       isNotified: listener?.isListening === true,
-      nextDueMs: this.#nextDueMs,
+      nextDueMs:
+        this.#dueAtMs === null ? null : this.#dueAtMs - worker.environment.clock.monotonicMs(),
       fraction: worker.environment.random.fraction(),
     });
   }

@@ -1,0 +1,93 @@
+import { expect, test } from "@jest/globals";
+import { createRegistry } from "../../../shared/worker/define/registry";
+import { defineTask } from "../../../shared/worker/define/define-task";
+import { Heartbeat } from "../../../shared/worker/run/heartbeat";
+import { ResidentProcess } from "../../../shared/worker/resident/resident-process";
+import { ResidentWakeUp } from "../../../shared/worker/resident/resident-wake-up";
+import { VirtualTime } from "../../workers/virtual-time";
+import { openWorkerBench, overriding } from "./worker-bench";
+
+/* The polls of a resident process: they come, however often schedules tell of themselves, and at the instant that is due. */
+
+const pollMs = 2_000;
+
+/** A resident process on virtual time; `sweptAtMs`: its polls. `dueInMs`: what each of them tells. */
+function openProcess(dueInMs: number | null) {
+  const time = new VirtualTime();
+  const sweptAtMs: number[] = [];
+  const task = defineTask({ name: "steady", run: async () => undefined });
+  const bench = openWorkerBench([task], {
+    wrap: (store) =>
+      overriding(store, {
+        sweep: async (input) => {
+          sweptAtMs.push(time.nowMs);
+          return { ...(await store.sweep(input)), nextDueMs: dueInMs };
+        },
+      }),
+  });
+  const quiet = { hint: () => Promise.resolve() };
+  const wakeUp = new ResidentWakeUp({ others: quiet, residents: quiet });
+  const environment = {
+    ...bench.environment,
+    wakeUp,
+    clock: { nowMs: () => time.nowMs, monotonicMs: () => time.nowMs },
+    timers: {
+      after: (ms: number, callback: () => void) => time.after(ms, callback),
+      soon: (callback: () => void) => void time.after(0, callback),
+    },
+  };
+  const draining = new AbortController();
+  const process = new ResidentProcess({
+    worker: {
+      environment,
+      registry: createRegistry([task]),
+      heartbeat: new Heartbeat(environment),
+      concurrencyPerWorker: 1,
+      idleReads: 1,
+      idlePauseMs: 5,
+    },
+    wakeUp,
+    definitions: ["steady"],
+    pollMs,
+    listener: null,
+    session: () => ({
+      deadlineMs: time.nowMs + 60_000,
+      marginMs: 100,
+      signal: draining.signal,
+    }),
+    draining: draining.signal,
+  });
+  const told = (inMs: number): Promise<void> => wakeUp.hint("steady", { inMs, forSchedule: true });
+  return { time, process, sweptAtMs, told, end: () => draining.abort() };
+}
+
+test("polls come while schedules tell of themselves more often than a poll comes", async () => {
+  const { time, process, sweptAtMs, told, end } = openProcess(null);
+  const over = process.run(() => undefined);
+  const tell = (): void => {
+    void told(3_600_000);
+    time.after(500, tell);
+  };
+  time.after(0, tell);
+  await time.run(60_000);
+  // Every 1.6 to 2.4 s, once the first shorter pauses are over.
+  expect(sweptAtMs.length).toBeGreaterThanOrEqual(25);
+  end();
+  await time.run(120_000);
+  await over;
+});
+
+test("an instant that a poll told of stays due when a later one is told", async () => {
+  const { time, process, sweptAtMs, told, end } = openProcess(1_000);
+  const over = process.run(() => undefined);
+  await time.run(20_000);
+  const last = sweptAtMs.at(-1) ?? 0;
+  await time.run(last + 900);
+  expect(sweptAtMs.at(-1)).toBe(last);
+  await told(3_600_000);
+  await time.run(last + 1_010);
+  expect(sweptAtMs.at(-1)).toBeGreaterThanOrEqual(last + 990);
+  end();
+  await time.run(120_000);
+  await over;
+});
