@@ -58,7 +58,10 @@ function openProcess(dueInMs: number | null) {
     draining: draining.signal,
   });
   const told = (inMs: number): Promise<void> => wakeUp.hint("steady", { inMs, forSchedule: true });
-  return { time, process, sweptAtMs, told, end: () => draining.abort() };
+  const end = (): void => {
+    draining.abort();
+  };
+  return { time, process, sweptAtMs, told, end };
 }
 
 test("polls come while schedules tell of themselves more often than a poll comes", async () => {
