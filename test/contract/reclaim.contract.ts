@@ -328,20 +328,23 @@ function describeTasks(setup: StoreSetup): void {
   });
 
   testWith(setup, "cancel requests")(
-    "a cancel that was requested meanwhile ends it cancelled, started or prefetched",
+    "a cancel that was requested meanwhile ends it cancelled, started or prefetched, and isn't counted as dead",
     async () => {
       const opened = open();
       const { store } = opened;
-      const name = await define(store, { leaseMs, limit: 1, prefetchMax: 2 });
-      const ids = await enqueue(store, name, 3);
+      const name = await define(store, { leaseMs, limit: 1, prefetchMax: 2, lostMax: 0 });
+      const ids = await enqueue(store, name, 4);
       const worker = await startWorker(store, name);
       await worker.claim(3);
+      const other = await define(store, { leaseMs, lostMax: 0 });
+      const deadId = await enqueueOne(store, other);
+      await (await startWorker(store, other)).claimOne();
       await opened.requestCancel(at(ids, 0));
       await opened.requestCancel(at(ids, 1));
-      await reclaim(opened);
+      expect(await reclaim(opened)).toMatchObject({ tasksBack: 1, tasksLost: 2, tasksDead: 1 });
       const states: string[] = [];
-      for (const id of ids) states.push(await stateOf(store, id));
-      expect(states).toEqual(["cancelled", "cancelled", "ready"]);
+      for (const id of [...ids, deadId]) states.push(await stateOf(store, id));
+      expect(states).toEqual(["cancelled", "cancelled", "ready", "ready", "dead"]);
     },
   );
 

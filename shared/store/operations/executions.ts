@@ -105,6 +105,7 @@ export interface ReclaimExpiredAnswer {
   executions: number;
   tasksBack: number;
   tasksLost: number;
+  /** Without those that ended because a cancel was asked for. */
   tasksDead: number;
   /** Definitions with ready tasks again: leave them hints. */
   definitions: string[];

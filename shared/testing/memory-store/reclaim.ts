@@ -53,7 +53,7 @@ export function reclaimExpired(memory: Memory, input: { max: number }): ReclaimE
     executions: executions.length,
     tasksBack: claimed - endings.length,
     tasksLost: lost,
-    tasksDead: endings.length,
+    tasksDead: endings.filter(({ outcome }) => outcome === "dead").length,
     definitions: definitionNames(memory.state, woken),
     more: executions.length === input.max,
     opening: [...opening],

@@ -1,9 +1,9 @@
 -- Taskgate.ReclaimExpired: takes back what dead executions held. What they had started counts as lost; a task lost more
 --         often than LostMax ends dead; the rest is ready again, first within its priority because its id is old.
 -- In:     @Max int 1..1000 executions
--- Out:    Status: reclaimed | none; Executions: how many; TasksBack; TasksLost: of them counted; TasksDead: ended, dead or
---         on request; Definitions: JSON array of names of the reclaimed executions' and of those that got ready tasks, or null;
---         More: others are left for the next call; Opening: JSON array of batches to be pumped (PumpBatch), or null
+-- Out:    Status: reclaimed | none; Executions: how many; TasksBack; TasksLost: counted as lost; TasksDead: ended dead,
+--         without those ended on request; Definitions: JSON array of names of the reclaimed executions' and of those that got
+--         ready tasks, or null; More: others are left for the next call; Opening: JSON array of batches to be pumped (PumpBatch), or null
 -- Raises: 50422 max out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskExecution ascending by skip (a row locked by its own worker is alive), its Claim rows, Task, new rows of Attempt
 --         and Ready, then all ends as in _EndTasks: Dedupe, TaskGroup ascending, waves as _EndInWaves;
@@ -113,8 +113,8 @@ BEGIN
       END;
       SELECT @vExecution = MIN(c.TaskExecutionId) FROM @vCandidate AS c WHERE c.TaskExecutionId > @vExecution;
     END;
-    SELECT @vDead = COUNT(*) FROM @vEnded AS e;
-    IF @vDead > 0 -- after the loop: each lock level once, ascending
+    SELECT @vCount = COUNT(*), @vDead = COALESCE(SUM(CASE e.Outcome WHEN 11 THEN 1 ELSE 0 END), 0) FROM @vEnded AS e;
+    IF @vCount > 0 -- after the loop: each lock level once, ascending
     BEGIN
       EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = NULL, @Now = @vNow, @Released = @vReleased,
         @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @Retention = @vRetention;

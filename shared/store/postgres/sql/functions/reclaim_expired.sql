@@ -1,7 +1,7 @@
 -- taskgate.reclaim_expired: takes back what dead executions held. What they had started counts as lost; a task lost more
 --         often than lost_max ends dead; the rest is ready again, first within its priority because its id is old.
 -- In:     p_max int 1..1000 executions
--- Out:    status: reclaimed | none; executions: how many; tasks_back; tasks_lost: of them counted; tasks_dead: ended, dead or on request;
+-- Out:    status: reclaimed | none; executions: how many; tasks_back; tasks_lost: counted as lost; tasks_dead: ended dead, without those ended on request;
 --         definitions: JSON array of names of the reclaimed executions' and of those that got ready tasks, or null; more: others are left for the next call
 --         opening: JSON array of batches to be pumped (pump_batch), or null
 -- Raises: TG422 max out of range
@@ -21,6 +21,7 @@ declare
   v_dead bigint[] := '{}';
   v_dead_fences bigint[] := '{}';
   v_dead_executions bigint[] := '{}';
+  v_outcomes smallint[];
   v_some bigint[];
   v_some_fences bigint[];
   v_lost int;
@@ -66,14 +67,14 @@ begin
     end if;
   end loop;
   if cardinality(v_dead) > 0 then                    -- after the loop: each lock level once, ascending
-    select * into c from _end_tasks(v_dead, v_dead_fences,
-      array(select case when t.cancel_requested then 12 else 11 end::smallint from unnest(v_dead) with ordinality u(id, n) join task t on t.task_id = u.id order by u.n),
-      null, null, null, v_now, null, null);
+    v_outcomes := array(select case when t.cancel_requested then 12 else 11 end::smallint
+      from unnest(v_dead) with ordinality u(id, n) join task t on t.task_id = u.id order by u.n);
+    select * into c from _end_tasks(v_dead, v_dead_fences, v_outcomes, null, null, null, v_now, null, null);
     v_woken := v_woken || c.o_woken; opening := _id_list(c.o_opening);
     -- _end_tasks knows one execution; here each task has its own.
     update archive a set task_execution_id = u.execution
       from unnest(v_dead, v_dead_executions) u(id, execution) where a.task_id = u.id;
-    tasks_dead := cardinality(v_dead);
+    tasks_dead := cardinality(array_positions(v_outcomes, 11::smallint));
   end if;
   status := case when executions > 0 then 'reclaimed' else 'none' end;
   more := executions = p_max;
