@@ -50,6 +50,8 @@ const troubleMs = 15_000;
 export class InvocationWork implements WakeUp {
   readonly #options: InvocationWorkOptions;
   readonly #worker: WorkerOptions;
+  /** Where the spans of its sessions belong. */
+  readonly #traceParent: string | null;
   readonly #sessions = new Map<string, OwnSession>();
   #freeTokens: number;
 
@@ -57,6 +59,7 @@ export class InvocationWork implements WakeUp {
     const { worker } = options;
     this.#options = options;
     this.#freeTokens = worker.concurrencyPerWorker;
+    this.#traceParent = worker.environment.telemetry.currentTraceParent();
     this.#worker = { ...worker, environment: { ...worker.environment, wakeUp: this } };
   }
 
@@ -111,10 +114,20 @@ export class InvocationWork implements WakeUp {
   /** `wanted` null: as many tokens as the definition's workers ask for. */
   #begin(definition: string, wanted: Wanted | null): OwnSession {
     const takesAll = wanted?.tasks !== undefined && wanted.tasks <= wanted.tokens;
-    const ended = this.#work(definition, wanted?.tokens ?? null);
+    const work = (): Promise<WorkerResult> => this.#work(definition, wanted?.tokens ?? null);
+    // Of the session that the invocation is there for, the invocation has made the span.
+    const ended = wanted === null ? work() : this.#traced(definition, work);
     const session = { ended, takesAll, isPending: false, look: null };
     this.#sessions.set(definition, session);
     return session;
+  }
+
+  /** A hint comes from within a task's span, which ends before the session does. */
+  #traced(definition: string, work: () => Promise<WorkerResult>): Promise<WorkerResult> {
+    const { telemetry } = this.#options.worker.environment;
+    return telemetry.within(this.#traceParent, () =>
+      telemetry.span({ name: `worker ${definition}` }, work),
+    );
   }
 
   async #work(definition: string, want: number | null): Promise<WorkerResult> {

@@ -87,6 +87,14 @@ test("tasks that an invocation enqueues run in it, and so do their children; no 
   expect(out).toEqual([]);
 });
 
+test("each session that an invocation begins for tasks has a worker's span", async () => {
+  const { client, work, bench } = openScene([parent, child]);
+  await client.enqueue(parent, {});
+  await work.settled();
+  const workers = bench.telemetry.spans.filter(({ name }) => name.startsWith("worker "));
+  expect(workers.map(({ name }) => name)).toEqual(["worker parent", "worker child"]);
+});
+
 test("sessions of one invocation ask for no more tokens than a worker; a hint goes out for the rest", async () => {
   let open = (): void => undefined;
   const gate = new Promise<void>((resolve) => {

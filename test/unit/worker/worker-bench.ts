@@ -4,7 +4,6 @@ import { nodeTimers } from "../../../shared/platform/node-timers";
 import { realClock, realRandom } from "../../../shared/platform/real-clock";
 import type { LogFields, Logger } from "../../../shared/ports/logger";
 import type { TaskFacts, TaskStore } from "../../../shared/ports/task-store";
-import { noTelemetry } from "../../../shared/ports/telemetry";
 import { MemoryTaskStore } from "../../../shared/testing/memory-store/memory-task-store";
 import { TaskClient } from "../../../shared/worker/client/client";
 import type { WorkerEnvironment } from "../../../shared/worker/environment";
@@ -13,6 +12,8 @@ import { createRegistry } from "../../../shared/worker/define/registry";
 import { runWorker } from "../../../shared/worker/run/run-worker";
 import type { WorkerResult } from "../../../shared/worker/run/run-worker";
 import type { AnyTaskKind } from "../../../shared/worker/define/task-kind";
+import { recordTelemetry } from "../../support/recorded-telemetry";
+import type { RecordedTelemetry } from "../../support/recorded-telemetry";
 
 /** A worker over the memory store: the product's own parts, real time, what it says and hints kept for the test. */
 export interface WorkerBench {
@@ -20,6 +21,7 @@ export interface WorkerBench {
   readonly environment: WorkerEnvironment;
   readonly client: TaskClient;
   readonly heartbeat: Heartbeat;
+  readonly telemetry: RecordedTelemetry;
   readonly lines: { level: string; message: string; fields: LogFields | undefined }[];
   readonly hints: { definition: string; inMs: number | undefined }[];
   /** One worker's life; by default it may last 10 s. */
@@ -55,13 +57,14 @@ export function openWorkerBench(
     options.store ??
     new MemoryTaskStore({ clock: { now: () => realClock.nowMs() }, random: realRandom });
   const store = options.wrap?.(inner) ?? inner;
+  const telemetry = recordTelemetry();
   const environment: WorkerEnvironment = {
     store,
     logger,
     clock: realClock,
     timers: nodeTimers,
     random: realRandom,
-    telemetry: noTelemetry,
+    telemetry,
     wakeUp: { hint: async (definition, hint) => void hints.push({ definition, inMs: hint?.inMs }) },
     workerName: "test",
     build: options.build ?? 1,
@@ -72,6 +75,7 @@ export function openWorkerBench(
     store,
     environment,
     heartbeat,
+    telemetry,
     lines,
     hints,
     client: new TaskClient(environment, registry),
