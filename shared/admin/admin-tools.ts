@@ -5,6 +5,8 @@ import type { WakeUp } from "../ports/wake-up";
 export interface AdminTools {
   readonly store: TaskStore;
   readonly wakeUp: WakeUp;
+  /** Told how many tasks were handed to the store, duplicates included. */
+  readonly onEnqueued?: (tasks: number) => void;
 }
 
 /** One hint for each definition that got work. */

@@ -64,7 +64,7 @@ export async function addTasks(
   tools: Parameters<typeof enqueuePrepared>[0] & AdminTools,
   { definition, rows, operationId, changedBy, reason }: Addition,
 ) {
-  const { wakeUp } = tools;
+  const { wakeUp, onEnqueued } = tools;
   const traceParent = rows[0]?.traceParent;
   const trace = traceParent === undefined ? {} : { traceParent };
   const hints: Promise<void>[] = [];
@@ -84,6 +84,7 @@ export async function addTasks(
       },
     },
   );
+  onEnqueued?.(rows.length);
   await Promise.all(hints);
   return { tasks, nextDueMs };
 }

@@ -17,6 +17,9 @@ export function createAppAdmin(
   const admin = createAdmin({
     store,
     wakeUp,
+    onEnqueued: (tasks) => {
+      telemetry.count("taskgate.task.enqueued", tasks);
+    },
     random,
     build,
     currentTraceParent,

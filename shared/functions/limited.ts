@@ -151,7 +151,7 @@ class Overflowing {
   async end(message: unknown, context: InvocationContext, denial: Denial): Promise<unknown> {
     const way = this.#wayOf(message, context);
     const { telemetry, logger } = await this.#app.services();
-    telemetry.count("taskgate.execution.limited", 1, { limit: this.#label, way });
+    telemetry.count("taskgate.invocation.limited", 1, { limit: this.#label, way });
     if (way === "task" && this.#kind !== null) {
       const { client } = await this.#app.runtime();
       const isStored = await storeMessage(client, this.#kind, { message, context });

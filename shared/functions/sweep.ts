@@ -33,7 +33,10 @@ async function sweepApp(process: AppProcess): Promise<void> {
   await process.tracked(async (runtime) => {
     const { environment, registry } = runtime;
     await registerOnce(runtime);
-    const { refused } = await sweepOnce(environment, registry, { withUpkeep: true });
+    const { refused } = await sweepOnce(environment, registry, {
+      isOfTimer: true,
+      withUpkeep: true,
+    });
     const { app } = environment;
     // The rest of the app has been served; the invocation fails, so that an operator sees it.
     if (app !== undefined && refused.size > 0) throw app.refusal(refused);

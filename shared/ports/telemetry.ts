@@ -46,6 +46,7 @@ export type TelemetryCounter =
   | "taskgate.execution.started"
   | "taskgate.execution.limited"
   | "taskgate.execution.lost"
+  | "taskgate.invocation.limited"
   | "taskgate.task.claimed"
   | "taskgate.task.done"
   | "taskgate.task.retried"

@@ -319,6 +319,7 @@ export class LimitPool implements TokenNews {
       return;
     }
     this.#openLease({
+      definition: this.definition.name,
       executionId: started.executionId,
       tokens: started.tokens,
       fence: started.tokenFence,

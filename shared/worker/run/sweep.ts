@@ -21,6 +21,8 @@ const fireMs = 10_000;
 export interface SweepOptions {
   /** Definitions that get a hint; left out: all of this build. */
   readonly serves?: (definition: string) => boolean;
+  /** An app's timer makes it: counted, so that an alert tells when no app sweeps any more. */
+  readonly isOfTimer?: boolean;
   /** Statistics are added up, and rows whose retention is over are deleted. */
   readonly withUpkeep: boolean;
 }
@@ -43,11 +45,11 @@ export interface Swept {
 export async function sweepOnce(
   environment: WorkerEnvironment,
   registry: Registry,
-  { serves = () => true, withUpkeep }: SweepOptions,
+  { serves = () => true, isOfTimer = false, withUpkeep }: SweepOptions,
 ): Promise<Swept> {
   const { store, telemetry, clock, wakeUp } = environment;
   const found = await store.sweep({ max: definitionsMax });
-  telemetry.count("taskgate.sweep.count", 1);
+  if (isOfTimer) telemetry.count("taskgate.sweep.count", 1);
   if (found.expired > 0) await reclaim(environment);
   await fireSchedules(environment, found.schedules, clock.monotonicMs() + fireMs);
   const pump = new BatchPump(environment, clock.monotonicMs() + pumpMs);

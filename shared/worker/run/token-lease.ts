@@ -12,6 +12,8 @@ import { StopSignal } from "./stop-signal";
 
 /** What the database granted, and when it was asked. */
 export interface TokenGrant {
+  /** Whose execution holds the tokens. */
+  readonly definition: string;
   readonly executionId: ExecutionId;
   readonly tokens: number;
   readonly fence: Fence | null;
@@ -47,6 +49,7 @@ export class TokenLease implements LeaseHolder {
   count: number;
   fence: Fence | null;
   readonly #environment: WorkerEnvironment;
+  readonly #definition: string;
   readonly #news: TokenNews;
   readonly #trust = new LeaseTrust();
   readonly #calls = new Set<HeldCall>();
@@ -56,6 +59,7 @@ export class TokenLease implements LeaseHolder {
 
   constructor(environment: WorkerEnvironment, grant: TokenGrant, news: TokenNews) {
     this.#environment = environment;
+    this.#definition = grant.definition;
     this.#news = news;
     this.executionId = grant.executionId;
     this.count = grant.tokens;
@@ -141,7 +145,8 @@ export class TokenLease implements LeaseHolder {
     if (this.isLost) return;
     this.#trust.lose();
     this.close();
-    this.#environment.telemetry.count("taskgate.execution.lost", 1);
+    const definition = this.#definition;
+    this.#environment.telemetry.count("taskgate.execution.lost", 1, { definition });
     for (const { stop } of this.#calls) stop.abort(new LeaseLostError(lostText));
     this.#news.onLost(this);
   }

@@ -125,7 +125,7 @@ export class WorkCalls {
     const { telemetry } = this.#environment;
     const { definition } = this.#of;
     telemetry.count("taskgate.task.done", doneCount - answer.refused.length, { definition });
-    if (answer.refused.length > 0) telemetry.count("taskgate.task.refused", answer.refused.length);
+    telemetry.count("taskgate.task.refused", answer.refused.length, { definition });
     if (call.claim > 0) {
       telemetry.count("taskgate.task.claimed", answer.claimed.length);
       this.#cursor.note(answer.last, call.sentAt.monotonicMs);

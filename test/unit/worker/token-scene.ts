@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers";
 import type { LogFields, Logger } from "../../../shared/ports/logger";
 import type { TaskStore } from "../../../shared/ports/task-store";
-import { noTelemetry } from "../../../shared/ports/telemetry";
 import { MemoryTaskStore } from "../../../shared/testing/memory-store/memory-task-store";
 import { createSeededRandom } from "../../../shared/testing/seeded-random";
 import type { WorkerEnvironment } from "../../../shared/worker/environment";
@@ -10,6 +9,8 @@ import { LimitPools } from "../../../shared/worker/run/limit-pools";
 import type { CallLimits } from "../../../shared/worker/run/call-limits";
 import { withTokens } from "../../../shared/worker/run/with-tokens";
 import type { WithTokensAnswer, WithTokensOptions } from "../../../shared/worker/run/with-tokens";
+import { recordTelemetry } from "../../support/recorded-telemetry";
+import type { RecordedTelemetry } from "../../support/recorded-telemetry";
 import { epochMs, Host } from "../../workers/host";
 import { VirtualTime } from "../../workers/virtual-time";
 
@@ -23,6 +24,7 @@ export interface CallingProcess {
   /** Names of the store's methods that it called, in order. */
   readonly asked: string[];
   readonly lines: { message: string; fields: LogFields | undefined }[];
+  readonly telemetry: RecordedTelemetry;
   /** One call whose body takes a given time, or until its signal is aborted. */
   call(limit: CallLimits, options?: WithTokensOptions & { bodyMs?: number }): Call;
 }
@@ -73,13 +75,14 @@ export class TokenScene {
     const lines: CallingProcess["lines"] = [];
     const say = (message: string, fields?: LogFields): void => void lines.push({ message, fields });
     const logger: Logger = { debug: say, info: say, warn: say, error: say };
+    const telemetry = recordTelemetry();
     const environment: WorkerEnvironment = {
       store: wrap(this.#remote(host, asked)),
       clock: host.clock,
       timers: host.timers,
       random: this.#random,
       logger,
-      telemetry: noTelemetry,
+      telemetry,
       wakeUp: { hint: () => Promise.resolve() },
       workerName: name,
       build: 1,
@@ -87,7 +90,7 @@ export class TokenScene {
     const pools = new LimitPools(environment, new Heartbeat(environment));
     const call: CallingProcess["call"] = (limit, { bodyMs = 100, ...options } = {}) =>
       this.#follow(host, (body) => withTokens(pools, { limit, ...options }, body), bodyMs);
-    return { host, pools, asked, lines, call };
+    return { host, pools, asked, lines, telemetry, call };
   }
 
   #remote(host: Host, asked: string[]): TaskStore {

@@ -251,7 +251,7 @@ describe("withTokens and the database's news", () => {
   test("withTokens aborts the bodies of a lost lease, begins no other on it, and asks anew", async () => {
     const scene = new TokenScene();
     let isAway = false;
-    const { call, lines } = scene.process("one", (store) =>
+    const { call, lines, telemetry } = scene.process("one", (store) =>
       overriding(store, {
         heartbeat: (input) =>
           isAway ? Promise.reject(new Error("silent")) : store.heartbeat(input),
@@ -272,6 +272,9 @@ describe("withTokens and the database's news", () => {
     expect(lines.map(({ message }) => message)).toContain(
       "the lease of tokens was lost; the bodies were told to stop",
     );
+    expect(telemetry.counted).toEqual([
+      { name: "taskgate.execution.lost", value: 1, attributes: { definition: "calls:partner" } },
+    ]);
     expect(scene.runningMost).toBe(1);
   });
 

@@ -14,6 +14,25 @@ import { taskRequest, taskRef } from "../../../shared/worker/define/task-ref";
 
 const soon = { attempts: 2, baseMs: 1, capMs: 1 };
 
+test("a completion that the store refuses is counted as refused, of its definition", async () => {
+  const quick = defineTask({ name: "quick", run: () => Promise.resolve() });
+  const bench = openWorkerBench([quick], {
+    wrap: (store) =>
+      overriding(store, {
+        work: async (input) => {
+          const answer = await store.work(input);
+          return { ...answer, refused: input.done.map(({ taskId }) => taskId) };
+        },
+      }),
+  });
+  await enqueueOne(bench, quick);
+  await bench.work("quick");
+  const ends = bench.telemetry.counted.filter(({ name }) => /task\.(done|refused)$/.test(name));
+  expect(ends).toEqual([
+    { name: "taskgate.task.refused", value: 1, attributes: { definition: "quick" } },
+  ]);
+});
+
 describe("how a handler ends", () => {
   const end = defineTask<{ how: string }>({
     name: "end",
