@@ -258,7 +258,7 @@ function readTelemetry(reader: SettingsReader): TelemetrySettings | null {
   const connectionString = reader.textOrNull("APPLICATIONINSIGHTS_CONNECTION_STRING");
   if (connectionString === null) return null;
   const authentication = reader.text("APPLICATIONINSIGHTS_AUTHENTICATION_STRING");
-  const clientId = /(?:^|;)\s*ClientId=([^;]+)/i.exec(authentication)?.[1] ?? null;
+  const clientId = /(?:^|;)\s*ClientId=([^;\s]+)/i.exec(authentication)?.[1] ?? null;
   const usesIdentity = /(?:^|;)\s*Authorization=AAD\s*(?:;|$)/i.test(authentication);
   return { connectionString, usesIdentity, clientId };
 }

@@ -45,7 +45,7 @@ const formats: Readonly<Record<SettingType, SettingFormat>> = {
   },
   guid: {
     expected: "a GUID such as 01234567-89ab-cdef-0123-456789abcdef",
-    accepts: (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text),
+    accepts: isGuid,
   },
   "storage-connection": {
     expected:
@@ -58,6 +58,10 @@ const formats: Readonly<Record<SettingType, SettingFormat>> = {
   "insights-connection": {
     expected: "a connection string with InstrumentationKey=..",
     accepts: (text) => /(^|;)\s*InstrumentationKey=[^;]+/i.test(text),
+  },
+  "insights-authentication": {
+    expected: "Authorization=AAD, with ;ClientId=GUID for a user-assigned identity",
+    accepts: isInsightsAuthentication,
   },
   "https-url": { expected: "an address that begins with https://", accepts: isWebAddress },
   "trace-url": {
@@ -102,6 +106,21 @@ export function isDatabaseUrl(text: string): boolean {
   if (!["postgres:", "postgresql:", "mssql:"].includes(url.protocol)) return false;
   // A socket's folder may stand for the host of a local PostgreSQL.
   return url.pathname.length > 1 && (url.hostname !== "" || url.searchParams.has("host"));
+}
+
+function isGuid(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+}
+
+/** Nothing but the two names is known; without the first one no identity is used. */
+function isInsightsAuthentication(text: string): boolean {
+  const pairs = text.split(";").map((pair) => pair.trim());
+  const isIdentity = (pair: string): boolean => /^Authorization=AAD$/i.test(pair);
+  const isClient = (pair: string): boolean =>
+    /^ClientId=/i.test(pair) && isGuid(pair.slice("ClientId=".length));
+  return (
+    pairs.some(isIdentity) && pairs.every((pair) => pair === "" || isIdentity(pair) || isClient(pair))
+  );
 }
 
 function isWebAddress(text: string): boolean {

@@ -17,6 +17,7 @@ export type SettingType =
   | "guid"
   | "storage-connection"
   | "insights-connection"
+  | "insights-authentication"
   | "https-url"
   | "trace-url"
   | "account-name";
@@ -337,7 +338,7 @@ export const settingsTable = [
   {
     ...text,
     name: "APPLICATIONINSIGHTS_AUTHENTICATION_STRING",
-    type: "text",
+    type: "insights-authentication",
     default: null,
     max: 500,
     sentence:

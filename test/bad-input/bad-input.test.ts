@@ -356,6 +356,7 @@ function badSettingValues(entry: SettingEntry): string[] {
     guid: ["17"],
     "storage-connection": ["AccountName=a"],
     "insights-connection": ["IngestionEndpoint=https://x/"],
+    "insights-authentication": ["foo", "Authorization=ADD", "Authorization=AAD;ClientId=me"],
     "https-url": ["http://a", "a"],
     "account-name": ["ab", "a-b"],
     choice: ["Nonsense"],

@@ -381,7 +381,7 @@ const rows: Readonly<Record<PolicyName, readonly Row[]>> = {
       "dev",
       "telemetry with a key",
       "telemetry is not signed in to",
-      reword(site, "Authorization=AAD", "Authorization=Key"),
+      reword(site, "APPLICATIONINSIGHTS_AUTHENTICATION_STRING", "APPLICATIONINSIGHTS_KEY"),
     ],
     [
       "dev",

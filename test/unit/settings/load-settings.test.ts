@@ -163,6 +163,18 @@ describe("queues and telemetry", () => {
     expect(settings.telemetry).toMatchObject({ usesIdentity: true, clientId });
   });
 
+  test.each([
+    "foo",
+    "Authorization=ADD",
+    "ClientId=01234567-89ab-cdef-0123-456789abcdef",
+    "Authorization=AAD;ClientId=me",
+    "Authorization=AAD;ClientID:01234567-89ab-cdef-0123-456789abcdef",
+  ])("an authentication of telemetry that names no identity is refused: %s", (text) => {
+    expect(problemsOf({ ...minimal, APPLICATIONINSIGHTS_AUTHENTICATION_STRING: text })).toEqual([
+      `APPLICATIONINSIGHTS_AUTHENTICATION_STRING: expected Authorization=AAD, with ;ClientId=GUID for a user-assigned identity, 1..500 characters, got a value of ${String(text.length)} characters that is not shown`,
+    ]);
+  });
+
   test("hints and events go to different queues", () => {
     expect(
       problemsOf({ ...minimal, TASKGATE_HINT_QUEUE: "one", TASKGATE_INGEST_QUEUE: "one" }),
