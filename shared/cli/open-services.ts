@@ -67,6 +67,9 @@ export function openServices(
     callTimeoutMs: settings.callTimeoutMs,
     random: realRandom,
     sleep,
+    onRepeat: (error) => {
+      calls.noteTrouble(error);
+    },
   });
   const store = patientStore(opened, calls);
   const holders: DoctorProbe = {

@@ -58,6 +58,8 @@ export interface StoreOptions extends DatabaseAddress {
   connectTimeoutMs?: number;
   random: Random;
   sleep: (ms: number) => Promise<void>;
+  /** Told why a call is made again; default: nobody is. */
+  onRepeat?: (error: unknown) => void;
   /** Told about connections that break while idle; default: no listener. */
   onIdleError?: (error: Error) => void;
   /** Spares a process to wait for a database that is away; default: every call asks for itself. */

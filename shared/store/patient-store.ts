@@ -1,5 +1,6 @@
 import { StoreUnavailableError, StoreUncertainError } from "../core/errors";
 import { formatDuration } from "../core/duration";
+import { messageOf } from "../core/foreign-value";
 import type { TaskStore } from "../ports/task-store";
 import type { Timers } from "../ports/timers";
 
@@ -20,6 +21,8 @@ export class PatientCalls {
   readonly #patience: StorePatience;
   #hasTold = false;
   #hasGivenUp = false;
+  /** Why the last call is made again; null: none of them was answered. */
+  #trouble: string | null = null;
 
   constructor(patience: StorePatience) {
     this.#patience = patience;
@@ -28,6 +31,11 @@ export class PatientCalls {
   /** Has a call been left behind? It may still hold a connection. */
   get hasGivenUp(): boolean {
     return this.#hasGivenUp;
+  }
+
+  /** An attempt of a call has failed, and another one follows. */
+  noteTrouble(error: unknown): void {
+    this.#trouble = messageOf(error);
   }
 
   /** What `call` gives. Once one has been given up all others are refused unsent. */
@@ -55,9 +63,9 @@ export class PatientCalls {
         timers.after(sayAfterMs, () => {
           if (this.#hasTold) return;
           this.#hasTold = true;
-          this.#patience.onSlow(
-            `${this.#subject} hasn't answered for ${formatDuration(sayAfterMs)}: still trying, for ${formatDuration(timeoutMs)} in all`,
-          );
+          const reason =
+            this.#trouble ?? `${this.#subject} hasn't answered for ${formatDuration(sayAfterMs)}`;
+          this.#patience.onSlow(`${reason}: still trying, for ${formatDuration(timeoutMs)} in all`);
         }),
       );
     }
@@ -73,7 +81,8 @@ export class PatientCalls {
   }
 
   #silence(): string {
-    return `${this.#subject} doesn't answer: gave up after ${formatDuration(this.#patience.timeoutMs)}`;
+    const reason = this.#trouble ?? `${this.#subject} doesn't answer`;
+    return `${reason}: gave up after ${formatDuration(this.#patience.timeoutMs)}`;
   }
 }
 

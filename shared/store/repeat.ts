@@ -16,6 +16,8 @@ const pausesMs = [20, 50, 200, 1_000, 3_000] as const;
 export function createRepeat(options: {
   random: Random;
   sleep: (ms: number) => Promise<void>;
+  /** Told why a call is made again, before the pause. */
+  onRepeat?: (error: unknown) => void;
 }): Repeat {
   return async (call, isWorthIt) => {
     for (const pauseMs of pausesMs) {
@@ -23,6 +25,7 @@ export function createRepeat(options: {
         return await call();
       } catch (error) {
         if (!isWorthIt(error)) throw error;
+        options.onRepeat?.(error);
         await options.sleep(pauseMs / 2 + (pauseMs / 2) * options.random.fraction());
       }
     }

@@ -118,6 +118,21 @@ describe("a state of PostgreSQL that says that it can't now", () => {
   });
 });
 
+test("an address without the password that the server asks for is told with the form of one", async () => {
+  const url = new URL(urlAs(database.url, "worker"));
+  url.password = "";
+  const without = openStore({ url: url.href, connectionsMax: 1, random: realRandom, sleep });
+  try {
+    await expect(without.transaction(() => Promise.resolve())).rejects.toMatchObject({
+      code: "TASKGATE_STORE_UNAVAILABLE",
+      message:
+        "PostgreSQL asks for a password, and the address has none: expected postgres://USER:PASSWORD@HOST/DATABASE",
+    });
+  } finally {
+    await without.close();
+  }
+});
+
 describe("a task whose completion meets a store that can't now", () => {
   test("comes back uncounted; what the handler throws itself counts", async () => {
     const trouble = await endOf(raising("53100"));

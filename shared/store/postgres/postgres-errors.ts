@@ -90,6 +90,7 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
   }
   if (sent === "not sent")
     return (
+      explainMissingPassword(error) ??
       explainTlsFailure(error) ??
       new StoreUnavailableError(`PostgreSQL can't be reached: ${message}`, { cause: error })
     );
@@ -115,6 +116,15 @@ export function storeTroubleOf(error: unknown): TaskgateError | null {
     // A handler's own value whose getters throw: it is none of the driver's.
     return null;
   }
+}
+
+/** The driver's words where the server asks for a password and none is known. */
+function explainMissingPassword(error: unknown): StoreUnavailableError | null {
+  if (!/client password must be a (?:non-empty )?string/.test(messageOf(error))) return null;
+  return new StoreUnavailableError(
+    "PostgreSQL asks for a password, and the address has none: expected postgres://USER:PASSWORD@HOST/DATABASE",
+    { cause: error },
+  );
 }
 
 function codeOf(error: unknown): string {

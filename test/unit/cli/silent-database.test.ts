@@ -22,8 +22,11 @@ afterAll(() => {
   server.close();
 });
 
-async function run(words: readonly string[], address = "postgres://u:secret-1@") {
-  const { port } = server.address() as AddressInfo;
+async function run(
+  words: readonly string[],
+  address = "postgres://u:secret-1@",
+  port = (server.address() as AddressInfo).port,
+) {
   const db = `${address}127.0.0.1:${String(port)}/d`;
   const errors: { text: string; atMs: number }[] = [];
   const begun = performance.now();
@@ -59,6 +62,21 @@ describe("a command before a silent database", () => {
       expect(tookMs).toBeLessThan(5_000);
       expect(hangs).toBe(1);
     }
+  });
+
+  test("tells what the attempts met where they were answered", async () => {
+    const closed = createServer();
+    closed.listen(0, "127.0.0.1");
+    await once(closed, "listening");
+    const { port } = closed.address() as AddressInfo;
+    closed.close();
+    await once(closed, "close");
+    const refused = `connect ECONNREFUSED 127.0.0.1:${String(port)}`;
+    const { code, errors } = await run(["status", "--timeout", "1s"], "postgres://u:p@", port);
+    expect(code).toBe(4);
+    expect(errors.map(({ text }) => text)).toEqual([
+      `taskgate: PostgreSQL can't be reached: ${refused}: gave up after 1 s`,
+    ]);
   });
 
   test("says of a change that it may still happen, and with --json one line only", async () => {
