@@ -28,7 +28,8 @@ export const auditCommand: Command = {
     since: {
       type: "string",
       valueName: "TIME",
-      sentence: "Only changes of that time before now (2h, 7d), or since an instant.",
+      sentence:
+        "Only changes of that time before now (2h, 7d) by the clock of this computer, or since an instant.",
     },
     before: {
       type: "string",

@@ -21,7 +21,7 @@ export function readTime(field: string, text: string, maxText: string): number {
 /** The audit keeps nothing for as long as ten years but the last word on a setting. */
 const agoMsMax = 3_650 * 86_400_000;
 
-/** A time before now, such as `2h`, as the instant; any other text stays as it is, and the reader of the request names the expected form. */
+/** A time before now, such as `2h`, by the clock of this computer, as the instant; any other text stays as it is, and the reader of the request names the expected form. */
 export function sinceText(text: string | undefined): string | undefined {
   const agoMs = text === undefined ? null : readDuration(text);
   if (agoMs === null || agoMs > agoMsMax) return text;

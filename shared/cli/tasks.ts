@@ -37,7 +37,8 @@ export const tasksCommand: Command = {
     since: {
       type: "string",
       valueName: "TIME",
-      sentence: "Only tasks added within that time before now (2h, 7d), or since an instant.",
+      sentence:
+        "Only tasks added within that time before now (2h, 7d) by the clock of this computer, or since an instant.",
     },
     before: {
       type: "string",
@@ -47,7 +48,8 @@ export const tasksCommand: Command = {
     "ended-since": {
       type: "string",
       valueName: "TIME",
-      sentence: "Only tasks that ended within that time before now, or since an instant.",
+      sentence:
+        "Only tasks that ended within that time before now by the clock of this computer, or since an instant.",
     },
     "ended-before": {
       type: "string",

@@ -119,7 +119,8 @@ function isInsightsAuthentication(text: string): boolean {
   const isClient = (pair: string): boolean =>
     /^ClientId=/i.test(pair) && isGuid(pair.slice("ClientId=".length));
   return (
-    pairs.some(isIdentity) && pairs.every((pair) => pair === "" || isIdentity(pair) || isClient(pair))
+    pairs.some(isIdentity) &&
+    pairs.every((pair) => pair === "" || isIdentity(pair) || isClient(pair))
   );
 }
 
