@@ -43,7 +43,10 @@ export class PatientCalls {
     const { timers, timeoutMs, sayAfterMs } = this.#patience;
     if (this.#hasGivenUp) throw new StoreUnavailableError(this.#silence());
     const answer = call();
-    answer.catch(() => undefined);
+    answer.then(
+      () => (this.#trouble = null),
+      () => undefined,
+    );
     const cancels: (() => void)[] = [];
     const late = new Promise<never>((_, reject) => {
       cancels.push(

