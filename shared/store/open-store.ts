@@ -58,7 +58,7 @@ export interface StoreOptions extends DatabaseAddress {
   connectTimeoutMs?: number;
   random: Random;
   sleep: (ms: number) => Promise<void>;
-  /** Told why a call is made again; default: nobody is. */
+  /** Told why a call is made again; default: no listener. */
   onRepeat?: (error: unknown) => void;
   /** Told about connections that break while idle; default: no listener. */
   onIdleError?: (error: Error) => void;

@@ -313,7 +313,7 @@ const brokenGrowth = (samples: readonly Sample[]): string[] =>
     .filter((verdict) => verdict.isGood === false)
     .map(({ text }) => text);
 
-test("the verdict on growth lets grow what is kept for days, and what waits", () => {
+test("the verdict on growth lets rows grow that wait, or are kept for days", () => {
   const steady = samplesOf(120, () => ({}));
   expect(verdictsOf(steady, judged(good).findings).map((verdict) => verdict.isGood)).toEqual(
     Array.from({ length: 5 }, () => true),

@@ -46,7 +46,7 @@ function reportText(result: SoakResult, pictures: readonly string[]): string {
     "",
     "## Verdicts",
     "",
-    "| verdict | | what was seen |",
+    "| verdict | | figures |",
     "| --- | --- | --- |",
     ...result.verdicts.map(
       ({ name, isGood: good, text }) => `| ${name} | ${wordOf(good)} | ${text} |`,

@@ -68,7 +68,7 @@ export function ledgerVerdict(findings: Findings): Verdict {
   return { name: "ledger", isGood: broken.length === 0, text };
 }
 
-/** No growth beyond what waits and what is kept. */
+/** No growth beyond that of waiting and kept rows. */
 export function growthVerdicts(samples: readonly Sample[]): Verdict[] {
   const parts = partsOf(samples);
   if (parts === null) {
@@ -227,7 +227,7 @@ function growthOf(what: string, texts: readonly (string | null)[], load: number)
   const grown = texts.filter((text) => text !== null);
   const text =
     grown.length === 0
-      ? `${String(texts.length)} figures, none has grown beyond its bound (what waits and is kept: ${load.toFixed(2)} times)`
+      ? `${String(texts.length)} figures, none has grown beyond its bound (waiting and kept rows: ${load.toFixed(2)} times)`
       : `grown: ${grown.join("; ")}`;
   return { name: `growth of ${what}`, isGood: grown.length === 0, text };
 }

@@ -46,7 +46,7 @@ async function askOnce(
 
 /**
  * The store repeats the call for as long as the database is away, and only the last attempt granted the lease. Counted from the
- * first one it may be over at its birth, and its tokens would stay with nobody until the database says so, too.
+ * first one it may be over at its birth, and its tokens would stay unused until the database says so, too.
  */
 async function renewLate(environment: WorkerEnvironment, asked: Asked): Promise<Asked> {
   const { executionId, leaseMs } = asked.started;

@@ -140,7 +140,7 @@ export class ResidentProcess {
     return [...this.#workers.values()].some(({ isBusy }) => isBusy);
   }
 
-  /** Until the next poll; `ms` null: as the last one tells, and what was told since. */
+  /** Until the next poll; `ms` null: as the last one and the schedules told since then say. */
   async #pause(ms: number | null): Promise<void> {
     const { worker, draining } = this.#options;
     const { clock, timers } = worker.environment;

@@ -56,7 +56,7 @@ async function ask(path, init) {
   }
 }
 
-/** What stands before the app answers in words of its own. */
+/** A gateway before the app answers in words of its own. */
 async function read(response) {
   try {
     return await response.json();
