@@ -17,6 +17,7 @@ export function makeRateFields(rate) {
   const amount = makeNumber({
     id: "rate-period",
     min: "0.001",
+    max: "86400",
     step: "0.001",
     value: periodMs / unitMs,
   });
