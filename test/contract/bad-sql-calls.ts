@@ -45,6 +45,10 @@ export const badSettings: readonly BadCall[] = (
     [{ Build: "-1" }, "build: expected 0 or more (-1)"],
     [{ SettingsHash: "NULL" }, "settings_hash: expected 1..64 characters (null)"],
     [{ SettingsHash: "N''" }, "settings_hash: expected 1..64 characters ()"],
+    [
+      { RegisteredBy: "N' '" },
+      "registered_by: expected 1..200 characters, or null for the login ( )",
+    ],
     [{ Limit: "NULL" }, "limit: expected -1..1000 (null)"],
     [{ Limit: "-2" }, "limit: expected -1..1000 (-2)"],
     [{ Limit: "1001" }, "limit: expected -1..1000 (1001)"],

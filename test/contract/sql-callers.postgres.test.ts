@@ -72,6 +72,8 @@ const badSettings: { changes: Partial<typeof settings>; says: RegExp }[] = [
   { changes: { build: "-1" }, says: /^build: .*\(-1\)$/ },
   { changes: { hash: "null" }, says: /^settings_hash: .*\(null\)$/ },
   { changes: { hash: "repeat('h', 65)" }, says: /^settings_hash: .*\(h+\)$/ },
+  { changes: { by: "' '" }, says: /^registered_by: expected 1\.\.200 characters.*\( \)$/ },
+  { changes: { by: "repeat('b', 201)" }, says: /^registered_by: .*\(b{201}\)$/ },
   { changes: { limit: "-2" }, says: /^limit: .*\(-2\)$/ },
   { changes: { limit: "1001" }, says: /^limit: .*\(1001\)$/ },
   { changes: { limit: "null" }, says: /^limit: .*\(null\)$/ },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { at, define, enqueueOne, factsOf, operationId, statusOf } from "../support/builders";
 import { expectError } from "../support/expect-error";
-import { errorOf } from "./sql-answers";
+import { answerOf, errorOf } from "./sql-answers";
 import type { StoreDialect, StoreTransaction } from "../../shared/ports/task-store";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
@@ -247,6 +247,11 @@ function describeAudit(setup: StoreSetup): void {
       expect(await said(`${postgres}(${values}, '${who}')`, `${mssql} ${values}, N'${who}'`)).toBe(
         `changed_by: expected at most 200 characters (${who})`,
       );
+      for (const none of ["", "  "]) {
+        expect(
+          await said(`${postgres}(${values}, '${none}')`, `${mssql} ${values}, N'${none}'`),
+        ).toBe(`changed_by: expected a name, or null for the login (${none})`);
+      }
       const both = `${values}, 'me', '${why}'`;
       expect(await said(`${postgres}(${both})`, `${mssql} ${both}`)).toBe(
         `reason: expected at most 400 characters (${why})`,
@@ -258,6 +263,39 @@ function describeAudit(setup: StoreSetup): void {
     const schedules = `'demo', 1, '[]', '${who}'`;
     expect(await said(`set_schedules(${schedules})`, `SetSchedules ${schedules}`)).toBe(
       `changed_by: expected at most 200 characters (${who})`,
+    );
+  });
+
+  testWith(setup, "raw sql")("of a caller that names no actor are told by its login", async () => {
+    const opened = open();
+    await define(opened.store, {}, "demo");
+    const run = (postgres: string, mssql: string): Promise<unknown> =>
+      setup.dialect === "mssql"
+        ? answerOf(opened, mssql)
+        : opened.call(`select * from taskgate.${postgres}`);
+    const { store } = opened;
+    await store.setSharedLimit({
+      ...{ name: "x", limit: 2, operationId: operationId(), changedBy: "me" },
+    });
+    const address = { queueUri: null, queue: "q", encoding: "none", sweepSchedule: null } as const;
+    await store.registerApp({ app: "a", definitions: [], address });
+    const schedule = { name: "s", kind: "k", cron: "0 0 * * *", timeZone: "UTC", missed: "skip" };
+    const settable: readonly [postgres: string, mssql: string, values: string][] = [
+      ...calls.filter(([name]) => name !== "set_schedule_paused" && name !== "set_stop"),
+      ["set_schedules", "SetSchedules", `'demo', 1, '${JSON.stringify([schedule])}'`],
+      ["set_schedule_paused", "SetSchedulePaused", "'demo', 's', '1', null"],
+      ["set_stop", "SetStop", "'1'"],
+    ];
+    const registered = `'other', 1, 'h', null, 2, 60000, 5, 3, 1, 1, 1, 1, '0', 1, 1`;
+    await run(`register_definition(${registered})`, `RegisterDefinition ${registered}`);
+    for (const [postgres, mssql, values] of settable) {
+      const own = values.replace(id, operationId());
+      await run(`${postgres}(${own}, null)`, `${mssql} ${own}, NULL`);
+    }
+    const { entries } = await opened.store.listAudit({ max: 100 });
+    const unnamed = entries.filter(({ actor }) => actor.startsWith("sql:"));
+    expect(new Set(unnamed.map(({ action }) => action))).toEqual(
+      new Set(["register_definition", ...settable.map(([name]) => name)]),
     );
   });
 
