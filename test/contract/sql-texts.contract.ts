@@ -181,6 +181,81 @@ function describeJson(setup: StoreSetup): void {
     }
     expect(await statusOf(opened.store, name)).toMatchObject({ ready: 0 });
   });
+
+  const lists: readonly [postgres: string, mssql: string, says: string][] = [
+    [
+      "enqueue_tasks('demo', 1, '?')",
+      "EnqueueTasks 'demo', 1, '?'",
+      "tasks: expected a JSON array",
+    ],
+    [
+      "fail_tasks(1, '?')",
+      "FailTasks 1, '?'",
+      "failures: expected a JSON array of 1..1000 entries",
+    ],
+    ["heartbeat('?')", "Heartbeat '?'", "executions: expected a JSON array of 1..1000 entries"],
+    [
+      "advance_watermark('demo', 'w', 0, '{}', 1, '?')",
+      "AdvanceWatermark 'demo', 'w', 0, '{}', 1, '?'",
+      "tasks: expected a JSON array",
+    ],
+    [
+      "set_schedules('demo', 1, '?', 'me')",
+      "SetSchedules 'demo', 1, '?', 'me'",
+      "schedules: expected a JSON array of objects",
+    ],
+  ];
+
+  testWith(setup, "raw sql")("is told to be none where a list is expected", async () => {
+    const opened = open();
+    await define(opened.store, {}, "demo");
+    for (const text of ["not json", "", "[", '{"a":[]}', '["a" "b"]']) {
+      for (const [postgres, mssql, says] of lists) {
+        const calls = { postgres: postgres.replace("?", text), mssql: mssql.replace("?", text) };
+        expect(await refusal(opened, setup.dialect, calls)).toContain(says);
+      }
+    }
+  });
+
+  const nested: readonly [entry: string, says: string][] = [
+    ['{"kind":{"a":1}}', 'kind: expected 1..200 characters without blanks at either end ({"a":1})'],
+    ['{"group":[1]}', "group: expected 1..200 characters without blanks at either end ([1])"],
+    [
+      '{"dedupeKey":{"a":1}}',
+      'dedupeKey: expected 1..200 characters without blanks at either end ({"a":1})',
+    ],
+    [
+      '{"group":"g","groupScope":["global"]}',
+      'groupScope: expected definition or global (["global',
+    ],
+    ['{"priority":{}}', "priority: expected a whole number ({})"],
+    ['{"runInMs":[1]}', "runInMs: expected a whole number ([1])"],
+    ['{"runAt":{}}', "runAt: expected an ISO-8601 instant with its zone ({})"],
+    ['{"dedupeKey":"k","dedupeMs":[1]}', "dedupeMs: expected a whole number ([1])"],
+    ['{"dedupeKey":"k","onDuplicate":{}}', "onDuplicate: expected keep or replace ({})"],
+    ['{"trace":{"a":1}}', 'trace: expected at most 55 characters ({"a":1})'],
+  ];
+
+  for (const [entry, says] of nested) {
+    testWith(setup, "raw sql")(`enqueue_tasks refuses ${entry}: it would be no text`, async () => {
+      const opened = open();
+      await define(opened.store, {}, "demo");
+      const calls = {
+        postgres: `enqueue_tasks('demo', 1, '[{},${entry}]')`,
+        mssql: `EnqueueTasks 'demo', 1, '[{},${entry}]'`,
+      };
+      expect(await refusal(opened, setup.dialect, calls)).toContain(`tasks[1].${says}`);
+    });
+  }
+
+  testWith(setup, "raw sql")("enqueue_tasks takes keys that look like JSON", async () => {
+    const opened = open();
+    await define(opened.store, {}, "demo");
+    const entry = { kind: "{k}", group: "[g]", dedupeKey: '{"a":1}', payload: '{"a":{}}' };
+    await ask(opened, enqueue, "demo", JSON.stringify([entry]));
+    const { tasks } = await opened.store.listTasks({ name: "demo", state: "scheduled", max: 10 });
+    expect(tasks).toMatchObject([{ kind: "{k}" }]);
+  });
 }
 
 /** What a call says that is refused; its values stand in it. */

@@ -26,7 +26,7 @@ declare
   v_newly bigint[];                                  -- of them, those that weren't asked before
 begin
   p_changed_by := _check_actor(p_changed_by, p_reason);
-  if coalesce(cardinality(p_task_ids), 0) not between 1 and 1000 or array_position(p_task_ids, null) is not null then
+  if coalesce(cardinality(p_task_ids), 0) not between 1 and 1000 or array_ndims(p_task_ids) > 1 or array_position(p_task_ids, null) is not null then
     raise exception 'task_ids: expected 1..1000 ids (%)', coalesce(cardinality(p_task_ids), 0) using errcode = 'TG422';
   end if;
   status := 'done';

@@ -39,7 +39,7 @@ begin
   status := 'done';
   -- 1. Which ones, with nothing locked.
   if p_task_ids is not null then
-    if cardinality(p_task_ids) not between 1 and 1000 or array_position(p_task_ids, null) is not null then
+    if cardinality(p_task_ids) not between 1 and 1000 or array_ndims(p_task_ids) > 1 or array_position(p_task_ids, null) is not null then
       raise exception 'task_ids: expected 1..1000 ids (%)', cardinality(p_task_ids) using errcode = 'TG422';
     end if;
     if p_name is not null then raise exception 'name: expected either task_ids or a filter, not both' using errcode = 'TG422'; end if;

@@ -27,7 +27,7 @@ declare
   v_left_groups int[];
 begin
   p_changed_by := _check_actor(p_changed_by, p_reason);
-  if coalesce(cardinality(p_task_ids), 0) not between 1 and 1000 or array_position(p_task_ids, null) is not null then
+  if coalesce(cardinality(p_task_ids), 0) not between 1 and 1000 or array_ndims(p_task_ids) > 1 or array_position(p_task_ids, null) is not null then
     raise exception 'task_ids: expected 1..1000 ids (%)', coalesce(cardinality(p_task_ids), 0) using errcode = 'TG422';
   end if;
   if (p_run_in_ms is null) = (p_run_at is null) then raise exception 'run_at: expected either run_at or run_in_ms' using errcode = 'TG422'; end if;

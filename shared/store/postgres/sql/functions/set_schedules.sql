@@ -39,7 +39,7 @@ begin
   if octet_length(p_schedules) > 8388608 then
     raise exception 'schedules: expected at most 8388608 bytes (%)', octet_length(p_schedules) using errcode = 'TG413';
   end if;
-  if p_schedules is null or not _is_json(p_schedules) or json_typeof(p_schedules::json) <> 'array'
+  if not _is_json_list(p_schedules)
     or exists (select 1 from json_array_elements(p_schedules::json) e where json_typeof(e) <> 'object') then
     raise exception 'schedules: expected a JSON array of objects (%)', left(p_schedules, 100) using errcode = 'TG422';
   end if;
