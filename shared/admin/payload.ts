@@ -65,8 +65,7 @@ interface Place {
 /** Where it stands, such as `customer.lines.2`; cut in front. */
 function pathOf(place: Place): string {
   const names: string[] = [];
-  for (let at: Place | null = place; at !== null && at.parent !== null; at = at.parent)
-    names.unshift(at.name);
+  for (let at = place; at.parent !== null; at = at.parent) names.unshift(at.name);
   const path = names.join(".");
   return path.length <= pathShownMax ? path : `..${path.slice(-pathShownMax)}`;
 }
