@@ -1,4 +1,3 @@
-import { InvalidArgumentError } from "../core/errors";
 import { asTaskId } from "../core/ids";
 import type { BatchId } from "../core/ids";
 import type {
@@ -10,6 +9,7 @@ import type {
 } from "../ports/task-store";
 import { hintAll } from "./admin-tools";
 import type { AdminTools } from "./admin-tools";
+import { invalidInput, showValue } from "./read-result";
 
 /** What operators see and do of batches. */
 
@@ -55,10 +55,12 @@ export async function listBatches(
 export async function getBatch(tools: AdminTools, batchId: BatchId): Promise<BatchReport> {
   const [batch] = await listBatches(tools, { batchId, max: 1 });
   if (batch !== undefined) return batch;
-  throw new InvalidArgumentError(`Expected \`batch\` to be a known batch, got \`${batchId}\``, {
-    code: "TASKGATE_ARG_UNKNOWN",
-    details: { field: "batch", batch: batchId },
-  });
+  const expected =
+    "the id of a batch that exists; a batch is removed some time after its end, with its tasks";
+  throw invalidInput(
+    [{ field: "batch", value: showValue(batchId), expected }],
+    "TASKGATE_ARG_UNKNOWN",
+  );
 }
 
 /** A halted batch goes on with its next wave. */

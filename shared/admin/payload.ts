@@ -33,11 +33,11 @@ export function findUnstorable(
   payload: object,
   isChanged: (value: number) => boolean = isChangedByParsing,
 ): string | null {
-  const pending: { value: unknown; depth: number }[] = [{ value: payload, depth: 1 }];
+  const pending: Place[] = [{ value: payload, depth: 1, name: "", parent: null }];
   for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
     const { value, depth } = entry;
     if (typeof value === "string" && !isStorable(value)) {
-      return "without U+0000 and lone surrogates in its texts";
+      return `without U+0000 and lone surrogates in its texts, found at ${pathOf(entry)}`;
     }
     if (typeof value === "number" && isChanged(value)) {
       return `with whole numbers up to 2^53 (send larger ones as texts), here about ${String(value)}`;
@@ -47,11 +47,30 @@ export function findUnstorable(
       return `nested at most ${String(limits.payloadDepthMax)} levels deep`;
     for (const [name, member] of Object.entries(value)) {
       if (!isStorable(name)) return "without U+0000 and lone surrogates in its names";
-      pending.push({ value: member, depth: depth + 1 });
+      pending.push({ value: member, depth: depth + 1, name, parent: entry });
     }
   }
   return null;
 }
+
+/** A value inside a payload. */
+interface Place {
+  readonly value: unknown;
+  readonly depth: number;
+  /** Of the member, or the index of the entry. */
+  readonly name: string;
+  readonly parent: Place | null;
+}
+
+/** Where it stands, such as `customer.lines.2`; cut in front. */
+function pathOf(place: Place): string {
+  const names: string[] = [];
+  for (let at = place; at.parent !== null; at = at.parent) names.unshift(at.name);
+  const path = names.join(".");
+  return path.length <= pathShownMax ? path : `..${path.slice(-pathShownMax)}`;
+}
+
+const pathShownMax = 100;
 
 /** Of numbers whose text wasn't compared: any that a longer one may have become. */
 export function isUncertain(value: number): boolean {

@@ -24,7 +24,7 @@ export interface SchedulePauseReport {
 /** Schedules of one definition. */
 const schedulesMax = 1_000;
 
-/** By definition and name. */
+/** By definition as registered, then name. */
 export async function listSchedules(
   { store }: AdminTools,
   request: ListSchedulesInput,

@@ -113,12 +113,14 @@ export const instant = z
   .transform((given) => new Date(given))
   .meta({ format: "date-time" });
 
-/** Date takes the 31st of any month and means the day after its last. */
+/** Date takes the 31st of any month and means the day after its last. Databases know the years from 1 to 9999. */
 function isRealDay(given: string): boolean {
   const [year, month, day] = given.slice(0, 10).split("-").map(Number);
   const date = new Date(`${given.slice(0, 10)}T00:00:00Z`);
+  const inUtc = new Date(given).getUTCFullYear();
   return (
-    !Number.isNaN(new Date(given).getTime()) &&
+    inUtc >= 1 &&
+    inUtc <= 9999 &&
     date.getUTCFullYear() === year &&
     date.getUTCMonth() + 1 === month &&
     date.getUTCDate() === day

@@ -27,7 +27,7 @@ interface Tools {
   readonly random: Random;
 }
 
-/** Watermarks by definition and name. */
+/** Watermarks by definition as registered, then name. */
 export async function listWatermarks(
   { store }: Tools,
   request: ListWatermarksRequest,

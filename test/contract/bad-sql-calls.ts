@@ -45,6 +45,14 @@ export const badSettings: readonly BadCall[] = (
     [{ Build: "-1" }, "build: expected 0 or more (-1)"],
     [{ SettingsHash: "NULL" }, "settings_hash: expected 1..64 characters (null)"],
     [{ SettingsHash: "N''" }, "settings_hash: expected 1..64 characters ()"],
+    [
+      { RegisteredBy: "N' '" },
+      "registered_by: expected 1..200 characters, or null for the login ( )",
+    ],
+    [
+      { RegisteredBy: `N'${"b".repeat(201)}'` },
+      `registered_by: expected 1..200 characters, or null for the login (${"b".repeat(201)})`,
+    ],
     [{ Limit: "NULL" }, "limit: expected -1..1000 (null)"],
     [{ Limit: "-2" }, "limit: expected -1..1000 (-2)"],
     [{ Limit: "1001" }, "limit: expected -1..1000 (1001)"],

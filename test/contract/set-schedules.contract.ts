@@ -1,6 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
 import type { NewSchedule } from "../../shared/ports/task-store";
-import { define, enqueueOne, operationId, registration, startWorker } from "../support/builders";
+import {
+  define,
+  enqueueOne,
+  operationId,
+  registration,
+  startWorker,
+  uniqueName,
+} from "../support/builders";
 import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
@@ -403,12 +410,12 @@ function describeReads(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "lists are by definition and name, and tell the time",
+    "lists are by definition as registered, then name, and tell the time",
     async () => {
       const opened = open();
       const { store } = opened;
-      const one = await define(store);
-      const two = await define(store);
+      const one = await define(store, {}, uniqueName("z"));
+      const two = await define(store, {}, uniqueName("a"));
       await setAll(store, two, [schedule({ name: "b" }), schedule({ name: "B" })]);
       await setAll(store, one, [schedule({ name: "c" })]);
       const listed = async (input: { name?: string; max: number }) =>

@@ -72,6 +72,8 @@ const badSettings: { changes: Partial<typeof settings>; says: RegExp }[] = [
   { changes: { build: "-1" }, says: /^build: .*\(-1\)$/ },
   { changes: { hash: "null" }, says: /^settings_hash: .*\(null\)$/ },
   { changes: { hash: "repeat('h', 65)" }, says: /^settings_hash: .*\(h+\)$/ },
+  { changes: { by: "' '" }, says: /^registered_by: expected 1\.\.200 characters.*\( \)$/ },
+  { changes: { by: "repeat('b', 201)" }, says: /^registered_by: .*\(b{201}\)$/ },
   { changes: { limit: "-2" }, says: /^limit: .*\(-2\)$/ },
   { changes: { limit: "1001" }, says: /^limit: .*\(1001\)$/ },
   { changes: { limit: "null" }, says: /^limit: .*\(null\)$/ },
@@ -96,7 +98,35 @@ function enqueue(entry: string): string {
   return `select * from taskgate.enqueue_tasks('demo', 1, '[{}, ${entry}]')`;
 }
 
+/** The escape of U+0000 in JSON. */
+const nul = String.raw`\u0000`;
+
 const badCalls: { call: string; code: string; says: RegExp }[] = [
+  ...["kind", "group", "dedupeKey", "trace", "payload", "runAt", "priority"].map((field) => ({
+    call: enqueue(`{"${field}":"a${nul}b"}`),
+    code: "TG422",
+    says: new RegExp(String.raw`^tasks\[1\]\.${field}: expected a text without U\+0000`),
+  })),
+  ...[
+    [`set_schedules('demo', 1, '[{"name":"a${nul}"}]', 'me')`, /^schedules: expected a JSON array/],
+    [`heartbeat('[{"execution":"${nul}"}]')`, /^executions: expected a JSON array/],
+    [`register_app('a', '["${nul}"]', null)`, /^definitions: expected a JSON array/],
+    ...["cancel_tasks(", "redrive_tasks(", "reschedule_tasks("].map((name) => [
+      `${name}array[[1, 2], [3, 4]]${name.startsWith("res") ? ", 1, null" : ""})`,
+      /^task_ids: expected 1\.\.1000 ids/,
+    ]),
+    // Nested deeper than the server's stack allows.
+    ["enqueue_tasks('demo', 1, repeat('[', 100000))", /^tasks: expected a JSON array/],
+    [
+      `enqueue_tasks('demo', 1, '[{"payload":"' || repeat('[', 32000) || repeat(']', 32000) || '"}]')`,
+      /^tasks\[0\]\.payload: expected the text/,
+    ],
+    ["heartbeat(repeat('[', 100000))", /^executions: expected a JSON array/],
+  ].map(([text, says]) => ({
+    call: `select * from taskgate.${String(text)}`,
+    code: "TG422",
+    says: says as RegExp,
+  })),
   ...["'{}'", "null", "'{1,null}'"].flatMap((ids) =>
     [`cancel_tasks(${ids})`, `reschedule_tasks(${ids}, 1, null)`].map((call) => ({
       call: `select * from taskgate.${call}`,
@@ -400,6 +430,31 @@ describe("a call in plain SQL", () => {
     });
   }
 
+  test("register_definition refuses rules and shared limits with U+0000", async () => {
+    const values = Object.values({ ...settings, name: "'other'" }).join(", ");
+    for (const [parameter, says] of [
+      ["kinds", "kinds: expected a JSON array"],
+      ["shared_limits", "shared_limits: expected a JSON array"],
+    ] as const) {
+      const text = `[{"name":"${nul}","kind":"${nul}"}]`;
+      await expect(
+        call(`select * from taskgate.register_definition(${values}, p_${parameter} => '${text}')`),
+      ).rejects.toMatchObject({ code: "TG422", message: expect.stringContaining(says) });
+    }
+  });
+
+  test("ids far below zero are of no task", async () => {
+    const least = "-9223372036854775808";
+    for (const [statement, row] of [
+      [`explain_task(${least})`, { status: "unknown" }],
+      [`complete_task(1, ${least}, 1)`, { status: "fenced" }],
+      [`cancel_tasks('{${least}}')`, { status: "done" }],
+    ] as const) {
+      const { rows } = await call(`select * from taskgate.${statement}`);
+      expect(rows).toMatchObject([row]);
+    }
+  });
+
   test("refused calls left nothing behind", async () => {
     const { rows } = await owner.query(
       "select (select count(*)::int from taskgate.task) as tasks, (select count(*)::int from taskgate.operation) as operations",
@@ -440,5 +495,11 @@ describe("a call in plain SQL", () => {
     await client.query(enqueued);
     await client.query("commit");
     expect(await count()).toEqual({ n: 2 });
+  });
+
+  test("enqueue_tasks without a build is of an unknown one", async () => {
+    await call("select * from taskgate.enqueue_tasks('demo', null, '[{},{\"group\":\"g\"}]')");
+    const { rows } = await owner.query("select distinct build::int from taskgate.task order by 1");
+    expect(rows).toEqual([{ build: 0 }, { build: 1 }]);
   });
 });

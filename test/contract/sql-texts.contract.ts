@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { at, define, enqueueOne, factsOf, operationId, statusOf } from "../support/builders";
 import { expectError } from "../support/expect-error";
-import { errorOf } from "./sql-answers";
+import { answerOf, errorOf } from "./sql-answers";
 import type { StoreDialect, StoreTransaction } from "../../shared/ports/task-store";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
@@ -181,6 +181,81 @@ function describeJson(setup: StoreSetup): void {
     }
     expect(await statusOf(opened.store, name)).toMatchObject({ ready: 0 });
   });
+
+  const lists: readonly [postgres: string, mssql: string, says: string][] = [
+    [
+      "enqueue_tasks('demo', 1, '?')",
+      "EnqueueTasks 'demo', 1, '?'",
+      "tasks: expected a JSON array",
+    ],
+    [
+      "fail_tasks(1, '?')",
+      "FailTasks 1, '?'",
+      "failures: expected a JSON array of 1..1000 entries",
+    ],
+    ["heartbeat('?')", "Heartbeat '?'", "executions: expected a JSON array of 1..1000 entries"],
+    [
+      "advance_watermark('demo', 'w', 0, '{}', 1, '?')",
+      "AdvanceWatermark 'demo', 'w', 0, '{}', 1, '?'",
+      "tasks: expected a JSON array",
+    ],
+    [
+      "set_schedules('demo', 1, '?', 'me')",
+      "SetSchedules 'demo', 1, '?', 'me'",
+      "schedules: expected a JSON array of objects",
+    ],
+  ];
+
+  testWith(setup, "raw sql")("is told to be none where a list is expected", async () => {
+    const opened = open();
+    await define(opened.store, {}, "demo");
+    for (const text of ["not json", "", "[", '{"a":[]}', '["a" "b"]']) {
+      for (const [postgres, mssql, says] of lists) {
+        const calls = { postgres: postgres.replace("?", text), mssql: mssql.replace("?", text) };
+        expect(await refusal(opened, setup.dialect, calls)).toContain(says);
+      }
+    }
+  });
+
+  const nested: readonly [entry: string, says: string][] = [
+    ['{"kind":{"a":1}}', 'kind: expected 1..200 characters without blanks at either end ({"a":1})'],
+    ['{"group":[1]}', "group: expected 1..200 characters without blanks at either end ([1])"],
+    [
+      '{"dedupeKey":{"a":1}}',
+      'dedupeKey: expected 1..200 characters without blanks at either end ({"a":1})',
+    ],
+    [
+      '{"group":"g","groupScope":["global"]}',
+      'groupScope: expected definition or global (["global',
+    ],
+    ['{"priority":{}}', "priority: expected a whole number ({})"],
+    ['{"runInMs":[1]}', "runInMs: expected a whole number ([1])"],
+    ['{"runAt":{}}', "runAt: expected an ISO-8601 instant with its zone ({})"],
+    ['{"dedupeKey":"k","dedupeMs":[1]}', "dedupeMs: expected a whole number ([1])"],
+    ['{"dedupeKey":"k","onDuplicate":{}}', "onDuplicate: expected keep or replace ({})"],
+    ['{"trace":{"a":1}}', 'trace: expected at most 55 characters ({"a":1})'],
+  ];
+
+  for (const [entry, says] of nested) {
+    testWith(setup, "raw sql")(`enqueue_tasks refuses ${entry}: it would be no text`, async () => {
+      const opened = open();
+      await define(opened.store, {}, "demo");
+      const calls = {
+        postgres: `enqueue_tasks('demo', 1, '[{},${entry}]')`,
+        mssql: `EnqueueTasks 'demo', 1, '[{},${entry}]'`,
+      };
+      expect(await refusal(opened, setup.dialect, calls)).toContain(`tasks[1].${says}`);
+    });
+  }
+
+  testWith(setup, "raw sql")("enqueue_tasks takes keys that look like JSON", async () => {
+    const opened = open();
+    await define(opened.store, {}, "demo");
+    const entry = { kind: "{k}", group: "[g]", dedupeKey: '{"a":1}', payload: '{"a":{}}' };
+    await ask(opened, enqueue, "demo", JSON.stringify([entry]));
+    const { tasks } = await opened.store.listTasks({ name: "demo", state: "scheduled", max: 10 });
+    expect(tasks).toMatchObject([{ kind: "{k}" }]);
+  });
 }
 
 /** What a call says that is refused; its values stand in it. */
@@ -247,6 +322,11 @@ function describeAudit(setup: StoreSetup): void {
       expect(await said(`${postgres}(${values}, '${who}')`, `${mssql} ${values}, N'${who}'`)).toBe(
         `changed_by: expected at most 200 characters (${who})`,
       );
+      for (const none of ["", "  "]) {
+        expect(
+          await said(`${postgres}(${values}, '${none}')`, `${mssql} ${values}, N'${none}'`),
+        ).toBe(`changed_by: expected a name, or null for the login (${none})`);
+      }
       const both = `${values}, 'me', '${why}'`;
       expect(await said(`${postgres}(${both})`, `${mssql} ${both}`)).toBe(
         `reason: expected at most 400 characters (${why})`,
@@ -258,6 +338,39 @@ function describeAudit(setup: StoreSetup): void {
     const schedules = `'demo', 1, '[]', '${who}'`;
     expect(await said(`set_schedules(${schedules})`, `SetSchedules ${schedules}`)).toBe(
       `changed_by: expected at most 200 characters (${who})`,
+    );
+  });
+
+  testWith(setup, "raw sql")("of a caller that names no actor are told by its login", async () => {
+    const opened = open();
+    await define(opened.store, {}, "demo");
+    const run = (postgres: string, mssql: string): Promise<unknown> =>
+      setup.dialect === "mssql"
+        ? answerOf(opened, mssql)
+        : opened.call(`select * from taskgate.${postgres}`);
+    const { store } = opened;
+    await store.setSharedLimit({
+      ...{ name: "x", limit: 2, operationId: operationId(), changedBy: "me" },
+    });
+    const address = { queueUri: null, queue: "q", encoding: "none", sweepSchedule: null } as const;
+    await store.registerApp({ app: "a", definitions: [], address });
+    const schedule = { name: "s", kind: "k", cron: "0 0 * * *", timeZone: "UTC", missed: "skip" };
+    const settable: readonly [postgres: string, mssql: string, values: string][] = [
+      ...calls.filter(([name]) => name !== "set_schedule_paused" && name !== "set_stop"),
+      ["set_schedules", "SetSchedules", `'demo', 1, '${JSON.stringify([schedule])}'`],
+      ["set_schedule_paused", "SetSchedulePaused", "'demo', 's', '1', null"],
+      ["set_stop", "SetStop", "'1'"],
+    ];
+    const registered = `'other', 1, 'h', null, 2, 60000, 5, 3, 1, 1, 1, 1, '0', 1, 1`;
+    await run(`register_definition(${registered})`, `RegisterDefinition ${registered}`);
+    for (const [postgres, mssql, values] of settable) {
+      const own = values.replace(id, operationId());
+      await run(`${postgres}(${own}, null)`, `${mssql} ${own}, NULL`);
+    }
+    const { entries } = await opened.store.listAudit({ max: 100 });
+    const unnamed = entries.filter(({ actor }) => actor.startsWith("sql:"));
+    expect(new Set(unnamed.map(({ action }) => action))).toEqual(
+      new Set(["register_definition", ...settable.map(([name]) => name)]),
     );
   });
 

@@ -566,10 +566,11 @@ function describeSet(setup: StoreSetup): void {
 function describeList(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("by definition and name, with the instant of the last change", async () => {
+  test("by definition as registered, then name, with the instant of the last change", async () => {
     const opened = open();
     const { store } = opened;
-    const [name, other] = [await define(store), await define(store)];
+    const name = await define(store, {}, uniqueName("z"));
+    const other = await define(store, {}, uniqueName("a"));
     await store.advanceWatermark(advance(other));
     for (const watermark of ["b", "a", "B"])
       await store.setWatermark(setTo(name, "[]", { watermark }));

@@ -19,6 +19,8 @@ export interface ApiRequest {
   readonly route: string;
   readonly params?: Record<string, string>;
   readonly query?: Record<string, string>;
+  /** The query as it stands in the address, such as `?max=1&max=2`. */
+  readonly search?: string;
   readonly headers?: Record<string, string>;
   /** A text goes as it is, bytes too, anything else as JSON. */
   readonly body?: unknown;
@@ -158,7 +160,7 @@ export async function callRoute(
   const response = await route.handler(
     new HttpRequest({
       method: route.methods[0] ?? "GET",
-      url: `http://localhost/api/${route.route}`,
+      url: `http://localhost/api/${route.route}${request.search ?? ""}`,
       headers: request.headers ?? {},
       query: request.query ?? {},
       params: request.params ?? {},

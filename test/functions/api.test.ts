@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { createApiRoutes } from "../../shared/functions/api/routes";
+import type { Admin } from "../../shared/admin/create-admin";
 import { describeThrown } from "../../shared/core/describe-thrown";
-import { SettingsError, StoreUnavailableError } from "../../shared/core/errors";
+import {
+  InvalidArgumentError,
+  SettingsError,
+  StoreUnavailableError,
+} from "../../shared/core/errors";
 import { enqueue, startWorker } from "../support/builders";
 import { callRoute, newOperationId, setupApi } from "./api-setup";
-import type { ApiSetup } from "./api-setup";
+import type { ApiRequest, ApiSetup } from "./api-setup";
 
 // Goal: what a client sees. Method: the handlers with requests of the Functions library, over PostgreSQL.
 let api: ApiSetup;
@@ -420,4 +425,62 @@ test("every route wants a key, has one method, and no two share method and path"
   ]);
   expect(new Set(routes.map((route) => route.authLevel))).toEqual(new Set(["function"]));
   expect(new Set(routes.map((route) => route.name)).size).toBe(routes.length);
+});
+
+describe("a refusal names the caller's own member", () => {
+  const refusalOf = async (request: ApiRequest) => (await api.call(request)).body;
+  const problem = (field: string) => ({ problems: [expect.objectContaining({ field })] });
+
+  test("of instants that no database knows", async () => {
+    for (const at of ["0000-01-01T00:00:00Z", "9999-12-31T23:59:59-01:00"]) {
+      expect(
+        await refusalOf({ route: "api-tasks", params: resize, query: { createdSince: at } }),
+      ).toMatchObject(problem("createdSince"));
+      expect(await refusalOf({ route: "api-audit", query: { since: at } })).toMatchObject(
+        problem("since"),
+      );
+      const body = { payload: null, runAt: at };
+      expect(await refusalOf({ route: "api-enqueue", params: resize, body })).toMatchObject(
+        problem("runAt"),
+      );
+    }
+  });
+
+  test("of what only the database refuses", async () => {
+    const admin = Object.assign(Object.create(api.admin) as Admin, {
+      enqueue: () =>
+        Promise.reject(new InvalidArgumentError("group_key: expected another text (a b)")),
+    });
+    const body = { payload: null };
+    const refused = await callRoute(() => Promise.resolve(admin), {
+      ...{ route: "api-enqueue", params: resize, body },
+    });
+    expect(refused.body).toMatchObject({
+      detail: 'group: got "a b", expected another text',
+      problems: [{ field: "group", value: '"a b"', expected: "another text" }],
+    });
+  });
+
+  test("of a batch that doesn't exist", async () => {
+    const refused = await api.call({ route: "api-batch", params: { id: "999999" } });
+    expect(refused).toMatchObject({ status: 404, body: problem("batch") });
+  });
+
+  test("of a payload with U+0000, with its place", async () => {
+    const body = { payload: { customer: { lines: ["a", "b\u0000"] } } };
+    expect(await refusalOf({ route: "api-enqueue", params: resize, body })).toMatchObject({
+      problems: [{ field: "payload", expected: expect.stringMatching(/ at customer\.lines\.1$/) }],
+    });
+  });
+
+  test("of parameters of the address that are unknown or come twice, whatever their names", async () => {
+    for (const [search, field] of [
+      ["?__proto__=1", "__proto__"],
+      ["?max=1&max=2", "max"],
+      ["?constructor=1", "constructor"],
+    ] as const) {
+      const refused = await api.call({ route: "api-audit", search });
+      expect([search, refused]).toMatchObject([search, { status: 400, body: problem(field) }]);
+    }
+  });
 });

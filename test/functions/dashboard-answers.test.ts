@@ -101,7 +101,9 @@ describe("a task's page", () => {
     await page.shows("Payload");
     await page.shows("reports");
     await page.evaluate(away);
-    await page.until(`document.getElementById("connection").textContent === "no answer"`);
+    await page.until(
+      `/^no answer since [0-9: -]+$/.test(document.getElementById("connection").textContent)`,
+    );
     expect(await page.evaluate("document.getElementById('page').textContent")).not.toContain(
       "There is no task",
     );
@@ -151,4 +153,30 @@ describe("the dialog of a rate", () => {
       expect(await api.admin.definitions("reports")).toMatchObject([{ rate }]);
     },
   );
+});
+
+describe("limits", () => {
+  testHere.each(["-3", "1001", "2.5"])(
+    `the field of a definition's limit refuses %s and tells what a limit is${chromiumNote}`,
+    async (typed) => {
+      const page = await stage().open("definitions/reports");
+      await page.shows("Set the limit ..");
+      await page.evaluate(`(() => {
+        const field = document.querySelector('input[type="number"][aria-label="limit of reports"]');
+        field.focus();
+        field.value = "${typed}";
+        field.dispatchEvent(new Event("input"));
+      })()`);
+      await page.shows(`A limit is a whole number in 0..1000, not ${typed}.`);
+      const set = `document.querySelector('[aria-label="set the limit of reports"]').disabled`;
+      expect(await page.evaluate(set)).toBe(true);
+    },
+  );
+
+  testHere(`a shared limit that no code names is told so${chromiumNote}`, async () => {
+    const { api } = stage();
+    await api.admin.setSharedLimit({ name: "made by hand", limit: 4, changedBy: "a test" });
+    const page = await stage().open("limits");
+    await page.shows("4, by an operator; no code names it");
+  });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { filled } from "../contract/batch-builders";
 import { schedule, setAll } from "../contract/schedule-builders";
-import { define, enqueue, startWorker } from "../support/builders";
+import { define, enqueue, operationId, startWorker } from "../support/builders";
 import { setupApi } from "./api-setup";
 import type { ApiRequest, ApiSetup } from "./api-setup";
 
@@ -231,6 +231,40 @@ describe("a cursor", () => {
       ]);
     }
   });
+});
+
+/** The cursor with another place in it, of the same length: form, hashes of list and filter, length, place, rows. */
+function forge(cursor: string, place: string): string {
+  const bytes = Buffer.from(cursor, "base64url");
+  const length = bytes[9] ?? 0;
+  bytes.write(place.padEnd(length, "x").slice(0, length), 10, "utf8");
+  return bytes.toString("base64url");
+}
+
+test("a cursor with a place that no answer has told is refused as the cursor", async () => {
+  const name = await define(api.store);
+  await enqueue(api.store, name, [{ runInMs: 60_000 }, { runInMs: 60_000 }]);
+  for (const counts of [[1], [1]]) await filled(api.store, name, { counts });
+  for (const limit of [3, 4])
+    await api.store.setLimit({ name, limit, operationId: operationId(), changedBy: "me" });
+  const lists: readonly ApiRequest[] = [
+    { route: "api-tasks", params: { name }, query: { state: "scheduled", max: "1" } },
+    { route: "api-audit", query: { max: "1" } },
+    { route: "api-batches", query: { max: "1" } },
+  ];
+  for (const list of lists) {
+    const { cursor } = await ask(list);
+    for (const place of ["scheduled ", "scheduled \u0000", "scheduled é", "\u0000", "é"]) {
+      const query = { ...list.query, cursor: forge(cursor ?? "", place) };
+      const { status, body } = await api.call({ ...list, query });
+      expect([list.route, place, status, body]).toMatchObject([
+        list.route,
+        place,
+        400,
+        { problems: [{ field: "cursor" }] },
+      ]);
+    }
+  }
 });
 
 test("an unknown parameter of a list is refused with the known ones, `cursor` among them", async () => {

@@ -496,7 +496,7 @@ create function taskgate._change_limit(p_task_definition_id integer, p_limit int
 create function taskgate._change_rate(p_task_definition_id integer, p_is_override boolean, p_count integer, p_period_ms integer, p_burst integer, OUT o_old text, OUT o_new text, OUT o_old_rate text, OUT o_new_rate text) language plpgsql;
 create function taskgate._change_shared_limit(p_shared_limit_id integer, p_limit integer, p_override integer, OUT o_old integer, OUT o_new integer, OUT o_held integer, OUT o_over_limit integer) language plpgsql;
 create function taskgate._change_shared_links(p_task_definition_id integer, p_shared_limits text, p_registered_by text, OUT o_old text, OUT o_new text) language plpgsql;
-create function taskgate._check_actor(p_changed_by text, p_reason text) returns void language plpgsql immutable;
+create function taskgate._check_actor(p_changed_by text, p_reason text) returns text language plpgsql stable;
 create function taskgate._check_filters(p_key text, p_key_prefix text, p_group_key text, p_created_since text, p_created_before text, p_finished_since text, p_finished_before text, p_path text, p_value text) returns void language plpgsql stable;
 create function taskgate._check_range(p_what text, p_value bigint, p_least bigint, p_most bigint) returns void language plpgsql immutable;
 create function taskgate._check_results(p_results text[]) returns void language plpgsql;
@@ -528,6 +528,7 @@ create function taskgate._is_asked(p_task_definition_id integer, p_lease_ms inte
 create function taskgate._is_asked_shared(p_task_definition_id integer, p_lease_ms integer, p_worker text, p_now timestamp with time zone) returns boolean language plpgsql stable;
 create function taskgate._is_json(p_text text) returns boolean language plpgsql immutable;
 create function taskgate._is_json_container(p_text text) returns boolean language sql immutable;
+create function taskgate._is_json_list(p_text text) returns boolean language plpgsql immutable;
 create function taskgate._is_packed(p_task_id bigint) returns boolean language sql stable;
 create function taskgate._is_plain(p_task taskgate.task) returns boolean language sql immutable;
 create function taskgate._iso(p_at timestamp with time zone) returns text language sql stable;

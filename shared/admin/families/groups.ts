@@ -11,7 +11,7 @@ export interface GroupCalls {
   setGroup(
     request: GroupRequest & Actor & OfDefinition & Pick<SetGroupInput, "expected">,
   ): Promise<GroupReport>;
-  /** Groups with their slots, by definition and key. */
+  /** Groups with their slots, by definition as registered, then key. */
   groups(request: ListGroupsRequest): Promise<GroupStatus[]>;
 }
 

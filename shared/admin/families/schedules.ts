@@ -16,7 +16,7 @@ type SeenPause = Pick<SetSchedulePausedInput, "expectedPaused">;
 
 /** Calls about schedules. */
 export interface ScheduleCalls {
-  /** Schedules with their next instants, by definition and name. */
+  /** Schedules with their next instants, by definition as registered, then name. */
   schedules(request: ListSchedulesRequest): Promise<ScheduleStatus[]>;
   /** One schedule; without a name the only one of the definition. Throws InvalidArgumentError (unknown). */
   schedule(request: { schedule?: string } & OfDefinition): Promise<ScheduleStatus>;

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { InvalidArgumentError } from "../../core/errors";
 import { readValue } from "../../admin/object-schema";
 import { invalidInput, showValue, take } from "../../admin/read-result";
 
@@ -78,6 +79,20 @@ export function readCursor({ list, filter }: ListPlace, given: string | undefine
 
 function hashOf(value: unknown, bytes: number): Buffer {
   return createHash("sha256").update(JSON.stringify(value)).digest().subarray(0, bytes);
+}
+
+/** Reads from a cursor's place; a place that the store refuses was told by no answer: the error is about the cursor. */
+export async function readBehind<Result>(
+  given: string | undefined,
+  read: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await read();
+  } catch (error) {
+    const isRefused =
+      error instanceof InvalidArgumentError && error.code === "TASKGATE_ARG_INVALID";
+    throw given !== undefined && isRefused ? refuseCursor(given) : error;
+  }
 }
 
 /** The error about a cursor whose place no answer has told. */

@@ -12,7 +12,7 @@ import type { TaskPlace } from "../../admin/task-list";
 import { asBatchId } from "../../core/ids";
 import type { BatchId } from "../../core/ids";
 import type { AuditEntry, ListableState } from "../../ports/task-store";
-import { readCursor, refuseCursor, writeCursor } from "./cursor";
+import { readBehind, readCursor, refuseCursor, writeCursor } from "./cursor";
 import { lists } from "./endpoint-kinds";
 import { readPage } from "./paging";
 import { definitionOf, queryOf } from "./read-request";
@@ -91,11 +91,9 @@ export const listTasks: Endpoint = async (request, admin) => {
   const { before } = readCursor(place, cursor);
   const from = before === null ? null : readTaskPlace(before);
   if (from !== null && !statesOf(query).includes(from.state)) throw refuseCursor(cursor);
-  const { tasks, next, ...looked } = await admin.tasks({
-    ...query,
-    ...(from === null ? {} : { from }),
-    definition,
-  });
+  const { tasks, next, ...looked } = await readBehind(cursor, () =>
+    admin.tasks({ ...query, ...(from === null ? {} : { from }), definition }),
+  );
   const behind =
     next === null ? null : writeCursor(place, { before: writeTaskPlace(next), seen: [] });
   return { body: { tasks, more: next !== null, cursor: behind, ...looked } };

@@ -1,5 +1,5 @@
 import { listMax } from "../../admin/listing";
-import { readCursor, seenHash, seenMax, writeCursor } from "./cursor";
+import { readBehind, readCursor, seenHash, seenMax, writeCursor } from "./cursor";
 import type { Shown } from "./cursor";
 
 /** One page of a list: the rows that no earlier page has shown. */
@@ -47,8 +47,10 @@ export async function readPage<Query extends { readonly max: number }, Row>(
   const shown = readCursor(place, cursor);
   const seen = new Set(shown.seen);
   const wanted = max + seen.size + 1;
-  const begun = shown.before === null || !seek ? query : seek.from(query, shown.before);
-  const found = await read({ ...begun, max: Math.min(wanted, top) });
+  const found = await readBehind(cursor, async () => {
+    const begun = shown.before === null || !seek ? query : seek.from(query, shown.before);
+    return read({ ...begun, max: Math.min(wanted, top) });
+  });
   const unseen = found.filter((row) => !seen.has(seenHash(keyOf(row))));
   const rows = unseen.slice(0, max);
   const isCut = wanted > top && found.length >= top;

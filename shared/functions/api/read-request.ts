@@ -16,7 +16,7 @@ export function definitionOf(request: HttpRequest): string {
 /** The query as an object of texts. A parameter that comes twice is a problem. */
 export function queryOf(request: HttpRequest): Record<string, string> {
   const query: Record<string, string> = {};
-  for (const [name, value] of request.query) {
+  for (const [name, value] of parametersOf(request)) {
     if (hostParameters.has(name)) continue;
     if (Object.hasOwn(query, name)) {
       throw invalidInput([{ field: name, value: "two values", expected: "one value" }]);
@@ -24,6 +24,12 @@ export function queryOf(request: HttpRequest): Record<string, string> {
     Object.defineProperty(query, name, { value, enumerable: true });
   }
   return query;
+}
+
+/** As they stand in the address: the host joins equal names by commas, and the library loses `__proto__`. */
+function parametersOf({ url, query }: HttpRequest): URLSearchParams {
+  const { search, searchParams } = new URL(url);
+  return search === "" ? query : searchParams;
 }
 
 /** For routes without a query. */

@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import { messageOf } from "../../core/foreign-value";
 import type { HttpRequest, HttpResponseInit, InvocationContext } from "@azure/functions";
 import type { Admin } from "../../admin/create-admin";
+import { describeProblems } from "../../admin/problem-list";
 import { moreProblemsOf, problemsOf } from "../../admin/read-result";
 import { TaskgateError } from "../../core/errors";
 import type { ErrorCode } from "../../core/errors";
@@ -10,6 +11,7 @@ import { inTime, isLate } from "../in-time";
 import { PartlyDone } from "./partly-done";
 import { isStream } from "./read-body";
 import { SettingsChanged } from "./settings-changed";
+import { problemsToTell } from "./store-problem";
 
 /**
  * One way from a request to a response, for every route: JSON when it went well, problem+json (RFC 9457) when it didn't.
@@ -175,10 +177,10 @@ function respondToError(thrown: unknown, context: InvocationContext): HttpRespon
     type: code === null ? "about:blank" : `urn:taskgate:error:${code}`,
     title: kind.title,
     status: kind.status,
-    detail: isInside ? "The log of the function app has the details." : messageOf(error),
+    detail: isInside ? "The log of the function app has the details." : detailOf(error),
     instance: `urn:taskgate:invocation:${context.invocationId}`,
     ...(code === null ? {} : { code }),
-    problems: problemsOf(error),
+    problems: problemsToTell(error),
     ...(more === 0 ? {} : { moreProblems: more }),
     ...members,
   };
@@ -193,6 +195,13 @@ function respondToError(thrown: unknown, context: InvocationContext): HttpRespon
       ...(isTemporary ? { "retry-after": String(retryAfterSeconds) } : {}),
     },
   };
+}
+
+/** The error's own sentence, in the caller's words. */
+function detailOf(error: unknown): string {
+  const problems = problemsToTell(error);
+  const isOwn = problems.length === 0 || problemsOf(error).length > 0;
+  return isOwn ? messageOf(error) : describeProblems({ problems });
 }
 
 function kindOf(error: unknown, code: ErrorCode | null): ProblemKind {

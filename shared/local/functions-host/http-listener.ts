@@ -1,4 +1,5 @@
 /** Serves HTTP-triggered functions on 127.0.0.1. */
+import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { LOCAL_HOST } from "../free-port";
 import type { CoreRegistry, RegisteredFunction, RpcHttpData, RpcNullable } from "./core-api";
@@ -133,14 +134,18 @@ class HttpTriggerListener implements HttpListener {
     const hostCount = headersDistinct["host"]?.length ?? 0;
     const answer = passGate({ method, target, headers, hostCount }, this.#port);
     if (answer.isOpen) return answer.url;
-    const { status, title, detail } = answer;
+    const { status, title, detail, problem } = answer;
     // An unread body would hold the connection.
     response.writeHead(status, {
       "content-type": "application/problem+json",
       "cache-control": "no-store",
       connection: "close",
     });
-    response.end(JSON.stringify({ type: "about:blank", title, status, detail }));
+    const instance = `urn:uuid:${randomUUID()}`;
+    const problems = [problem];
+    response.end(
+      JSON.stringify({ type: "about:blank", title, status, detail, instance, problems }),
+    );
     return null;
   }
 

@@ -26,6 +26,12 @@ export type GateAnswer =
       readonly status: 400 | 403 | 415 | 421;
       readonly title: string;
       readonly detail: string;
+      /** The header or part of the request that is wrong. */
+      readonly problem: {
+        readonly field: string;
+        readonly value: string;
+        readonly expected: string;
+      };
     };
 
 /** Names of this machine that the host answers to. */
@@ -50,17 +56,18 @@ function placeOf(request: GateRequest, port: number): GateAnswer {
   const { target, headers, hostCount } = request;
   const host = (headers.host ?? "").toLowerCase();
   if (hostCount !== 1 || !authority.test(host))
-    return refuse(
-      400,
-      "Host: expected one name of this machine with the port, got none or no name",
-    );
+    return refuse(400, "Host", {
+      expected: "one name of this machine with the port",
+      value: "none or no name",
+    });
   if (!isOwn(host, port)) return misdirected(host, port);
   // Not `new URL(target, base)`: `//elsewhere/` would be another machine.
   const text = target.startsWith("/") ? `http://${host}${target}` : target;
-  if (!URL.canParse(text)) return refuse(400, "Target: expected a path that begins with `/`");
+  if (!URL.canParse(text))
+    return refuse(400, "Target", { expected: "a path that begins with `/`", value: shown(target) });
   const url = new URL(text);
   if (url.protocol !== "http:" || url.username !== "" || url.password !== "")
-    return refuse(400, "Target: expected a path that begins with `/`");
+    return refuse(400, "Target", { expected: "a path that begins with `/`", value: shown(target) });
   // The normal form leaves out port 80.
   if (url.host !== new URL(`http://${host}`).host) return misdirected(url.host, port);
   return { isOpen: true, url };
@@ -74,38 +81,43 @@ function isOwn(host: string, port: number): boolean {
 
 function misdirected(host: string, port: number): GateAnswer {
   const own = ownNames.map((name) => `${name}:${String(port)}`).join(", ");
-  return refuse(421, `Host: expected one of ${own}, got ${shown(host)}`);
+  return refuse(421, "Host", { expected: `one of ${own}`, value: shown(host) });
 }
 
 /** Another page asks, or a page of another origin made the browser ask. */
 function strangerIn({ headers }: GateRequest, url: URL): GateAnswer | null {
   const { origin } = headers;
   if (origin !== undefined && origin !== url.origin)
-    return refuse(
-      403,
-      `Origin: expected none, or ${url.origin} as of the host's own page, got ${shown(origin)}`,
-    );
+    return refuse(403, "Origin", {
+      expected: `none, or ${url.origin} as of the host's own page`,
+      value: shown(origin),
+    });
   const site = headers["sec-fetch-site"];
   if (site !== undefined && site !== "same-origin" && site !== "none")
-    return refuse(
-      403,
-      "Sec-Fetch-Site: another page's request or link isn't served; write the address into the browser by hand",
-    );
+    return refuse(403, "Sec-Fetch-Site", {
+      expected: "`same-origin` or `none`",
+      value: shown(site),
+      why: "another page's request or link isn't served; write the address into the browser by hand",
+    });
   return null;
 }
 
 function unwantedContent({ method, headers }: GateRequest): GateAnswer | null {
   if (/\bwebsocket\b/i.test(headers.upgrade ?? ""))
-    return refuse(400, "Upgrade: no function here speaks WebSocket; ask with plain HTTP");
+    return refuse(400, "Upgrade", {
+      expected: "none",
+      value: shown(headers.upgrade ?? ""),
+      why: "no function here speaks WebSocket; ask with plain HTTP",
+    });
   if (reading.has(method)) return null;
   const type = headers["content-type"];
   const hasBody =
     headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? "0") !== 0;
   if (type === undefined ? !hasBody : writableType.test(type)) return null;
-  return refuse(
-    415,
-    `Content-Type: expected application/json or application/x-ndjson, got ${type === undefined ? "none" : shown(type)}`,
-  );
+  return refuse(415, "Content-Type", {
+    expected: "application/json or application/x-ndjson",
+    value: type === undefined ? "none" : shown(type),
+  });
 }
 
 function shown(value: string): string {
@@ -120,6 +132,15 @@ const titles = {
   421: "The request is meant for another host",
 } as const;
 
-function refuse(status: keyof typeof titles, detail: string): GateAnswer {
-  return { isOpen: false, status, title: titles[status], detail };
+/** `why`: said in place of what was expected and given. */
+function refuse(
+  status: keyof typeof titles,
+  field: string,
+  { expected, value, why }: { expected: string; value: string; why?: string },
+): GateAnswer {
+  const detail = `${field}: ${why ?? `expected ${expected}, got ${value}`}`;
+  return {
+    ...{ isOpen: false, status, title: titles[status], detail },
+    problem: { field, value, expected },
+  };
 }

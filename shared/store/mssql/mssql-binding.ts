@@ -43,13 +43,11 @@ const driverTypes: Readonly<
   uniqueidentifier: (driver) => driver.UniqueIdentifier,
   "nvarchar(max)": (driver) => driver.NVarChar(driver.MAX),
   "nvarchar(64)": (driver) => driver.NVarChar(64),
-  "nvarchar(200)": (driver) => driver.NVarChar(200),
 };
 
 /** Longer texts than these would be cut by the procedure, or break the stream of the protocol. */
 const lengthsMax: Partial<Record<ParameterType, number>> = {
   text64: 64,
-  text200: 200,
 };
 
 /** Gives `request` every parameter of the operation, null where there is no value. */

@@ -206,7 +206,7 @@ export const registerDefinition = operation("registerDefinition", {
     name: "text",
     build: "bigint",
     settingsHash: "text",
-    registeredBy: "text200",
+    registeredBy: "text",
     limit: "int",
     leaseMs: "int",
     retryAttempts: "int",

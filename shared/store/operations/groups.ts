@@ -11,7 +11,7 @@ import type { AnswerRow } from "./operation";
 export interface GroupOperations {
   /** An operator's settings of a group, which is made if it is missing; acts at once. Idempotent by value. */
   setGroup(input: SetGroupInput): Promise<SetGroupAnswer>;
-  /** Groups with their slots and counts: first those with waiting tasks, both by definition and key, global ones first. */
+  /** Groups with their slots and counts: first those with waiting tasks, both by definition as registered, then key, global ones first. */
   listGroups(input: ListGroupsInput): Promise<{ groups: GroupStatus[] }>;
 }
 

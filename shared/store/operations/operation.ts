@@ -16,7 +16,6 @@ export const parameterTypes = {
   /** Any text, and keys whose length the procedure itself must check before anything is cut. */
   text: { postgres: "text", mssql: "nvarchar(max)" },
   text64: { postgres: "text", mssql: "nvarchar(64)" },
-  text200: { postgres: "text", mssql: "nvarchar(200)" },
   /** 64-bit ids: an array there, a JSON array here. */
   ids: { postgres: "bigint[]", mssql: "nvarchar(max)" },
   ints: { postgres: "int[]", mssql: "nvarchar(max)" },
@@ -83,7 +82,6 @@ interface ValueTypes {
   uuid: string;
   text: string;
   text64: string;
-  text200: string;
   ids: readonly string[];
   ints: readonly number[];
 }

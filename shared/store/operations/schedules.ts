@@ -22,7 +22,7 @@ export interface ScheduleOperations {
   setSchedulePaused(input: SetSchedulePausedInput): Promise<SetSchedulePausedAnswer>;
   /** Enqueues the due tasks of a schedule. Idempotent by schedule and instant. */
   fireSchedule(input: FireScheduleInput): Promise<FireScheduleAnswer>;
-  /** Schedules with their next instants, by definition and name. */
+  /** Schedules with their next instants, by definition as registered, then name. */
   listSchedules(input: ListSchedulesInput): Promise<ListSchedulesAnswer>;
 }
 

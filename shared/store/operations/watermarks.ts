@@ -28,7 +28,7 @@ export interface WatermarkOperations {
   ): Promise<AdvanceWatermarkAnswer>;
   /** An operator's watermark: back, on, or none. Makes no tasks. Idempotent by operation id. */
   setWatermark(input: SetWatermarkInput): Promise<SetWatermarkAnswer>;
-  /** Watermarks by definition and name. */
+  /** Watermarks by definition as registered, then name. */
   listWatermarks(input: ListWatermarksInput): Promise<{ watermarks: WatermarkStatus[] }>;
 }
 

@@ -265,7 +265,7 @@ export function nextInstants(memory: Memory): ScheduledInstant[] {
     .sort((a, b) => a.inMs - b.inMs || a.id - b.id);
 }
 
-/** list_schedules: by definition and name. */
+/** list_schedules: by definition as registered, then name. */
 export function listSchedules(memory: Memory, input: ListSchedulesInput): ListSchedulesAnswer {
   expectRange("max", input.max, [1, 1_000]);
   const only = input.name === undefined ? null : definitionNamed(memory.state, input.name);

@@ -110,7 +110,7 @@ function countsOf(memory: Memory, { groupId }: GroupRow): { used: number; waitin
 /** Groups with waiters that are looked for first, so that reading costs the same for any number of them. */
 const firstMax = 1_000;
 
-/** list_groups: first the oldest ones with waiters, both by definition and key, global ones first. */
+/** list_groups: first the oldest ones with waiters, both by definition as registered, then key, global ones first. */
 export function listGroups(memory: Memory, input: ListGroupsInput): { groups: GroupStatus[] } {
   expectRange("max", input.max, [1, 1_000]);
   const only = input.name === undefined ? null : definitionNamed(memory.state, input.name);

@@ -90,7 +90,7 @@ function audited(value: string | null, watermark: string): string | null {
   return `${escaped.slice(0, auditedValueMax)} of ${watermark}`;
 }
 
-/** list_watermarks: by definition and name. */
+/** list_watermarks: by definition as registered, then name. */
 export function listWatermarks(
   memory: Memory,
   input: port.ListWatermarksInput,

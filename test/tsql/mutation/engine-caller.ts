@@ -212,7 +212,6 @@ const sqlTypes: Readonly<Record<(typeof parameterTypes)[ParameterType]["mssql"],
   uniqueidentifier: { name: "uniqueidentifier" },
   "nvarchar(max)": { name: "nvarchar", length: "max" },
   "nvarchar(64)": { name: "nvarchar", length: 64 },
-  "nvarchar(200)": { name: "nvarchar", length: 200 },
 };
 
 /** Lists travel as JSON arrays. */

@@ -111,12 +111,12 @@ describe("parameters", () => {
   });
 
   test("a text that is longer than declared is refused, not cut", () => {
-    const bind = (registeredBy: string) => () => {
-      const values = { name: "n", registeredBy };
-      bindProcedure(sql, new sql.Request(), { procedure: operations.registerDefinition, values });
+    const bind = (settingsHash: string) => () => {
+      const values = { name: "n", settingsHash };
+      bindProcedure(sql, new sql.Request(), { procedure: operations.startExecution, values });
     };
-    expect(bind("x".repeat(200))).not.toThrow();
-    expect(bind("x".repeat(201))).toThrow(/registeredBy: expected at most 200 characters/);
+    expect(bind("x".repeat(64))).not.toThrow();
+    expect(bind("x".repeat(65))).toThrow(/settingsHash: expected at most 64 characters/);
   });
 
   test.each([

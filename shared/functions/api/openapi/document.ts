@@ -36,6 +36,8 @@ export function makeDocument(
       title: "Taskgate",
       version: "1",
       summary: "Tasks whose concurrency rows in SQL decide",
+      description:
+        "Lengths of texts count UTF-16 units, where JSON Schema counts code points: an emoji is two. A text has no half surrogate pair. A payload has at most 64 KiB, and no U+0000. `burst` is at most `count`. An optional member may also be null.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "." }],

@@ -7,7 +7,7 @@ import { batch, batches } from "./batches.js";
 import { definition } from "./definition.js";
 import { byId, element, makeEmpty, redraw, setText } from "./dom.js";
 import { failures } from "./failures.js";
-import { readZones, switchZone } from "./format.js";
+import { formatInstant, readZones, switchZone } from "./format.js";
 import { groups } from "./groups.js";
 import { limits } from "./limits.js";
 import { overview } from "./overview.js";
@@ -111,6 +111,8 @@ function describeBuild(build) {
 let timer;
 /** Counts the looks: one that has been overtaken by another view says nothing of the connection. */
 let looks = 0;
+/** Of the first look in a row without an answer. */
+let silentSince = null;
 
 async function lookAgain() {
   clearTimeout(timer);
@@ -135,7 +137,8 @@ function showProblem(error) {
     setConnection(error.message, "bad");
     return;
   }
-  setConnection("no answer", "bad");
+  silentSince ??= new Date();
+  setConnection(`no answer since ${formatInstant(silentSince)}`, "bad");
   const main = byId("page");
   // A page that has shown something goes on showing it.
   byId("connection").title = error.message;
@@ -156,6 +159,7 @@ function setConnection(text, mood) {
   connection.className = mood;
   const main = byId("page");
   if (mood !== "good") return;
+  silentSince = null;
   connection.title = "asked once a second while this tab is seen";
   main.querySelector(".problem")?.remove();
   main.setAttribute("aria-busy", "false");

@@ -34,9 +34,11 @@ function makeLimit(name) {
     type: "number",
     min: "0",
     max: String(limitMax),
+    step: "1",
     "aria-label": `limit of ${name}`,
   });
-  const state = { read: null, wanted: undefined };
+  /** `typed`: what stands in the field, where it can't be a limit. */
+  const state = { read: null, wanted: undefined, typed: null };
   const step = (by) => want((state.wanted ?? state.read?.limit ?? 0) + by);
   const less = button("\u2212", `one token less for ${name}`, () => step(-1));
   const more = button("+", `one token more for ${name}`, () => step(1));
@@ -53,6 +55,7 @@ function makeLimit(name) {
   const want = (wanted) => {
     state.wanted = typeof wanted === "number" ? clamp(wanted) : wanted;
     if (state.wanted === state.read?.limit) state.wanted = undefined;
+    state.typed = null;
     draw();
   };
   const draw = () => {
@@ -60,18 +63,30 @@ function makeLimit(name) {
     const shown = numberOf(state.read, state.wanted);
     slider.max = String(Math.max(sliderMax, 2 * (state.read.limit ?? 0), shown ?? 0));
     if (document.activeElement !== slider) slider.value = String(shown ?? slider.max);
-    if (document.activeElement !== number) number.value = shown === null ? "" : String(shown);
+    if (document.activeElement !== number) {
+      number.value = shown === null ? "" : String(shown);
+      state.typed = null;
+    }
     number.placeholder = "none";
     const isNew = state.wanted !== undefined;
     setText(preview, isNew ? describePreview(state.read, state.wanted) : "");
+    if (state.typed !== null)
+      setText(preview, `A limit is a whole number in 0..${limitMax}, not ${state.typed}.`);
     apply.disabled = !isNew;
-    back.hidden = !isNew;
+    back.hidden = !isNew && state.typed === null;
     code.hidden = state.read.limitSource === "code";
     setText(source, describeSource(state.read));
   };
   slider.addEventListener("input", () => want(Number(slider.value)));
   number.addEventListener("input", () => {
-    if (number.value !== "") want(Number(number.value));
+    // A text that is no number yet, such as `1e`, is an empty value.
+    if (number.value === "" && !number.validity.badInput) return;
+    if (number.validity.valid) want(Number(number.value));
+    else {
+      want(undefined);
+      state.typed = number.value || "that";
+      draw();
+    }
   });
   const row = element("div", { class: "stepper changes" }, less, slider, more, number, none, code);
   const buttons = element("p", { class: "buttons changes" }, apply, back);

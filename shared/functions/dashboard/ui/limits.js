@@ -98,9 +98,14 @@ function makeShared() {
 }
 
 /** `4`, or `2, by an operator; the code says 4`. */
-function describeSource({ limit, limitSource, codeLimit }) {
-  if (limitSource === "code") return formatLimit(limit);
-  return `${formatLimit(limit)}, by an operator; the code says ${formatLimit(codeLimit)}`;
+function describeSource(limited) {
+  if (limited.limitSource === "code") return formatLimit(limited.limit);
+  return `${formatLimit(limited.limit)}, by an operator; ${describeCode(limited)}`;
+}
+
+/** A shared limit may have been made by an operator, for code to come. */
+function describeCode({ codeLimit, definitions }) {
+  return definitions?.length === 0 ? "no code names it" : `the code says ${formatLimit(codeLimit)}`;
 }
 
 function describeRate({ rate, rateSource }) {
@@ -114,7 +119,7 @@ function describeNext({ rateInMs }) {
 }
 
 function setShared(shown) {
-  const { name, limit, codeLimit, held } = shown;
+  const { name, limit, held } = shown;
   const number = element("input", {
     id: "shared-limit",
     type: "number",
@@ -129,7 +134,7 @@ function setShared(shown) {
     body: [
       element("p", { class: "field" }, label, number),
       say(
-        `An empty field is no limit; the code says ${formatLimit(codeLimit)}. ${held} tokens are held now: those above a lower limit come back as their tasks end.`,
+        `An empty field is no limit; ${describeCode(shown)}. ${held} tokens are held now: those above a lower limit come back as their tasks end.`,
       ),
     ],
     verb: "Set the limit",

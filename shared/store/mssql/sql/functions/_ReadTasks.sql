@@ -19,14 +19,22 @@ RETURN
            WHEN j.[type] <> 5 THEN N''
            WHEN x.IsWhole = 0 AND x.Bytes <= 65536 AND ISJSON(N'[' + x.Payload + N']') <> 1
              THEN N'payload: expected the text of a JSON object or array (' + LEFT(x.Payload, 100) + N')'
-           WHEN v.Priority IS NOT NULL AND x.Priority IS NULL
-             THEN N'priority: expected a whole number (' + LEFT(v.Priority, 100) + N')'
-           WHEN v.RunInMs IS NOT NULL AND x.RunInMs IS NULL
-             THEN N'runInMs: expected a whole number (' + LEFT(v.RunInMs, 100) + N')'
-           WHEN v.DedupeMs IS NOT NULL AND x.DedupeMs IS NULL
-             THEN N'dedupeMs: expected a whole number (' + LEFT(v.DedupeMs, 100) + N')'
-           WHEN v.RunAt IS NOT NULL AND x.At IS NULL
-             THEN N'runAt: expected an ISO-8601 instant with its zone (' + LEFT(v.RunAt, 100) + N')' END AS Unreadable,
+           WHEN COALESCE(v.Priority, v.PriorityJson) IS NOT NULL AND x.Priority IS NULL
+             THEN N'priority: expected a whole number (' + LEFT(COALESCE(v.Priority, v.PriorityJson), 100) + N')'
+           WHEN COALESCE(v.RunInMs, v.RunInMsJson) IS NOT NULL AND x.RunInMs IS NULL
+             THEN N'runInMs: expected a whole number (' + LEFT(COALESCE(v.RunInMs, v.RunInMsJson), 100) + N')'
+           WHEN COALESCE(v.DedupeMs, v.DedupeMsJson) IS NOT NULL AND x.DedupeMs IS NULL
+             THEN N'dedupeMs: expected a whole number (' + LEFT(COALESCE(v.DedupeMs, v.DedupeMsJson), 100) + N')'
+           WHEN COALESCE(v.RunAt, v.RunAtJson) IS NOT NULL AND x.At IS NULL
+             THEN N'runAt: expected an ISO-8601 instant with its zone (' + LEFT(COALESCE(v.RunAt, v.RunAtJson), 100) + N')'
+           -- An object would be read as nothing.
+           WHEN v.KindJson IS NOT NULL THEN N'kind: expected 1..200 characters without blanks at either end (' + LEFT(v.KindJson, 100) + N')'
+           WHEN v.GroupJson IS NOT NULL THEN N'group: expected 1..200 characters without blanks at either end (' + LEFT(v.GroupJson, 100) + N')'
+           WHEN v.ScopeJson IS NOT NULL THEN N'groupScope: expected definition or global (' + LEFT(v.ScopeJson, 100) + N')'
+           WHEN v.DedupeKeyJson IS NOT NULL
+             THEN N'dedupeKey: expected 1..200 characters without blanks at either end (' + LEFT(v.DedupeKeyJson, 100) + N')'
+           WHEN v.DuplicateJson IS NOT NULL THEN N'onDuplicate: expected keep or replace (' + LEFT(v.DuplicateJson, 100) + N')'
+           WHEN v.TraceJson IS NOT NULL THEN N'trace: expected at most 55 characters (' + LEFT(v.TraceJson, 100) + N')' END AS Unreadable,
          CASE
            WHEN x.Bytes > 65536 THEN N'payload: expected at most 65536 bytes (' + CONVERT(nvarchar(20), x.Bytes) + N')'
            WHEN x.IsWhole = 0
@@ -58,7 +66,11 @@ RETURN
     PayloadText nvarchar(max) N'$.payload', PayloadJson nvarchar(max) N'$.payload' AS JSON, Kind nvarchar(max) N'$.kind',
     Priority nvarchar(max) N'$.priority', GroupKey nvarchar(max) N'$.group', GroupScope nvarchar(max) N'$.groupScope',
     RunInMs nvarchar(max) N'$.runInMs', RunAt nvarchar(max) N'$.runAt', DedupeKey nvarchar(max) N'$.dedupeKey',
-    DedupeMs nvarchar(max) N'$.dedupeMs', Trace nvarchar(max) N'$.trace', OnDuplicate nvarchar(max) N'$.onDuplicate') AS v
+    DedupeMs nvarchar(max) N'$.dedupeMs', Trace nvarchar(max) N'$.trace', OnDuplicate nvarchar(max) N'$.onDuplicate',
+    KindJson nvarchar(max) N'$.kind' AS JSON, PriorityJson nvarchar(max) N'$.priority' AS JSON, GroupJson nvarchar(max) N'$.group' AS JSON,
+    ScopeJson nvarchar(max) N'$.groupScope' AS JSON, RunInMsJson nvarchar(max) N'$.runInMs' AS JSON, RunAtJson nvarchar(max) N'$.runAt' AS JSON,
+    DedupeKeyJson nvarchar(max) N'$.dedupeKey' AS JSON, DedupeMsJson nvarchar(max) N'$.dedupeMs' AS JSON, TraceJson nvarchar(max) N'$.trace' AS JSON,
+    DuplicateJson nvarchar(max) N'$.onDuplicate' AS JSON) AS v
   CROSS APPLY (
     SELECT n.Payload, n.Utf8, DATALENGTH(n.Utf8) AS Bytes, ISJSON(n.Payload) AS IsWhole, n.Priority, n.RunInMs, n.DedupeMs, n.At,
            CASE

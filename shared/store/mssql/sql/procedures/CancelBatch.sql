@@ -1,9 +1,9 @@
 -- Taskgate.CancelBatch: no further wave is opened; PumpBatch cancels the tasks of blocked waves. Tasks that were admitted already are
 --         named, for cancel_tasks.
--- In:     @BatchId bigint; @ChangedBy, @Reason for the audit
+-- In:     @BatchId bigint; @ChangedBy (null: the login), @Reason for the audit
 -- Out:    Status: cancelled | again | done (it had ended before); Tasks: JSON array of ids of admitted unfinished tasks, at most 1000, or
 --         null; Opening: JSON array of the batch's id when blocked tasks are to be ended (call PumpBatch), or null
--- Raises: 50404 unknown batch; 50422 a reason or an actor that is too long; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Raises: 50404 unknown batch; 50422 an actor that is empty, or a text too long; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  Batch, then as _OpenNextWave, _AuditCall
 -- Isolation: who closes a wave holds the batch's row, too: it goes on before the cancel, or finds it
 -- Plan:   IX_Task_Wave; primary keys
@@ -21,7 +21,7 @@ BEGIN
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vState tinyint, @vWaveId bigint, @vWaveState tinyint,
           @vFinishedAt datetime2(3), @vIgnored nvarchar(max), @vIsOpening bit, @vTasks nvarchar(max);
 
-  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy OUTPUT, @Reason = @Reason;
   BEGIN TRY
     BEGIN TRANSACTION;
     SELECT @vState = b.State, @vFinishedAt = b.FinishedAt

@@ -1,10 +1,10 @@
 -- Taskgate.CancelTasks: an operator's cancel: ends tasks that wait anywhere, and asks for the end of those that run.
 -- In:     @TaskIds: JSON array of 1..1000 ids; @Reason: kept as the error of the tasks that end here, or null;
---         @ChangedBy: the actor, for the audit
+--         @ChangedBy: the actor, for the audit; null: the login
 -- Out:    Status: done; Results: JSON array of {task, outcome, state}, each task once, in input order. Outcome: cancelled |
 --           requested (it runs or is on the move: its worker is told, and the call that ends or moves the task cancels it) | busy (locked at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
 --         Woken: JSON array of definitions that got ready tasks, or null; Opening: JSON array of batches to be pumped (PumpBatch), or null
--- Raises: 50422 not such a list, a reason or an actor that is too long; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Raises: 50422 not such a list, an actor that is empty, or a text too long; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  as _TakeTasks; then as _EndTasks; last, Task by skip: this call waits for nothing more once it holds these rows;
 --         as _AuditCall
 -- Isolation: as _TakeTasks: of a cancel and a claim, a promotion or another cancel one has the task's row and the others step over it.
@@ -31,7 +31,7 @@ BEGIN
   DECLARE @vRequested TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, WasRequested bit NOT NULL);
   DECLARE @vEnded Taskgate.EndedTaskList, @vBlocked Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
-  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy OUTPUT, @Reason = @Reason;
   EXEC Taskgate._FindTasks @TaskIds = @TaskIds, @oTasks = @vTasks OUTPUT; -- where they seem to be, before the transaction
 
   BEGIN TRY

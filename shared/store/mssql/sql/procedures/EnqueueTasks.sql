@@ -44,7 +44,7 @@ BEGIN
           @vJoins bit = CASE WHEN @@TRANCOUNT > 0 OR @JoinsTransaction = 1 THEN 1 ELSE 0 END, @vMessage nvarchar(2048),
           @vNumber int, @vBytes bigint, @vCount int, @vName nvarchar(200), @vDefinition int, @vGroupSlots smallint, @vGroupStrict bit,
           @vIsRepeat bit = 0, @vOperation nvarchar(200), @vAnswer nvarchar(max), @vHasGroups bit = 0, @vHasKeys bit = 0, @vHasTimes bit = 0, @vReplaces bit = 0,
-          @vFrom int, @vTakes bit, @vStatus nvarchar(20) = N'enqueued', @vKinds nvarchar(max), @vChanged nvarchar(max);
+          @vFrom int, @vTakes bit, @vStatus nvarchar(20) = N'enqueued', @vKinds nvarchar(max), @vChanged nvarchar(max), @vActor nvarchar(max) = @ChangedBy;
   DECLARE @vTaskIds nvarchar(max), @vOutcomes nvarchar(max), @vReplaced nvarchar(max), @vMissed nvarchar(max), @vReady bit = 0, @vNextDueMs bigint;
   DECLARE @vTask TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NULL, Payload nvarchar(max) NULL,
@@ -70,7 +70,7 @@ BEGIN
   SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Tasks COLLATE Latin1_General_100_BIN2_UTF8));
   IF @vBytes > 8388608 SET @vMessage = N'tasks: expected at most 8388608 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
   IF @vMessage IS NOT NULL THROW 50413, @vMessage, 1;
-  IF @ChangedBy IS NOT NULL OR @Reason IS NOT NULL EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
+  IF @ChangedBy IS NOT NULL OR @Reason IS NOT NULL EXEC Taskgate._CheckActor @ChangedBy = @vActor OUTPUT, @Reason = @Reason; -- null stays: no entry
   IF COALESCE(ISJSON(@Tasks), 0) = 0 OR CHARINDEX(N'[', @Tasks COLLATE Latin1_General_100_BIN2) = 0
     OR CHARINDEX(N'{', LEFT(@Tasks, CHARINDEX(N'[', @Tasks COLLATE Latin1_General_100_BIN2)) COLLATE Latin1_General_100_BIN2) > 0 -- as _JsonKind
     SET @vMessage = N'tasks: expected a JSON array (' + COALESCE(REPLACE(LEFT(@Tasks, 100), N'%', N'%%'), N'<NULL>') + N')';

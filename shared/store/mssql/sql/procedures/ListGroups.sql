@@ -1,4 +1,4 @@
--- Taskgate.ListGroups: groups with their slots and the tasks that wait: first groups with waiting tasks, as far as they are among the 1000 oldest of these, both by definition and key, global ones first.
+-- Taskgate.ListGroups: groups with their slots and the tasks that wait: first groups with waiting tasks, as far as they are among the 1000 oldest of these, both by definition as registered, then key, global ones first.
 -- In:     @Name: the definition, or null for all and the global ones; @GroupKey: only this key, or null; @Max int 1..1000
 -- Out:    Status: listed; Groups: JSON array of {definition: null of a global group, key, slots, used, waiting (counted up to 1000),
 --           paused, strict}

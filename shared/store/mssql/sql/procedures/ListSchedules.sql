@@ -1,4 +1,4 @@
--- Taskgate.ListSchedules: schedules with their next instants, by definition and name.
+-- Taskgate.ListSchedules: schedules with their next instants, by definition as registered, then name.
 -- In:     @Name: the definition, or null for all; @Max int 1..1000
 -- Out:    Status: listed; NowAt ISO-8601: the database's clock, from which callers compute next instants; Schedules: JSON array of
 --           {id, definition, name, kind, cron, timeZone, missed: skip | once | all, paused, runAt: the next instant or null: never, inMs:

@@ -1,4 +1,4 @@
--- Taskgate.ListWatermarks: watermarks of blocks with their versions, by definition and name.
+-- Taskgate.ListWatermarks: watermarks of blocks with their versions, by definition as registered, then name.
 -- In:     @Name: the definition, or null for all; @Watermark: only this one, or null; @Max int 1..1000
 -- Out:    Status: listed; Watermarks: JSON array of {definition, name, value: JSON text or null: none, version: text, changedAt}
 -- Raises: 50404 unknown definition; 50422 @Max out of range; 50490 inside a transaction

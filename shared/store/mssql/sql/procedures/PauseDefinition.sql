@@ -1,8 +1,8 @@
 -- Taskgate.PauseDefinition: nothing new is claimed or started; running tasks go on and may complete.
--- In:     @Name; @ChangedBy, @Reason for the audit; @IsStop: part of a stop of everything, whose end resumes it: ListStopped tells
+-- In:     @Name; @ChangedBy (null: the login), @Reason for the audit; @IsStop: part of a stop of everything, whose end resumes it: ListStopped tells
 --           so. Else the pause is the operator's own, and stays when the stop ends; @ExpectedPaused: only if it is so now; null: either
 -- Out:    Status: paused | exists (it was so already) | conflict (it isn't as expected: nothing was written); Ready: tasks wait
--- Raises: 50404 unknown definition; 50422 a text too long; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Raises: 50404 unknown definition; 50422 an actor that is empty, or a text too long; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskDefinition, then its row in StoppedDefinition
 -- Isolation: of two callers the second waits for the row and finds it paused
 -- Plan:   unique name, primary key; the last entry of PK_Ready: at the first ones claims leave deleted entries
@@ -19,7 +19,7 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vDefinition int, @vPaused bit, @vStatus nvarchar(20), @vReady bit;
 
-  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy OUTPUT, @Reason = @Reason;
   EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
   BEGIN TRY
     BEGIN TRANSACTION;

@@ -2,7 +2,7 @@
 --         hasn't ended they count again: blocked until it opens, or open as the others; when it has ended they come back on their own.
 --         What they do then is a trace of its own: the archive doesn't keep the one that they were enqueued in.
 -- In:     @TaskIds: JSON array of 1..1000 ids; or null and a filter: @Name: the definition; @Kind: or null for all;
---         @Outcome: dead (null: so) | cancelled; @Max int 1..1000: the oldest so many; @ChangedBy, @Reason for the audit
+--         @Outcome: dead (null: so) | cancelled; @Max int 1..1000: the oldest so many; @ChangedBy (null: the login), @Reason for the audit
 -- Out:    Status: done; Results: JSON array of {task, outcome}, each task once, ids in input order, found ones oldest first.
 --           Outcome: redriven | duplicate (another task holds its dedupe key: it stays) | busy (locked at this moment: ask again) |
 --           unfinished (it is a task already) | done (it ended well) | unknown
@@ -44,7 +44,7 @@ BEGIN
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED, Slots smallint NULL, Free int NULL);
   DECLARE @vSlot TABLE (GroupId int NOT NULL, K int NOT NULL, Slot smallint NOT NULL, PRIMARY KEY CLUSTERED (GroupId, K));
 
-  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy OUTPUT, @Reason = @Reason;
   -- 1. Which ones, with nothing locked.
   IF @TaskIds IS NOT NULL
   BEGIN

@@ -1,7 +1,7 @@
 -- Taskgate.RegisterDefinition: writes what the code says of a definition; an operator's overrides stay. While a stop of everything is on,
 --         a new definition is made paused, as a part of the stop.
 -- In:     @Name 1..200 characters without leading or trailing blanks; @Build bigint: an older one changes nothing;
---         @SettingsHash: of all settings below; @RegisteredBy: who, for the audit
+--         @SettingsHash: of all settings below; @RegisteredBy 1..200 characters: who, for the audit; null: the login
 --         @Limit -1 none | 0 nothing starts | 1..1000; @LeaseMs 1000..86400000; @RetryAttempts 1..1000; @LostMax 0..1000;
 --         @RetryBaseMs 0..86400000; @RetryCapMs @RetryBaseMs..2147483647; @PrefetchMax 0..1000;
 --         @GroupSlots 1..1000; @GroupStrict; @RetainDoneMs, @RetainDeadMs 0..3153600000000
@@ -22,7 +22,7 @@
 -- Once:   by name and hash: a repeat is `exists`
 -- Twin:   postgres/sql/functions/register_definition.sql
 CREATE OR ALTER PROCEDURE Taskgate.RegisterDefinition
-  @Name nvarchar(max), @Build bigint, @SettingsHash nvarchar(max), @RegisteredBy nvarchar(200),
+  @Name nvarchar(max), @Build bigint, @SettingsHash nvarchar(max), @RegisteredBy nvarchar(max),
   @Limit int, @LeaseMs int, @RetryAttempts int, @LostMax int, @RetryBaseMs int, @RetryCapMs int,
   @PrefetchMax int, @GroupSlots int, @GroupStrict bit, @RetainDoneMs bigint, @RetainDeadMs bigint,
   @RateCount int = NULL, @RatePeriodMs int = NULL, @RateBurst int = NULL,
@@ -52,6 +52,8 @@ BEGIN
       THEN N'build: expected 0 or more (' + COALESCE(CONVERT(nvarchar(20), @Build), N'null') + N')'
     WHEN @SettingsHash IS NULL OR DATALENGTH(@SettingsHash) NOT BETWEEN 2 AND 128
       THEN N'settings_hash: expected 1..64 characters (' + COALESCE(REPLACE(LEFT(@SettingsHash, 80), N'%', N'%%'), N'null') + N')'
+    WHEN DATALENGTH(@RegisteredBy) > 400 OR LTRIM(@RegisteredBy) = N''
+      THEN N'registered_by: expected 1..200 characters, or null for the login (' + REPLACE(LEFT(@RegisteredBy, 220), N'%', N'%%') + N')'
     WHEN @Limit IS NULL OR @Limit NOT BETWEEN -1 AND 1000
       THEN N'limit: expected -1..1000 (' + COALESCE(CONVERT(nvarchar(20), @Limit), N'null') + N')'
     WHEN @LeaseMs IS NULL OR @LeaseMs NOT BETWEEN 1000 AND 86400000
@@ -79,6 +81,7 @@ BEGIN
     END;
   IF @vMessage IS NULL SET @vMessage = COALESCE(Taskgate._SharedProblem(@SharedLimits), Taskgate._KindsProblem(@Kinds));
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
+  EXEC Taskgate._CheckActor @ChangedBy = @RegisteredBy OUTPUT, @Reason = NULL;
   SET @vName = @Name;
   SET @vHash = @SettingsHash;
 

@@ -1,6 +1,6 @@
 -- Taskgate.RescheduleTasks: another instant for scheduled tasks; ready and waiting ones are scheduled.
 -- In:     @TaskIds: JSON array of 1..1000 ids; either @RunInMs bigint 0..3153600000000 or @RunAt ISO-8601 (past: due at once);
---         @ChangedBy, @Reason for the audit
+--         @ChangedBy (null: the login), @Reason for the audit
 -- Out:    Status: done; Results: JSON array of {task, outcome, state}, each task once, in input order. Outcome: rescheduled |
 --           running | blocked (its wave isn't open) | busy (on the move at this moment: ask again) | gone, with its state: done | dead |
 --           cancelled | unknown
@@ -31,7 +31,7 @@ BEGIN
     IsBlocked bit NOT NULL, Place tinyint NOT NULL); -- place 0: not ours
   DECLARE @vLeaving Taskgate.GroupedTaskList;
 
-  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy OUTPUT, @Reason = @Reason;
   EXEC Taskgate._FindTasks @TaskIds = @TaskIds, @oTasks = @vTasks OUTPUT; -- where they seem to be, before the transaction
   IF @RunInMs IS NULL AND @RunAt IS NULL OR @RunInMs IS NOT NULL AND @RunAt IS NOT NULL
     THROW 50422, N'run_at: expected either run_at or run_in_ms', 1;

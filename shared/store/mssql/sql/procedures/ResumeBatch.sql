@@ -1,7 +1,7 @@
 -- Taskgate.ResumeBatch: a batch that a dead task halted goes on with its next wave, regardless of that task's state now.
--- In:     @BatchId bigint; @ChangedBy, @Reason for the audit
+-- In:     @BatchId bigint; @ChangedBy (null: the login), @Reason for the audit
 -- Out:    Status: resumed | again (it is running or done) | draft (StartBatch starts it) | ended (cancelled); Woken, Opening: as StartBatch
--- Raises: 50404 unknown batch; 50422 a reason or an actor that is too long; 50490 inside a transaction; 1222 locked for longer than 2 s
+-- Raises: 50404 unknown batch; 50422 an actor that is empty, or a text too long; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  Batch, then as _OpenNextWave, _AuditCall
 -- Isolation: of two callers the second waits for the batch's row and finds it running
 -- Plan:   primary keys
@@ -18,7 +18,7 @@ BEGIN
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vState tinyint, @vWokenIds nvarchar(max),
           @vIsOpening bit;
 
-  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy OUTPUT, @Reason = @Reason;
   BEGIN TRY
     BEGIN TRANSACTION;
     SELECT @vState = b.State

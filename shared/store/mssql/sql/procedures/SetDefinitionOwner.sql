@@ -1,6 +1,6 @@
 -- Taskgate.SetDefinitionOwner: an operator hands a definition over to another app, or releases it.
 -- In:     @Name; @App 1..200 characters without leading or trailing blanks, which needn't be registered yet | null: no app, until one
---         registers it; @ChangedBy, @Reason for the audit; @ExpectedApp: only if it belongs to this app, '': to none; null: to any
+--         registers it; @ChangedBy (null: the login), @Reason for the audit; @ExpectedApp: only if it belongs to this app, '': to none; null: to any
 -- Out:    Status: set | exists (it was so already) | conflict (it belongs to another app: nothing was written; both are it);
 --         OldApp, NewApp, null: none
 -- Raises: 50404 unknown definition; 50422 a value out of range; 50423 a registration takes longer than 2 s; 50490 inside a transaction;
@@ -23,7 +23,7 @@ BEGIN
           @vStatus nvarchar(20) = N'exists', @vOld nvarchar(200), @vNew nvarchar(200), @vMissed nvarchar(max);
   DECLARE @vLock Taskgate.KeyLockList;
 
-  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy OUTPUT, @Reason = @Reason;
   IF @App IS NOT NULL SET @vMessage = Taskgate._AppProblem(@App);
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   SET @vNew = @App;

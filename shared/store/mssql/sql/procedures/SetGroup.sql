@@ -2,7 +2,7 @@
 -- In:     @Name: the definition; @GroupKey 1..200 characters; @GroupScope: definition (null: so) | global;
 --         @Slots int 1..1000, @Paused bit, @Strict bit: null leaves them, in a new group as the definition has them;
 --         @ExpectedSlots int, @ExpectedPaused, @ExpectedStrict: only if the group is there and these are its settings; null: any
---         @ChangedBy, @Reason for the audit, whose entries name the scope: own_group_slots, global_group_slots
+--         @ChangedBy (null: the login), @Reason for the audit, whose entries name the scope: own_group_slots, global_group_slots
 -- Out:    Status: created | set | exists (they were so already) | conflict (they aren't as expected, or there is no such group: nothing
 --           was written; old ones are those of the group, or null, new ones the same, or those that it would have); OldSlots, NewSlots int, OldPaused, NewPaused, OldStrict, NewStrict
 --           bit: old ones null in a new group; Used int: slots in use, which may be more than the new ones: no running task is stopped, and
@@ -33,7 +33,7 @@ BEGIN
   DECLARE @vLock Taskgate.KeyLockList;
   DECLARE @vLeaving Taskgate.GroupedTaskList;
 
-  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy OUTPUT, @Reason = @Reason;
   EXEC Taskgate._CheckText @What = N'group_key', @Text = @GroupKey;
   IF @GroupScope COLLATE Latin1_General_100_BIN2 NOT IN (N'definition', N'global') OR DATALENGTH(@GroupScope) NOT IN (20, 12)
   BEGIN

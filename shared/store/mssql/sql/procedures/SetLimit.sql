@@ -1,6 +1,6 @@
 -- Taskgate.SetLimit: an operator's limit, over the code's, or no override any more. Acts at the next grant.
 -- In:     @Name; @Limit -1 none | 0 nothing starts | 1..1000 | null: the code's limit again;
---         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy, @Reason for the audit
+--         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy (null: the login), @Reason for the audit
 --         @ExpectedLimit -1..1000: only if this is the limit in force; null: any
 -- Out:    Status: set | conflict (another limit is in force: nothing was written; OldLimit and NewLimit are it, Held and OverLimit 0);
 --         OldLimit, NewLimit: effective, -1 none; Held: tokens held now; OverLimit: of them above the new
@@ -27,7 +27,7 @@ BEGIN
           @vOld int, @vNew int, @vHeld int, @vOverLimit int, @vReady bit, @vMissed nvarchar(max);
   DECLARE @vLock Taskgate.KeyLockList;
 
-  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy OUTPUT, @Reason = @Reason;
   IF @Limit NOT BETWEEN -1 AND 1000
   BEGIN
     SET @vMessage = N'limit: expected -1 (none), 0 (nothing starts) or 1..1000 (' + CONVERT(nvarchar(11), @Limit) + N')';

@@ -1,6 +1,6 @@
 -- Taskgate.SetRate: an operator's rate, over the code's, or no override any more. Acts at the next claim.
 -- In:     @Name; @Count 1..1000000 tasks per @PeriodMs 1000..86400000, @Burst 1..@Count at once | @Count -1: none, also when the
---         code sets one | @Count null: the code's rate again; the other two are null then; @ChangedBy, @Reason for the audit
+--         code sets one | @Count null: the code's rate again; the other two are null then; @ChangedBy (null: the login), @Reason for the audit
 --         @ExpectedRate: only if this rate is in force: {"count":..,"periodMs":..,"burst":..} or none; null: any
 -- Out:    Status: set | exists (it was so already) | conflict (another rate is in force: nothing was written; both are it); OldRate, NewRate: in force, {count, periodMs, burst} or null: none
 --         Ready: tasks wait (a hint is due)
@@ -22,7 +22,7 @@ BEGIN
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vDefinition int,
           @vStatus nvarchar(20), @vOld nvarchar(100), @vNew nvarchar(100), @vOldRate nvarchar(100), @vNewRate nvarchar(100), @vReady bit;
 
-  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy OUTPUT, @Reason = @Reason;
   SET @vMessage = CASE
     WHEN COALESCE(@Count, -1) <> -1 THEN Taskgate._RateProblem(@Count, @PeriodMs, @Burst)
     WHEN @PeriodMs IS NOT NULL THEN N'rate_period_ms: expected null without a rate (' + CONVERT(nvarchar(20), @PeriodMs) + N')'

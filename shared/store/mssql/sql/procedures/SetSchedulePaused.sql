@@ -1,6 +1,6 @@
 -- Taskgate.SetSchedulePaused: pauses a schedule or lets it go on. Instants that pass while it is paused aren't fired later.
 -- In:     @Name: the definition; @Schedule: the schedule's name; @Paused bit; @NextRunAt ISO-8601: where it goes on when it is resumed
---           and its next instant has passed, computed from ListSchedules' NowAt, or null: never; @ChangedBy, @Reason for the audit; @IsStop: the pause is part of a stop of everything
+--           and its next instant has passed, computed from ListSchedules' NowAt, or null: never; @ChangedBy (null: the login), @Reason for the audit; @IsStop: the pause is part of a stop of everything
 --           (ListStopped), else the operator's own; @ExpectedPaused: only if it is so now; null: either
 -- Out:    Status: paused | resumed | exists (it was so already) | conflict (it isn't as expected: nothing was written); NextDueMs bigint: until the next instant, 0 when it is due, null while
 --           paused
@@ -22,7 +22,7 @@ BEGIN
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vSchedule nvarchar(200),
           @vDefinition int, @vScheduleId int, @vWasPaused bit, @vAt datetime2(3), @vNextRunAt datetime2(3), @vStatus nvarchar(20);
 
-  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy OUTPUT, @Reason = @Reason;
   IF @Paused IS NULL THROW 50422, N'paused: expected true or false (<NULL>)', 1;
   SET @vAt = Taskgate._Instant(@NextRunAt);
   IF @NextRunAt IS NOT NULL AND @vAt IS NULL

@@ -6,7 +6,7 @@
 --           1..200 characters; timeZone 1..100 characters; missed: skip | once | all; payload: text of a JSON object without blanks
 --           around it, at most 65472 bytes, or null; group 1..200 characters or null; nextRunAt ISO-8601: the first instant after
 --           ListSchedules' NowAt, or null: never}
---         @ChangedBy for the audit
+--         @ChangedBy (null: the login) for the audit
 -- Out:    Status: set | exists (nothing was to be done) | outdated (an older build asked); Changed: how many were created, changed or
 --           removed; NextDueMs bigint: until the definition's next instant, 0 when one is due, or null
 -- Raises: 50404 unknown definition; 50413 too many or too large; 50422 a bad value, naming entry and field; 50490 inside a transaction;
@@ -42,7 +42,7 @@ BEGIN
     IsChanged bit NOT NULL);
   DECLARE @vNew TABLE (ScheduleId int NOT NULL PRIMARY KEY CLUSTERED, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL);
 
-  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = NULL;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy OUTPUT, @Reason = NULL;
   SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Schedules COLLATE Latin1_General_100_BIN2_UTF8));
   IF @vBytes > 8388608
   BEGIN

@@ -1,7 +1,7 @@
 -- Taskgate.SetSharedLimit: an operator's limit that several definitions share, over the code's, or no override any more. One that
 -- doesn't exist yet is made. Acts at the next grant.
 -- In:     @Name 1..200 characters; @Limit -1 none | 0 nothing starts | 1..1000 | null: the code's limit again;
---         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy, @Reason for the audit
+--         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy (null: the login), @Reason for the audit
 --         @ExpectedLimit -1..1000: only if this is the limit in force; null: any, also none yet
 -- Out:    Status: set | created | conflict (another limit is in force, or there is none: nothing was written; OldLimit and NewLimit are
 --         it, Held and OverLimit 0); OldLimit (null: it was made, or isn't there), NewLimit: effective, -1 none; Held: tokens held now by all definitions
@@ -32,7 +32,7 @@ BEGIN
           @vMissed nvarchar(max);
   DECLARE @vLock Taskgate.KeyLockList;
 
-  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy OUTPUT, @Reason = @Reason;
   EXEC Taskgate._CheckText @What = N'name', @Text = @Name;
   IF @Limit NOT BETWEEN -1 AND 1000
   BEGIN

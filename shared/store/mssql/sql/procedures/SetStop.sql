@@ -1,6 +1,6 @@
 -- Taskgate.SetStop: says that a stop of everything is on, or that it has ended. It pauses and resumes nothing itself: callers do that by
 --         PauseDefinition and SetSchedulePaused with @IsStop, and by the resumes of what ListStopped lists.
--- In:     @IsOn; @ChangedBy, @Reason for the audit
+-- In:     @IsOn; @ChangedBy (null: the login), @Reason for the audit
 -- Out:    Status: stopped | resumed | exists (it was so already)
 -- Raises: 50422 a bad value; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  Stop: its one row orders this call against those that make a definition or a schedule, which hold it shared to their end
@@ -20,7 +20,7 @@ BEGIN
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vStatus nvarchar(20);
 
-  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy OUTPUT, @Reason = @Reason;
   IF @IsOn IS NULL THROW 50422, N'is_on: expected true or false (<NULL>)', 1;
   BEGIN TRY
     BEGIN TRANSACTION;

@@ -3,7 +3,7 @@
 -- In:     @Name: the definition; @Watermark: its name, 1..200 characters; one that doesn't exist is made; @Value: JSON text of an object
 --           or array, at most 65536 bytes, or null: none, the next maker begins where it begins the first time
 --         @ExpectedVersion bigint: only if this is its version, 0 there is none yet; null: any version
---         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy, @Reason for the audit
+--         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy (null: the login), @Reason for the audit
 -- Out:    Status: set | conflict (another call moved it: nothing was written); Version bigint: the new one, of a conflict the one
 --           in the table, 0 when there is none; OldValue: the value before, of a conflict the value in the table, or null
 -- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50413 too large; 50422 a bad value; 50423
@@ -29,7 +29,7 @@ BEGIN
           @vVersion bigint = 0, @vOldValue nvarchar(max), @vMissed nvarchar(max);
   DECLARE @vLock Taskgate.KeyLockList;
 
-  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy, @Reason = @Reason;
+  EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy OUTPUT, @Reason = @Reason;
   EXEC Taskgate._CheckText @What = N'watermark', @Text = @Watermark;
   IF @ExpectedVersion < 0
   BEGIN

@@ -1,6 +1,6 @@
 -- Taskgate._AuditCall: writes who called an operation that changed something but no setting.
 -- In:     @Action: the operation's name; @TaskDefinitionId: 0 for tasks of several definitions, or a batch; @BatchId, or null;
---         @TaskIds: JSON array of the changed tasks, or null; @ChangedBy: null for a SQL caller that names no actor; @Reason, or null; @Now
+--         @TaskIds: JSON array of the changed tasks, or null; @ChangedBy; @Reason, or null; @Now
 -- Out:    -
 -- Raises: -
 -- Locks:  a new row of CallAudit
@@ -22,5 +22,5 @@ BEGIN
     FROM OPENJSON(@TaskIds) AS j;
   INSERT INTO Taskgate.CallAudit (IsEnqueue, ChangedAt, Action, TaskDefinitionId, BatchId, TaskCount, TaskIds, ChangedBy, Reason)
   VALUES (CASE @Action WHEN N'enqueue_tasks' THEN 1 ELSE 0 END, @Now, @Action, @TaskDefinitionId, @BatchId, @vCount, @vFirst,
-          COALESCE(@ChangedBy, LEFT(N'sql:' + ORIGINAL_LOGIN(), 200)), @Reason);
+          @ChangedBy, @Reason);
 END;

@@ -8,4 +8,4 @@
 create or replace function taskgate._is_packed(p_task_id bigint) returns boolean
 language sql stable as $$
   select exists (select 1 from taskgate.archive_pack k
-                  where k.first_task_id between p_task_id - 4095 and p_task_id and k.last_task_id >= p_task_id and p_task_id = any (k.task_ids)) $$;
+                  where k.first_task_id between greatest(p_task_id, 0) - 4095 and p_task_id and k.last_task_id >= p_task_id and p_task_id = any (k.task_ids)) $$;

@@ -9,7 +9,7 @@ create or replace function taskgate._kinds_problem(p_kinds text) returns text
 language sql immutable as $$
   select case
     when p_kinds is null then null
-    when not taskgate._is_json(p_kinds) or left(ltrim(p_kinds, E' \t\r\n'), 1) <> '[' then 'kinds: expected a JSON array of objects (' || left(p_kinds, 200) || ')'
+    when not taskgate._is_json_list(p_kinds) then 'kinds: expected a JSON array of objects (' || left(p_kinds, 200) || ')'
     when (select bool_or(json_typeof(j.value) <> 'object') from json_array_elements(p_kinds::json) j(value)) then 'kinds: expected a JSON array of objects (' || left(p_kinds, 200) || ')'
     else (
       select case

@@ -1,8 +1,8 @@
 -- taskgate._set_paused: pauses a definition or takes its pause away, and notes it in the audit.
--- In:     p_name; p_paused: as it is to be; p_changed_by, p_reason for the audit; p_is_stop: the pause is part of a stop of everything;
+-- In:     p_name; p_paused: as it is to be; p_changed_by (null: the login), p_reason for the audit; p_is_stop: the pause is part of a stop of everything;
 --         p_expected_paused: only if it is so now; null: either
 -- Out:    o_status: paused | resumed | exists | conflict (it isn't as expected: nothing was written); o_ready: tasks wait
--- Raises: TG404 unknown definition; TG422 a text too long
+-- Raises: TG404 unknown definition; TG422 an actor that is empty, or a text too long
 -- Locks:  task_definition, then its row in stopped_definition
 -- Plan:   unique name, primary key
 -- Twin:   inside PauseDefinition and ResumeDefinition, whose checks come before their transaction
@@ -13,7 +13,7 @@ declare
   v_definition int;
   v_paused boolean;
 begin
-  perform _check_actor(p_changed_by, p_reason);
+  p_changed_by := _check_actor(p_changed_by, p_reason);
   v_definition := _find_definition(p_name);
   perform pg_advisory_xact_lock(42, v_definition);
   select d.paused into v_paused from task_definition d where d.task_definition_id = v_definition for no key update;   -- lock, then look

@@ -9,7 +9,7 @@ create or replace function taskgate._shared_problem(p_shared_limits text) return
 language sql immutable as $$
   select case
     when p_shared_limits is null then null
-    when not taskgate._is_json(p_shared_limits) or left(ltrim(p_shared_limits, E' \t\r\n'), 1) <> '[' then 'shared_limits: expected a JSON array of {name, limit} (' || left(p_shared_limits, 200) || ')'
+    when not taskgate._is_json_list(p_shared_limits) then 'shared_limits: expected a JSON array of {name, limit} (' || left(p_shared_limits, 200) || ')'
     else (
       select case
         when count(*) > 8 then 'shared_limits: expected at most 8 (' || count(*) || ')'

@@ -1,9 +1,9 @@
 -- taskgate.cancel_batch: no further wave is opened; pump_batch cancels the tasks of blocked waves. Tasks that were admitted already are
 --         named, for cancel_tasks.
--- In:     p_batch_id bigint; p_changed_by, p_reason for the audit
+-- In:     p_batch_id bigint; p_changed_by (null: the login), p_reason for the audit
 -- Out:    status: cancelled | again | done (it had ended before); tasks: JSON array of ids of admitted unfinished tasks, at most 1000, or
 --         null; opening: JSON array of the batch's id when blocked tasks are to be ended (call pump_batch), or null
--- Raises: TG404 unknown batch; TG422 a reason or an actor that is too long
+-- Raises: TG404 unknown batch; TG422 an actor that is empty, or a text too long
 -- Locks:  batch, then as _open_next_wave, _audit_call
 -- Plan:   ix_task_wave; primary keys
 -- Once:   by state
@@ -18,7 +18,7 @@ declare
   v_wave bigint;
   r record;
 begin
-  perform _check_actor(p_changed_by, p_reason);
+  p_changed_by := _check_actor(p_changed_by, p_reason);
   select x.state, x.finished_at into b from batch x where x.batch_id = p_batch_id for no key update;
   if not found then raise exception 'batch_id: unknown (%)', p_batch_id using errcode = 'TG404'; end if;
   status := case b.state when 3 then 'done' when 4 then 'again' else 'cancelled' end;

@@ -1,10 +1,10 @@
 -- taskgate.cancel_tasks: an operator's cancel: ends tasks that wait anywhere, and asks for the end of those that run.
 -- In:     p_task_ids bigint[] 1..1000; p_reason: kept as the error of the tasks that end here, or null;
---         p_changed_by: the actor, for the audit
+--         p_changed_by: the actor, for the audit; null: the login
 -- Out:    status: done; results: JSON array of {task, outcome, state}, each task once, in input order. outcome: cancelled |
 --           requested (it runs or is on the move: its worker is told, and the call that ends or moves the task cancels it) | busy (locked at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
 --         woken: JSON array of definitions that got ready tasks, or null; opening: JSON array of batches to be pumped (pump_batch), or null
--- Raises: TG422 not such a list, a reason or an actor that is too long
+-- Raises: TG422 not such a list, an actor that is empty, or a text too long
 -- Locks:  scheduled, ready, wave_blocked by skip; dedupe in key order, task_group ascending, of tasks that wait there; group_waiting under its
 --         group, ready by skip; then as _end_tasks; last, task by skip: this call waits for nothing more once it holds these rows;
 --         as _audit_call
@@ -25,8 +25,8 @@ declare
   v_requested bigint[];
   v_newly bigint[];                                  -- of them, those that weren't asked before
 begin
-  perform _check_actor(p_changed_by, p_reason);
-  if coalesce(cardinality(p_task_ids), 0) not between 1 and 1000 or array_position(p_task_ids, null) is not null then
+  p_changed_by := _check_actor(p_changed_by, p_reason);
+  if coalesce(cardinality(p_task_ids), 0) not between 1 and 1000 or array_ndims(p_task_ids) > 1 or array_position(p_task_ids, null) is not null then
     raise exception 'task_ids: expected 1..1000 ids (%)', coalesce(cardinality(p_task_ids), 0) using errcode = 'TG422';
   end if;
   status := 'done';

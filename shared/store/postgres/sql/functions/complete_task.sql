@@ -30,7 +30,7 @@ begin
      and exists (select 1 from unnest(x.inflight, x.inflight_fence) u(id, f) where u.id = p_task_id and u.f = p_fence)
      for no key update of x;
   if not found then
-    status := case when exists (select 1 from archived a where a.task_id = p_task_id and a.first_task_id between p_task_id - 4095 and p_task_id and a.last_task_id >= p_task_id
+    status := case when exists (select 1 from archived a where a.task_id = p_task_id and a.first_task_id between greatest(p_task_id, 0) - 4095 and p_task_id and a.last_task_id >= p_task_id
                                     and a.fence = p_fence and a.task_execution_id = p_task_execution_id and a.outcome = 10)
                    then 'again' else 'fenced' end;
     return;

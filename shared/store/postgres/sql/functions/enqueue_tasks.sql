@@ -1,5 +1,5 @@
 -- taskgate.enqueue_tasks: adds tasks. Joins the caller's transaction: they exist when it commits, or not at all.
--- In:     p_name: the definition; p_build bigint: of the enqueuing code, 0 unknown
+-- In:     p_name: the definition; p_build bigint: of the enqueuing code, 0 or null: unknown
 --         p_tasks text: JSON array of 1..10000, at most 8 MiB, of {payload: JSON text of an object or array, at most 65536 bytes, or null;
 --           kind 1..200 characters, default the definition's name; priority -32768..32767, lower first, default 100;
 --           group 1..200 characters, groupScope: definition (default) | global; runInMs 0..3153600000000 or runAt ISO-8601 with its zone;
@@ -50,8 +50,13 @@ begin
     raise exception 'tasks: expected at most 8388608 bytes (%)', octet_length(p_tasks) using errcode = 'TG413';
   end if;
   perform _check_actor(p_changed_by, p_reason);
-  v_tasks := p_tasks::json;
-  if p_tasks is null or json_typeof(v_tasks) <> 'array' then
+  p_build := coalesce(p_build, 0);
+  begin
+    v_tasks := p_tasks::json;
+  exception when data_exception or statement_too_complex then   -- the latter: nested too deep
+    v_tasks := null;
+  end;
+  if v_tasks is null or json_typeof(v_tasks) <> 'array' then
     raise exception 'tasks: expected a JSON array (%)', left(p_tasks, 100) using errcode = 'TG422';
   end if;
   if json_array_length(v_tasks) not between 1 and 10000 then
@@ -90,7 +95,7 @@ begin
   select array_agg(x.payload order by x.n) as payloads, array_agg(x.kind order by x.n) as kinds, array_agg(x.priority order by x.n) as priorities,
          array_agg(x.group_key order by x.n) as group_keys, array_agg(x.is_global order by x.n) as globals, array_agg(x.run_at order by x.n) as run_ats,
          array_agg(x.dedupe_key order by x.n) as dedupe_keys, array_agg(x.dedupe_ms order by x.n) as dedupe_ms, array_agg(x.trace order by x.n) as traces, array_agg(x.is_replacing order by x.n) as replacing,
-         bool_or(x.group_key is not null) as has_groups, bool_or(x.dedupe_key is not null) as has_keys, bool_or(x.is_unreadable) as is_unreadable,
+         bool_or(x.group_key is not null) as has_groups, bool_or(x.dedupe_key is not null) as has_keys, bool_or(x.is_unreadable) as is_unreadable, bool_or(x.looks_nested) as looks_nested,
          (array_agg('tasks[' || x.n - 1 || '].' || x.problem order by x.n) filter (where x.problem is not null))[1] as problem
     into v
     from (
@@ -98,6 +103,7 @@ begin
              case when r."runInMs" not between 0 and 3153600000000 then null
                   when coalesce(i.at, v_now + r."runInMs" * interval '1 ms') > v_now then coalesce(i.at, v_now + r."runInMs" * interval '1 ms') end as run_at,
              r."runAt" is not null and i.at is null as is_unreadable,
+             left(r.kind, 1) in ('{', '[') or left(r."group", 1) in ('{', '[') or left(r."dedupeKey", 1) in ('{', '[') or left(r.trace, 1) in ('{', '[') as looks_nested,
              r."dedupeKey" as dedupe_key, r."dedupeMs" as dedupe_ms, r.trace, coalesce(r."onDuplicate" = 'replace', false) as is_replacing,
              case
                when r.payload is not null and octet_length(r.payload) > 65536 then 'payload: expected at most 65536 bytes (' || octet_length(r.payload) || ')'
@@ -117,8 +123,12 @@ begin
         from rows from (json_to_recordset(v_tasks) as (payload text, kind text, priority int, "group" text, "groupScope" text, "runInMs" bigint, "runAt" text, "dedupeKey" text, "dedupeMs" bigint, trace text, "onDuplicate" text))
              with ordinality as r(payload, kind, priority, "group", "groupScope", "runInMs", "runAt", "dedupeKey", "dedupeMs", trace, "onDuplicate", n)
        cross join lateral (select _instant(r."runAt") as at offset 0) i) x;   -- offset: read once, though named three times
-  if v.is_unreadable then raise data_exception; end if;
-  exception when data_exception then
+  if v.is_unreadable or v.looks_nested and exists (   -- an object was read as its text; a text may begin so, too
+      select 1 from json_array_elements(v_tasks) j(value) cross join lateral json_each(j.value) f
+       where f.key in ('kind', 'group', 'dedupeKey', 'trace') and json_typeof(f.value) in ('object', 'array')) then
+    raise data_exception;
+  end if;
+  exception when data_exception or statement_too_complex then
     raise exception '%', _find_bad_entry(p_tasks) using errcode = 'TG422';
   end;
   if v.problem is not null then

@@ -26,6 +26,7 @@ declare
   v_json jsonb;
   v_attempts jsonb;
 begin
+  p_task_id := greatest(p_task_id, 0);               -- none is negative, and far below zero there is no number 4095 less
   select coalesce(jsonb_agg(x.entry order by x.finished_at desc, x.fence desc), '[]') into v_attempts from (
     select jsonb_build_object('fence', p.fence::text, 'worker', e.worker, 'claimedAt', _iso(p.claimed_at), 'finishedAt', _iso(p.finished_at), 'durationMs', p.duration_ms,
              'outcome', case p.outcome when 11 then 'failed' when 12 then 'cancelled' when 13 then 'lost' else 'continued' end, 'error', p.error) as entry, p.finished_at, p.fence

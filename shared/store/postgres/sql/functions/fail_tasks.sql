@@ -37,7 +37,7 @@ declare
   v_left bigint[]; v_left_groups int[];              -- retries that aren't strict: outside a group a task has its key only
   c record;
 begin
-  if p_failures is null or json_typeof(p_failures::json) <> 'array' or json_array_length(p_failures::json) not between 1 and 1000 then
+  if not _is_json_list(p_failures) or json_array_length(p_failures::json) not between 1 and 1000 then
     raise exception 'failures: expected a JSON array of 1..1000 entries' using errcode = 'TG422';
   end if;
   select x.* into e from task_execution x where x.task_execution_id = p_task_execution_id and x.state = 1 for no key update;

@@ -33,7 +33,7 @@ begin
   if v_expected is null then
     raise exception 'expected_run_at: expected an ISO-8601 instant with its zone (%)', coalesce(left(p_expected_run_at, 100), '<NULL>') using errcode = 'TG422';
   end if;
-  if p_run_ats is null or not _is_json(p_run_ats) or json_typeof(p_run_ats::json) <> 'array' or json_array_length(p_run_ats::json) > 100 then
+  if not _is_json_list(p_run_ats) or json_array_length(p_run_ats::json) > 100 then
     raise exception 'run_ats: expected a JSON array of 0..100 instants' using errcode = 'TG422';
   end if;
   v_run_ats := array(select _instant(e.value) from json_array_elements_text(p_run_ats::json) with ordinality e(value, n) order by e.n);

@@ -16,7 +16,7 @@ declare
   v_now timestamptz := _now();
   v_bad text;
 begin
-  if p_executions is null or json_typeof(p_executions::json) <> 'array' or json_array_length(p_executions::json) not between 1 and 1000
+  if not _is_json_list(p_executions) or json_array_length(p_executions::json) not between 1 and 1000
      or exists (select 1 from json_array_elements(p_executions::json) j(value) where json_typeof(j.value) <> 'object') then
     raise exception 'executions: expected a JSON array of 1..1000 entries' using errcode = 'TG422';
   end if;

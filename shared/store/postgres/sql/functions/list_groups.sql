@@ -1,4 +1,4 @@
--- taskgate.list_groups: groups with their slots and the tasks that wait: first groups with waiting tasks, as far as they are among the 1000 oldest of these, both by definition and key, global ones first.
+-- taskgate.list_groups: groups with their slots and the tasks that wait: first groups with waiting tasks, as far as they are among the 1000 oldest of these, both by definition as registered, then key, global ones first.
 -- In:     p_name: the definition, or null for all and the global ones; p_group_key: only this key, or null; p_max int 1..1000
 -- Out:    status: listed; groups: JSON array of {definition: null of a global group, key, slots, used, waiting (counted up to 1000),
 --           paused, strict}

@@ -1,4 +1,4 @@
--- taskgate.list_schedules: schedules with their next instants, by definition and name.
+-- taskgate.list_schedules: schedules with their next instants, by definition as registered, then name.
 -- In:     p_name: the definition, or null for all; p_max int 1..1000
 -- Out:    status: listed; now_at ISO-8601: the database's clock, from which callers compute next instants; schedules: JSON array of
 --           {id, definition, name, kind, cron, timeZone, missed: skip | once | all, paused, runAt: the next instant or null: never, inMs:

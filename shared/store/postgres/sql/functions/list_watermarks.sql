@@ -1,4 +1,4 @@
--- taskgate.list_watermarks: watermarks of blocks with their versions, by definition and name.
+-- taskgate.list_watermarks: watermarks of blocks with their versions, by definition as registered, then name.
 -- In:     p_name: the definition, or null for all; p_watermark: only this one, or null; p_max int 1..1000
 -- Out:    status: listed; watermarks: JSON array of {definition, name, value: JSON text or null: none, version: text, changedAt}
 -- Raises: TG404 unknown definition; TG422 max out of range

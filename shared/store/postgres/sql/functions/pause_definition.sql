@@ -1,8 +1,8 @@
 -- taskgate.pause_definition: nothing new is claimed or started; running tasks go on and may complete.
--- In:     p_name; p_changed_by, p_reason for the audit; p_is_stop: part of a stop of everything, whose end resumes it: list_stopped tells
+-- In:     p_name; p_changed_by (null: the login), p_reason for the audit; p_is_stop: part of a stop of everything, whose end resumes it: list_stopped tells
 --           so. Else the pause is the operator's own, and stays when the stop ends; p_expected_paused: only if it is so now; null: either
 -- Out:    status: paused | exists (it was so already) | conflict (it isn't as expected: nothing was written); ready: tasks wait
--- Raises: TG404 unknown definition; TG422 a text too long
+-- Raises: TG404 unknown definition; TG422 an actor that is empty, or a text too long
 -- Locks:  task_definition, then its row in stopped_definition
 -- Plan:   unique name, primary key
 -- Once:   by value

@@ -2,7 +2,7 @@
 --         hasn't ended they count again: blocked until it opens, or open as the others; when it has ended they come back on their own.
 --         What they do then is a trace of its own: the archive doesn't keep the one that they were enqueued in.
 -- In:     p_task_ids bigint[] 1..1000; or null and a filter: p_name: the definition; p_kind: or null for all;
---         p_outcome: dead (null: so) | cancelled; p_max int 1..1000: the oldest so many; p_changed_by, p_reason for the audit
+--         p_outcome: dead (null: so) | cancelled; p_max int 1..1000: the oldest so many; p_changed_by (null: the login), p_reason for the audit
 -- Out:    status: done; results: JSON array of {task, outcome}, each task once, ids in input order, found ones oldest first.
 --           outcome: redriven | duplicate (another task holds its dedupe key: it stays) | busy (locked at this moment: ask again) |
 --           unfinished (it is a task already) | done (it ended well) | unknown
@@ -35,11 +35,11 @@ declare
   v_part record;
   v_taken record;
 begin
-  perform _check_actor(p_changed_by, p_reason);
+  p_changed_by := _check_actor(p_changed_by, p_reason);
   status := 'done';
   -- 1. Which ones, with nothing locked.
   if p_task_ids is not null then
-    if cardinality(p_task_ids) not between 1 and 1000 or array_position(p_task_ids, null) is not null then
+    if cardinality(p_task_ids) not between 1 and 1000 or array_ndims(p_task_ids) > 1 or array_position(p_task_ids, null) is not null then
       raise exception 'task_ids: expected 1..1000 ids (%)', cardinality(p_task_ids) using errcode = 'TG422';
     end if;
     if p_name is not null then raise exception 'name: expected either task_ids or a filter, not both' using errcode = 'TG422'; end if;

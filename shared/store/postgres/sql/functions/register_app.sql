@@ -19,7 +19,7 @@ declare
 begin
   if v_problem is null then
     v_problem := case
-      when p_definitions is null or not _is_json(p_definitions) or left(ltrim(p_definitions, E' \t\r\n'), 1) <> '['
+      when not _is_json_list(p_definitions)
         then 'definitions: expected a JSON array of names (' || coalesce(left(p_definitions, 160), 'null') || ')'
       when json_array_length(p_definitions::json) > 1000
         then 'definitions: expected at most 1000 names (' || json_array_length(p_definitions::json) || ')'

@@ -1,7 +1,7 @@
 -- taskgate.register_definition: writes what the code says of a definition; an operator's overrides stay. While a stop of everything is on,
 --         a new definition is made paused, as a part of the stop.
 -- In:     p_name 1..200 characters without leading or trailing blanks; p_build bigint: an older one changes nothing;
---         p_settings_hash: of all settings below; p_registered_by: who, for the audit
+--         p_settings_hash: of all settings below; p_registered_by 1..200 characters: who, for the audit; null: the login
 --         p_limit -1 none | 0 nothing starts | 1..1000; p_lease_ms 1000..86400000; p_retry_attempts 1..1000; p_lost_max 0..1000;
 --         p_retry_base_ms 0..86400000; p_retry_cap_ms p_retry_base_ms..2147483647; p_prefetch_max 0..1000;
 --         p_group_slots 1..1000; p_group_strict; p_retain_done_ms, p_retain_dead_ms 0..3153600000000
@@ -43,6 +43,7 @@ begin
     when p_name is null or char_length(p_name) not between 1 and 200 or p_name <> btrim(p_name) then 'name: expected 1..200 characters without blanks at either end (' || coalesce(left(p_name, 220), 'null') || ')'
     when p_build is null or p_build < 0 then 'build: expected 0 or more (' || coalesce(p_build::text, 'null') || ')'
     when p_settings_hash is null or char_length(p_settings_hash) not between 1 and 64 then 'settings_hash: expected 1..64 characters (' || coalesce(left(p_settings_hash, 80), 'null') || ')'
+    when char_length(p_registered_by) > 200 or btrim(p_registered_by) = '' then 'registered_by: expected 1..200 characters, or null for the login (' || left(p_registered_by, 220) || ')'
     when p_limit is null or p_limit not between -1 and 1000 then 'limit: expected -1..1000 (' || coalesce(p_limit::text, 'null') || ')'
     when p_lease_ms is null or p_lease_ms not between 1000 and 86400000 then 'lease_ms: expected 1000..86400000 (' || coalesce(p_lease_ms::text, 'null') || ')'
     when p_retry_attempts is null or p_retry_attempts not between 1 and 1000 then 'retry_attempts: expected 1..1000 (' || coalesce(p_retry_attempts::text, 'null') || ')'
@@ -60,6 +61,7 @@ begin
     else coalesce(_shared_problem(p_shared_limits), _kinds_problem(p_kinds))
   end;
   if v_problem is not null then raise exception '%', v_problem using errcode = 'TG422'; end if;
+  p_registered_by := _check_actor(p_registered_by, null);
 
   select x.task_definition_id, x.build, x.settings_hash into c from task_definition x where x.name = p_name;
   task_definition_id := c.task_definition_id;

@@ -1,6 +1,6 @@
 -- taskgate.reschedule_tasks: another instant for scheduled tasks; ready and waiting ones are scheduled.
 -- In:     p_task_ids bigint[] 1..1000; either p_run_in_ms bigint 0..3153600000000 or p_run_at ISO-8601 (past: due at once);
---         p_changed_by, p_reason for the audit
+--         p_changed_by (null: the login), p_reason for the audit
 -- Out:    status: done; results: JSON array of {task, outcome, state}, each task once, in input order. outcome: rescheduled |
 --           running | blocked (its wave isn't open) | busy (on the move at this moment: ask again) | gone, with its state: done | dead |
 --           cancelled | unknown
@@ -26,8 +26,8 @@ declare
   v_left bigint[];
   v_left_groups int[];
 begin
-  perform _check_actor(p_changed_by, p_reason);
-  if coalesce(cardinality(p_task_ids), 0) not between 1 and 1000 or array_position(p_task_ids, null) is not null then
+  p_changed_by := _check_actor(p_changed_by, p_reason);
+  if coalesce(cardinality(p_task_ids), 0) not between 1 and 1000 or array_ndims(p_task_ids) > 1 or array_position(p_task_ids, null) is not null then
     raise exception 'task_ids: expected 1..1000 ids (%)', coalesce(cardinality(p_task_ids), 0) using errcode = 'TG422';
   end if;
   if (p_run_in_ms is null) = (p_run_at is null) then raise exception 'run_at: expected either run_at or run_in_ms' using errcode = 'TG422'; end if;

@@ -1,7 +1,7 @@
 -- taskgate.resume_batch: a batch that a dead task halted goes on with its next wave, regardless of that task's state now.
--- In:     p_batch_id bigint; p_changed_by, p_reason for the audit
+-- In:     p_batch_id bigint; p_changed_by (null: the login), p_reason for the audit
 -- Out:    status: resumed | again (it is running or done) | draft (start_batch starts it) | ended (cancelled); woken, opening: as start_batch
--- Raises: TG404 unknown batch; TG422 a reason or an actor that is too long
+-- Raises: TG404 unknown batch; TG422 an actor that is empty, or a text too long
 -- Locks:  batch, then as _open_next_wave, _audit_call
 -- Plan:   primary keys
 -- Once:   by state
@@ -15,7 +15,7 @@ declare
   v_state smallint;
   r record;
 begin
-  perform _check_actor(p_changed_by, p_reason);
+  p_changed_by := _check_actor(p_changed_by, p_reason);
   select b.state into v_state from batch b where b.batch_id = p_batch_id for no key update;
   if not found then raise exception 'batch_id: unknown (%)', p_batch_id using errcode = 'TG404'; end if;
   status := case v_state when 0 then 'draft' when 2 then 'resumed' when 4 then 'ended' else 'again' end;

@@ -1,7 +1,7 @@
 -- taskgate.resume_definition: takes a pause away; send a hint when it says ready.
--- In:     p_name; p_changed_by, p_reason for the audit; p_expected_paused: only if it is so now; null: either
+-- In:     p_name; p_changed_by (null: the login), p_reason for the audit; p_expected_paused: only if it is so now; null: either
 -- Out:    status: resumed | exists (it was so already) | conflict (it isn't as expected: nothing was written); ready: tasks wait
--- Raises: TG404 unknown definition; TG422 a text too long
+-- Raises: TG404 unknown definition; TG422 an actor that is empty, or a text too long
 -- Locks:  task_definition, then its row in stopped_definition
 -- Plan:   unique name, primary key
 -- Once:   by value

@@ -1,6 +1,6 @@
 -- taskgate.set_definition_owner: an operator hands a definition over to another app, or releases it.
 -- In:     p_name; p_app 1..200 characters without leading or trailing blanks, which needn't be registered yet | null: no app, until one
---         registers it; p_changed_by, p_reason for the audit; p_expected_app: only if it belongs to this app, '': to none; null: to any
+--         registers it; p_changed_by (null: the login), p_reason for the audit; p_expected_app: only if it belongs to this app, '': to none; null: to any
 -- Out:    status: set | exists (it was so already) | conflict (it belongs to another app: nothing was written; both are it);
 --         old_app, new_app text, null: none
 -- Raises: TG404 unknown definition; TG422 a value out of range
@@ -18,7 +18,7 @@ declare
   v_now timestamptz := _now();
   v_definition int;
 begin
-  perform _check_actor(p_changed_by, p_reason);
+  p_changed_by := _check_actor(p_changed_by, p_reason);
   if p_app is not null and _app_problem(p_app) is not null then raise exception '%', _app_problem(p_app) using errcode = 'TG422'; end if;
   v_definition := _find_definition(p_name);
   new_app := p_app;

@@ -2,7 +2,7 @@
 -- In:     p_name: the definition; p_group_key 1..200 characters; p_group_scope: definition (null: so) | global;
 --         p_slots int 1..1000, p_paused, p_strict: null leaves them, in a new group as the definition has them;
 --         p_expected_slots int, p_expected_paused, p_expected_strict: only if the group is there and these are its settings; null: any
---         p_changed_by, p_reason for the audit, whose entries name the scope: own_group_slots, global_group_slots
+--         p_changed_by (null: the login), p_reason for the audit, whose entries name the scope: own_group_slots, global_group_slots
 -- Out:    status: created | set | exists (they were so already) | conflict (they aren't as expected, or there is no such group: nothing
 --           was written; old ones are those of the group, or null, new ones the same, or those that it would have); old_slots, new_slots int, old_paused, new_paused, old_strict, new_strict
 --           boolean: old ones null in a new group; used int: slots in use, which may be more than the new ones: no running task is stopped, and
@@ -28,7 +28,7 @@ declare
   d record;
   g record;
 begin
-  perform _check_actor(p_changed_by, p_reason);
+  p_changed_by := _check_actor(p_changed_by, p_reason);
   perform _check_text('group_key', p_group_key);
   if p_group_scope not in ('definition', 'global') then
     raise exception 'group_scope: expected definition or global (%)', left(p_group_scope, 220) using errcode = 'TG422';

@@ -1,6 +1,6 @@
 -- taskgate.set_limit: an operator's limit, over the code's, or no override any more. Acts at the next grant.
 -- In:     p_name; p_limit -1 none | 0 nothing starts | 1..1000 | null: the code's limit again;
---         p_operation_id uuid: a repeat with it answers what the first call did; p_changed_by, p_reason for the audit
+--         p_operation_id uuid: a repeat with it answers what the first call did; p_changed_by (null: the login), p_reason for the audit
 --         p_expected_limit -1..1000: only if this is the limit in force; null: any
 -- Out:    status: set | conflict (another limit is in force: nothing was written; old_limit and new_limit are it, held and over_limit 0);
 --         old_limit, new_limit: effective, -1 none; held: tokens held now; over_limit: of them above the new
@@ -23,7 +23,7 @@ declare
   d record;
   c record;
 begin
-  perform _check_actor(p_changed_by, p_reason);
+  p_changed_by := _check_actor(p_changed_by, p_reason);
   if p_limit not between -1 and 1000 then
     raise exception 'limit: expected -1 (none), 0 (nothing starts) or 1..1000 (%)', p_limit using errcode = 'TG422';
   end if;

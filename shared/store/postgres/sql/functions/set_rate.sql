@@ -1,6 +1,6 @@
 -- taskgate.set_rate: an operator's rate, over the code's, or no override any more. Acts at the next claim.
 -- In:     p_name; p_count 1..1000000 tasks per p_period_ms 1000..86400000, p_burst 1..p_count at once | p_count -1: none, also when the
---         code sets one | p_count null: the code's rate again; the other two are null then; p_changed_by, p_reason for the audit
+--         code sets one | p_count null: the code's rate again; the other two are null then; p_changed_by (null: the login), p_reason for the audit
 --         p_expected_rate: only if this rate is in force: {"count":..,"periodMs":..,"burst":..} or none; null: any
 -- Out:    status: set | exists (it was so already) | conflict (another rate is in force: nothing was written; both are it); old_rate, new_rate text: in force, {count, periodMs, burst} or null: none
 --         ready: tasks wait (a hint is due)
@@ -21,7 +21,7 @@ declare
   v_problem text;
   c record;
 begin
-  perform _check_actor(p_changed_by, p_reason);
+  p_changed_by := _check_actor(p_changed_by, p_reason);
   if p_count is null or p_count = -1 then
     v_problem := case when p_period_ms is not null then 'rate_period_ms: expected null without a rate (' || p_period_ms || ')'
                       when p_burst is not null then 'rate_burst: expected null without a rate (' || p_burst || ')' end;

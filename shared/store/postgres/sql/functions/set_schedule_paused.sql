@@ -1,6 +1,6 @@
 -- taskgate.set_schedule_paused: pauses a schedule or lets it go on. Instants that pass while it is paused aren't fired later.
 -- In:     p_name: the definition; p_schedule: the schedule's name; p_paused; p_next_run_at ISO-8601: where it goes on when it is resumed
---           and its next instant has passed, computed from list_schedules' now_at, or null: never; p_changed_by, p_reason for the audit; p_is_stop: the pause is part of a stop of everything
+--           and its next instant has passed, computed from list_schedules' now_at, or null: never; p_changed_by (null: the login), p_reason for the audit; p_is_stop: the pause is part of a stop of everything
 --           (list_stopped), else the operator's own; p_expected_paused: only if it is so now; null: either
 -- Out:    status: paused | resumed | exists (it was so already) | conflict (it isn't as expected: nothing was written); next_due_ms bigint: until the next instant, 0 when it is due, null
 --           while paused
@@ -22,7 +22,7 @@ declare
   v_next timestamptz;
   s record;
 begin
-  perform _check_actor(p_changed_by, p_reason);
+  p_changed_by := _check_actor(p_changed_by, p_reason);
   if p_paused is null then raise exception 'paused: expected true or false (<NULL>)' using errcode = 'TG422'; end if;
   if p_next_run_at is not null and _instant(p_next_run_at) is null then
     raise exception 'next_run_at: expected an ISO-8601 instant with its zone (%)', left(p_next_run_at, 100) using errcode = 'TG422';

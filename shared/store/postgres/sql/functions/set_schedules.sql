@@ -6,7 +6,7 @@
 --           1..200 characters; timeZone 1..100 characters; missed: skip | once | all; payload: text of a JSON object without blanks
 --           around it, at most 65472 bytes, or null; group 1..200 characters or null; nextRunAt ISO-8601: the first instant after
 --           list_schedules' now_at, or null: never}
---         p_changed_by for the audit
+--         p_changed_by (null: the login) for the audit
 -- Out:    status: set | exists (nothing was to be done) | outdated (an older build asked); changed: how many were created, changed or
 --           removed; next_due_ms bigint: until the definition's next instant, 0 when one is due, or null
 -- Raises: TG404 unknown definition; TG413 too many or too large; TG422 a bad value, naming entry and field
@@ -34,12 +34,12 @@ declare
   v_stopped_by text;
   v_stop_reason text;
 begin
-  perform _check_actor(p_changed_by, null);
+  p_changed_by := _check_actor(p_changed_by, null);
   changed := 0;
   if octet_length(p_schedules) > 8388608 then
     raise exception 'schedules: expected at most 8388608 bytes (%)', octet_length(p_schedules) using errcode = 'TG413';
   end if;
-  if p_schedules is null or not _is_json(p_schedules) or json_typeof(p_schedules::json) <> 'array'
+  if not _is_json_list(p_schedules)
     or exists (select 1 from json_array_elements(p_schedules::json) e where json_typeof(e) <> 'object') then
     raise exception 'schedules: expected a JSON array of objects (%)', left(p_schedules, 100) using errcode = 'TG422';
   end if;

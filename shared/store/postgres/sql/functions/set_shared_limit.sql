@@ -1,7 +1,7 @@
 -- taskgate.set_shared_limit: an operator's limit that several definitions share, over the code's, or no override any more. One that
 -- doesn't exist yet is made. Acts at the next grant.
 -- In:     p_name 1..200 characters; p_limit -1 none | 0 nothing starts | 1..1000 | null: the code's limit again;
---         p_operation_id uuid: a repeat with it answers what the first call did; p_changed_by, p_reason for the audit
+--         p_operation_id uuid: a repeat with it answers what the first call did; p_changed_by (null: the login), p_reason for the audit
 --         p_expected_limit -1..1000: only if this is the limit in force; null: any, also none yet
 -- Out:    status: set | created | conflict (another limit is in force, or there is none: nothing was written; old_limit and new_limit are
 --         it, held and over_limit 0); old_limit (null: it was made, or isn't there), new_limit: effective, -1 none; held: tokens held now by all definitions
@@ -27,7 +27,7 @@ declare
   s record;
   c record;
 begin
-  perform _check_actor(p_changed_by, p_reason);
+  p_changed_by := _check_actor(p_changed_by, p_reason);
   perform _check_text('name', p_name);
   if p_limit not between -1 and 1000 then
     raise exception 'limit: expected -1 (none), 0 (nothing starts) or 1..1000 (%)', p_limit using errcode = 'TG422';

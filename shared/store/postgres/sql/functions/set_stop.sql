@@ -1,6 +1,6 @@
 -- taskgate.set_stop: says that a stop of everything is on, or that it has ended. It pauses and resumes nothing itself: callers do that by
 --         pause_definition and set_schedule_paused with p_is_stop, and by the resumes of what list_stopped lists.
--- In:     p_is_on; p_changed_by, p_reason for the audit
+-- In:     p_is_on; p_changed_by (null: the login), p_reason for the audit
 -- Out:    status: stopped | resumed | exists (it was so already)
 -- Raises: TG422 a bad value
 -- Locks:  stop: its one row orders this call against those that make a definition or a schedule, which hold it in share mode to their
@@ -17,7 +17,7 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off se
 declare
   v_now timestamptz := _now();
 begin
-  perform _check_actor(p_changed_by, p_reason);
+  p_changed_by := _check_actor(p_changed_by, p_reason);
   if p_is_on is null then raise exception 'is_on: expected true or false (<NULL>)' using errcode = 'TG422'; end if;
   perform 1 from stop s where s.stop_id = 1 for no key update;   -- lock, then look
   update stop s

@@ -3,7 +3,7 @@
 -- In:     p_name: the definition; p_watermark: its name, 1..200 characters; one that doesn't exist is made; p_value: JSON text of an
 --           object or array, at most 65536 bytes, or null: none, the next maker begins where it begins the first time
 --         p_expected_version bigint: only if this is its version, 0 there is none yet; null: any version
---         p_operation_id uuid: a repeat with it answers what the first call did; p_changed_by, p_reason for the audit
+--         p_operation_id uuid: a repeat with it answers what the first call did; p_changed_by (null: the login), p_reason for the audit
 -- Out:    status: set | conflict (another call moved it: nothing was written); version bigint: the new one, of a conflict the one
 --           in the table, 0 when there is none; old_value: the value before, of a conflict the value in the table, or null
 -- Raises: TG404 unknown definition; TG409 the operation id was used by another operation; TG413 too large; TG422 a bad value
@@ -22,7 +22,7 @@ declare
   v_definition int;
   v_answer json;
 begin
-  perform _check_actor(p_changed_by, p_reason);
+  p_changed_by := _check_actor(p_changed_by, p_reason);
   perform _check_text('watermark', p_watermark);
   if p_expected_version < 0 then raise exception 'expected_version: expected 0 or more (%)', p_expected_version using errcode = 'TG422'; end if;
   if octet_length(p_value) > 65536 then
