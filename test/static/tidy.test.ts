@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { globSync } from "tinyglobby";
@@ -121,6 +122,14 @@ describe("code", () => {
         /while \(true\)|WHILE 1 ?= ?1/,
       ),
     ).toEqual([]);
+  });
+
+  test("has each test file that is to start before the others", () => {
+    const { longest } = createRequire(__filename)("../support/longest-first.cjs") as {
+      longest: string[];
+    };
+    expect(longest.length).toBeGreaterThan(20);
+    expect(longest.filter((path) => !existsSync(path))).toEqual([]);
   });
 
   test("has file names in kebab-case, one topic each", () => {
