@@ -18,7 +18,7 @@ import type {
   Patience,
   StoreSchema,
 } from "../store/open-store";
-import { checkSchema, newerThan, refuseEdited } from "../store/migrator";
+import { checkSchema, isLogicCurrent, newerThan, refuseEdited } from "../store/migrator";
 import { report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
@@ -191,8 +191,7 @@ async function check(context: CommandContext): Promise<ExitCode> {
 /** What `migrate` would renew; null: nothing. The procedures of a newer release are its own. */
 function describeLogicWork({ versions, scripts, isIntact }: StoreSchema): string | null {
   if (newerThan(scripts, versions).length > 0) return null;
-  const logic = versions.find(({ version }) => version === 0);
-  if (logic?.checksum !== scripts.logic.checksum)
+  if (!isLogicCurrent(versions, scripts))
     return "The procedures differ from this version's. Run `npx taskgate migrate`.";
   if (!isIntact)
     return "The roles lack rights, as after a dump was restored. Run `npx taskgate migrate`.";

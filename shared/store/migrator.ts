@@ -93,11 +93,17 @@ export async function migrate(
   const missing = scripts.migrations.filter((script) => !done.has(script.version));
   for (const script of missing) await target.apply(script, false);
   const isLogicRenewed =
-    missing.length > 0 ||
-    versions.find((row) => row.version === 0)?.checksum !== scripts.logic.checksum ||
-    !(await target.isIntact());
+    missing.length > 0 || !isLogicCurrent(versions, scripts) || !(await target.isIntact());
   if (isLogicRenewed) await target.apply(scripts.logic, true);
   return { applied: missing.map(nameOf), isLogicRenewed };
+}
+
+/** Were the procedures, views and rights made by these scripts? */
+export function isLogicCurrent(
+  versions: readonly SchemaVersion[],
+  { logic }: Pick<SchemaScripts, "logic">,
+): boolean {
+  return versions.find(({ version }) => version === 0)?.checksum === logic.checksum;
 }
 
 /** As its file is named. */

@@ -4,6 +4,7 @@ import type { HttpRequest, HttpResponseInit, InvocationContext } from "@azure/fu
 import type { Admin } from "../../admin/create-admin";
 import { describeProblems } from "../../admin/problem-list";
 import { moreProblemsOf, problemsOf } from "../../admin/read-result";
+import type { Problem } from "../../admin/read-result";
 import { TaskgateError } from "../../core/errors";
 import type { ErrorCode } from "../../core/errors";
 import { SignInError } from "./sign-in";
@@ -173,14 +174,15 @@ function respondToError(thrown: unknown, context: InvocationContext): HttpRespon
   if (kind.status >= 500 || kind === forbidden) context.error(error);
   const isInside = kind === internal;
   const more = moreProblemsOf(error);
+  const problems = problemsToTell(error);
   const body = {
     type: code === null ? "about:blank" : `urn:taskgate:error:${code}`,
     title: kind.title,
     status: kind.status,
-    detail: isInside ? "The log of the function app has the details." : detailOf(error),
+    detail: isInside ? "The log of the function app has the details." : detailOf(error, problems),
     instance: `urn:taskgate:invocation:${context.invocationId}`,
     ...(code === null ? {} : { code }),
-    problems: problemsToTell(error),
+    problems,
     ...(more === 0 ? {} : { moreProblems: more }),
     ...members,
   };
@@ -198,8 +200,7 @@ function respondToError(thrown: unknown, context: InvocationContext): HttpRespon
 }
 
 /** The error's own sentence, in the caller's words. */
-function detailOf(error: unknown): string {
-  const problems = problemsToTell(error);
+function detailOf(error: unknown, problems: readonly Problem[]): string {
   const isOwn = problems.length === 0 || problemsOf(error).length > 0;
   return isOwn ? messageOf(error) : describeProblems({ problems });
 }

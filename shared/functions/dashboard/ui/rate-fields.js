@@ -8,7 +8,13 @@ const first = { count: 60, periodMs: units.minutes, burst: undefined };
 /** Its lines, filled with `rate`, and `read()`: the rate that they tell. */
 export function makeRateFields(rate) {
   const { count, periodMs, burst } = rate ?? first;
-  const countField = makeNumber({ id: "rate-count", min: "1", max: "1000000", value: count });
+  const countField = makeNumber({
+    id: "rate-count",
+    min: "1",
+    max: "1000000",
+    value: count,
+    required: "",
+  });
   // The largest unit of which it is a whole number; parts of a second else.
   const [unitName, unitMs] = Object.entries(units).findLast(([, ms]) => periodMs % ms === 0) ?? [
     "seconds",
@@ -20,6 +26,7 @@ export function makeRateFields(rate) {
     max: "86400",
     step: "0.001",
     value: periodMs / unitMs,
+    required: "",
   });
   const unit = element(
     "select",
@@ -28,14 +35,13 @@ export function makeRateFields(rate) {
   );
   unit.value = unitName;
   const burstField = makeNumber({ id: "rate-burst", min: "1", max: "1000000", value: burst ?? "" });
-  burstField.required = false;
-  burstField.placeholder = "as refills in 100 ms";
   const line = (...parts) => element("p", { class: "field" }, ...parts);
   const label = (id, text) => element("label", { for: id }, text);
   return {
     nodes: [
       line(label("rate-count", "At most"), countField, label("rate-period", "per"), amount, unit),
       line(label("rate-burst", "At once after a pause, at most"), burstField),
+      element("p", {}, "An empty field: as many as refill in 100 ms."),
     ],
     read: () => ({
       count: Number(countField.value),
@@ -46,5 +52,5 @@ export function makeRateFields(rate) {
 }
 
 function makeNumber({ value, ...attributes }) {
-  return element("input", { type: "number", required: "", value: String(value), ...attributes });
+  return element("input", { type: "number", value: String(value), ...attributes });
 }
