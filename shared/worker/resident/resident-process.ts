@@ -5,6 +5,7 @@ import type { WorkerOptions, WorkerSession } from "../run/run-worker";
 import { registerBuild } from "../run/schedules";
 import { sweepOnce } from "../run/sweep";
 import type { ResidentWakeUp } from "./resident-wake-up";
+import { EarliestTimer } from "../run/earliest-timer";
 import { ResidentWorker } from "./resident-worker";
 
 /** What a resident process works with. */
@@ -143,24 +144,16 @@ export class ResidentProcess {
   /** Until the next poll; `ms` null: as the last one and the schedules told since then say. */
   async #pause(ms: number | null): Promise<void> {
     const { worker, draining } = this.#options;
-    const { clock, timers } = worker.environment;
     await new Promise<void>((resolve) => {
-      let cancel = (): void => undefined;
-      let endMs = Number.POSITIVE_INFINITY;
       const end = (): void => {
-        cancel();
+        timer.cancel();
         draining.removeEventListener("abort", end);
         this.#pollSooner = null;
         resolve();
       };
-      // Never later: schedules may be told of more often than the poll comes.
+      const timer = new EarliestTimer(worker.environment, end);
       const arm = (): void => {
-        const nowMs = clock.monotonicMs();
-        const pauseMs = ms ?? this.#pollPauseMs();
-        if (nowMs + pauseMs >= endMs) return;
-        endMs = nowMs + pauseMs;
-        cancel();
-        cancel = timers.after(pauseMs, end);
+        timer.set(worker.environment.clock.monotonicMs() + (ms ?? this.#pollPauseMs()));
       };
       draining.addEventListener("abort", end, { once: true });
       this.#pollSooner = arm;

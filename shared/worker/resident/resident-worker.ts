@@ -5,6 +5,7 @@ import type { TaskListener } from "../../ports/task-listener";
 import { runWorker } from "../run/run-worker";
 import type { WorkerOptions, WorkerResult, WorkerSession } from "../run/run-worker";
 import type { Standby } from "../run/standby";
+import { EarliestTimer } from "../run/earliest-timer";
 
 /** What a resident worker is made of. */
 export interface ResidentWorkerOptions {
@@ -39,10 +40,13 @@ export class ResidentWorker implements Standby {
   #isBusy = false;
   #isListed = false;
   #cancelUnlisting: (() => void) | null = null;
-  #due: { readonly atMs: number; readonly cancel: () => void } | null = null;
+  readonly #due: EarliestTimer;
 
   constructor(options: ResidentWorkerOptions) {
     this.#options = options;
+    this.#due = new EarliestTimer(options.worker.environment, () => {
+      this.wake();
+    });
   }
 
   /** It has tasks just now. */
@@ -59,15 +63,7 @@ export class ResidentWorker implements Standby {
 
   /** A task is due after this time; only the earliest instant is kept. */
   wakeIn(ms: number): void {
-    const { clock, timers } = this.#options.worker.environment;
-    const atMs = clock.monotonicMs() + ms;
-    if (this.#due !== null && this.#due.atMs <= atMs) return;
-    this.#due?.cancel();
-    const cancel = timers.after(ms, () => {
-      this.#due = null;
-      this.wake();
-    });
-    this.#due = { atMs, cancel };
+    this.#due.set(this.#options.worker.environment.clock.monotonicMs() + ms);
   }
 
   /** Works until `draining` is aborted and the last session has ended. Never rejects. */
@@ -83,7 +79,7 @@ export class ResidentWorker implements Standby {
       else await this.#untilWoken();
     }
     draining.removeEventListener("abort", onDrain);
-    this.#due?.cancel();
+    this.#due.cancel();
     this.#unlist();
   }
 
@@ -164,19 +160,17 @@ export class ResidentWorker implements Standby {
 
   async #pause(ms: number): Promise<void> {
     if (this.#isEnding) return;
-    const { timers } = this.#options.worker.environment;
-    let cancel = (): void => undefined;
+    const { draining, worker } = this.#options;
+    let end = (): void => undefined;
+    let cancel = end;
     await new Promise<void>((resolve) => {
-      cancel = timers.after(ms, resolve);
-      this.#options.draining.addEventListener(
-        "abort",
-        () => {
-          resolve();
-        },
-        { once: true },
-      );
+      end = resolve;
+      cancel = worker.environment.timers.after(ms, end);
+      draining.addEventListener("abort", end, { once: true });
     });
     cancel();
+    // Left behind, each second of an outage would add one.
+    draining.removeEventListener("abort", end);
     this.#isPending = true;
   }
 }

@@ -4,6 +4,7 @@ import type { HeartbeatAnswer } from "../../ports/task-store";
 import type { WorkerEnvironment } from "../environment";
 import { instants } from "../environment";
 import type { Instants } from "../../core/lease";
+import { EarliestTimer } from "./earliest-timer";
 
 /** An execution that wants to live. */
 export interface LeaseHolder {
@@ -30,14 +31,17 @@ export class Heartbeat {
   readonly #environment: WorkerEnvironment;
   /** And how each is let go by the keeper of leases. */
   readonly #holders = new Map<LeaseHolder, () => void>();
-  #cancelTimer: (() => void) | null = null;
-  /** When the timer ends, by the clock that never jumps. */
-  #nextBeatMs = Number.POSITIVE_INFINITY;
+  readonly #timer: EarliestTimer;
   #isRenewing = false;
   #isStopped = false;
 
   constructor(environment: WorkerEnvironment) {
     this.#environment = environment;
+    this.#timer = new EarliestTimer(environment, () => {
+      void this.#renew().finally(() => {
+        if (this.#holders.size > 0) this.#schedule();
+      });
+    });
   }
 
   /** Starts to renew; the returned function ends it. */
@@ -51,43 +55,28 @@ export class Heartbeat {
     return () => {
       release?.();
       this.#holders.delete(holder);
-      if (this.#holders.size === 0) this.#stopTimer();
+      if (this.#holders.size === 0) this.#timer.cancel();
     };
   }
 
   /** Renews nothing any more: the process is about to close its connections. What runs on is told when its lease ends. */
   stop(): void {
     this.#isStopped = true;
-    this.#stopTimer();
+    this.#timer.cancel();
     for (const release of this.#holders.values()) release();
     this.#holders.clear();
   }
 
   /** Never puts off a beat that is to come: executions may begin more often than it beats. */
   #schedule(): void {
-    const { clock, telemetry, timers } = this.#environment;
+    const { clock, telemetry } = this.#environment;
     const shortest = Math.min(
       ...[...this.#holders.keys()].map((holder) => holder.leaseMs || 60_000),
     );
-    const beatMs = clock.monotonicMs() + shortest / 6;
-    if (beatMs >= this.#nextBeatMs) return;
-    this.#stopTimer();
-    this.#nextBeatMs = beatMs;
     // A beat serves all executions: it stands in the trace of none.
-    this.#cancelTimer = telemetry.within(null, () =>
-      timers.after(shortest / 6, () => {
-        this.#stopTimer();
-        void this.#renew().finally(() => {
-          if (this.#holders.size > 0) this.#schedule();
-        });
-      }),
-    );
-  }
-
-  #stopTimer(): void {
-    this.#cancelTimer?.();
-    this.#cancelTimer = null;
-    this.#nextBeatMs = Number.POSITIVE_INFINITY;
+    telemetry.within(null, () => {
+      this.#timer.set(clock.monotonicMs() + shortest / 6);
+    });
   }
 
   async #renew(): Promise<void> {

@@ -2,6 +2,7 @@ import type { TaskId } from "../../core/ids";
 import { limits } from "../../core/limits";
 import type { Failure } from "../../ports/task-store";
 import type { WorkerEnvironment } from "../environment";
+import { EarliestTimer } from "./earliest-timer";
 import type { StopSignal } from "./stop-signal";
 import type { HeldTask } from "../client/transactions";
 
@@ -47,13 +48,15 @@ export interface TimeLimitsOptions {
 export class TimeLimits {
   readonly #options: TimeLimitsOptions;
   readonly #limited = new Map<TaskId, Limited>();
-  #armedAtMs = Number.POSITIVE_INFINITY;
-  #cancel: (() => void) | null = null;
+  readonly #timer: EarliestTimer;
   /** Counted as they change: it is asked for after every task. */
   #stuckSize = 0;
 
   constructor(options: TimeLimitsOptions) {
     this.#options = options;
+    this.#timer = new EarliestTimer(options.environment, (atMs) => {
+      this.#look(atMs);
+    });
   }
 
   /** Handlers that are past their grace and still run. */
@@ -66,7 +69,7 @@ export class TimeLimits {
     if (timeoutMs === null || timeoutMs >= this.#options.timeLeftMs()) return;
     const limited: Limited = { held, stop, timeoutMs, blockedMs: 0, state: "running" };
     this.#limited.set(held.task.taskId, limited);
-    this.#arm(dueMs(limited));
+    this.#timer.set(dueMs(limited));
   }
 
   /** It settled. Answers whether its time was over: then a failure of it is the time-out's. */
@@ -97,19 +100,7 @@ export class TimeLimits {
 
   /** Ends the timer; handlers that still run are left to the caller. */
   close(): void {
-    this.#cancel?.();
-    this.#cancel = null;
-    this.#armedAtMs = Number.POSITIVE_INFINITY;
-  }
-
-  #arm(atMs: number): void {
-    if (atMs >= this.#armedAtMs) return;
-    this.#cancel?.();
-    this.#armedAtMs = atMs;
-    const { clock, timers } = this.#options.environment;
-    this.#cancel = timers.after(Math.max(atMs - clock.monotonicMs(), 0), () => {
-      this.#look();
-    });
+    this.#timer.cancel();
   }
 
   /** The time begins anew, once per task: one that blocks the event loop in slices must not live for ever. */
@@ -120,11 +111,8 @@ export class TimeLimits {
       if (limited.blockedMs === 0) limited.blockedMs = nowMs - limited.held.startedAtMs;
   }
 
-  #look(): void {
-    const lateMs = this.#options.environment.clock.monotonicMs() - this.#armedAtMs;
-    this.#cancel = null;
-    this.#armedAtMs = Number.POSITIVE_INFINITY;
-    this.#forgive(lateMs);
+  #look(atMs: number): void {
+    this.#forgive(this.#options.environment.clock.monotonicMs() - atMs);
     const nowMs = this.#options.environment.clock.monotonicMs();
     let isStuck = false;
     for (const limited of this.#limited.values()) {
@@ -138,7 +126,7 @@ export class TimeLimits {
           isStuck = true;
         }
       }
-      if (limited.state !== "stuck") this.#arm(dueMs(limited));
+      if (limited.state !== "stuck") this.#timer.set(dueMs(limited));
     }
     if (isStuck) this.#options.onStuck();
   }

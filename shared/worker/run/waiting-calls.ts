@@ -1,5 +1,6 @@
 import type { Clock } from "../../ports/clock";
 import type { Timers } from "../../ports/timers";
+import { EarliestTimer } from "./earliest-timer";
 
 /** What a call asks for. */
 export interface TokenAsk {
@@ -37,16 +38,17 @@ const lookEveryMs = 500;
  */
 export class WaitingCalls<Call extends WaitingCall<Call>> {
   readonly #clock: Clock;
-  readonly #timers: Timers;
+  readonly #look: EarliestTimer;
   #first: Call | null = null;
   #last: Call | null = null;
   #size = 0;
   #wanted = 0;
-  #look: { readonly atMs: number; readonly cancel: () => void } | null = null;
 
   constructor(timers: Timers, clock: Clock) {
     this.#clock = clock;
-    this.#timers = timers;
+    this.#look = new EarliestTimer({ clock, timers }, () => {
+      this.#lookForLate();
+    });
   }
 
   get size(): number {
@@ -88,7 +90,7 @@ export class WaitingCalls<Call extends WaitingCall<Call>> {
     this.#last = call;
     this.#size += 1;
     this.#wanted += call.want;
-    if (waitMs > 0 && (this.#look === null || lateAtMs < this.#look.atMs)) this.#planLook(lateAtMs);
+    if (waitMs > 0) this.#planLook(lateAtMs);
   }
 
   /** Takes a call out; false: it had left already. */
@@ -107,14 +109,7 @@ export class WaitingCalls<Call extends WaitingCall<Call>> {
   }
 
   #planLook(lateAtMs: number): void {
-    this.#look?.cancel();
-    const nowMs = this.#clock.monotonicMs();
-    const atMs = Math.min(lateAtMs, nowMs + lookEveryMs);
-    const cancel = this.#timers.after(atMs - nowMs, () => {
-      this.#look = null;
-      this.#lookForLate();
-    });
-    this.#look = { atMs, cancel };
+    this.#look.set(Math.min(lateAtMs, this.#clock.monotonicMs() + lookEveryMs));
   }
 
   /** Lets late calls leave, and plans the next look while any call waits for its time. */

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { expect, test } from "@jest/globals";
 import { createRegistry } from "../../../shared/worker/define/registry";
 import { defineTask } from "../../../shared/worker/define/define-task";
@@ -12,13 +13,19 @@ import { openWorkerBench, overriding } from "./worker-bench";
 const pollMs = 2_000;
 
 /** A resident process on virtual time; `sweptAtMs`: its polls. `dueInMs`: what each of them tells. */
-function openProcess(dueInMs: number | null) {
+function openProcess(
+  dueInMs: number | null,
+  { isAway = false, draining = new AbortController() } = {},
+) {
   const time = new VirtualTime();
   const sweptAtMs: number[] = [];
   const task = defineTask({ name: "steady", run: async () => undefined });
   const bench = openWorkerBench([task], {
     wrap: (store) =>
       overriding(store, {
+        ...(isAway
+          ? { startExecution: () => Promise.reject(new Error("the database is away")) }
+          : {}),
         sweep: async (input) => {
           sweptAtMs.push(time.nowMs);
           return { ...(await store.sweep(input)), nextDueMs: dueInMs };
@@ -36,7 +43,6 @@ function openProcess(dueInMs: number | null) {
       soon: (callback: () => void) => void time.after(0, callback),
     },
   };
-  const draining = new AbortController();
   const process = new ResidentProcess({
     worker: {
       environment,
@@ -92,5 +98,16 @@ test("an instant that a poll told of stays due when a later one is told", async 
   expect(sweptAtMs.at(-1)).toBeGreaterThanOrEqual(last + 990);
   end();
   await time.run(120_000);
+  await over;
+});
+
+test("a long outage leaves no listeners behind", async () => {
+  const draining = new AbortController();
+  const { time, process, end } = openProcess(null, { isAway: true, draining });
+  const over = process.run(() => undefined);
+  await time.run(120_000);
+  expect(getEventListeners(draining.signal, "abort").length).toBeLessThanOrEqual(5);
+  end();
+  await time.run(240_000);
   await over;
 });
