@@ -240,17 +240,20 @@ export class PostgresCaller implements ProcedureCaller {
     const pid = await backend();
     signal.throwIfAborted();
     const answer = this.#bounded(client.query(statement), timeoutMs);
-    const cancelled = new Promise<void>((resolve) => {
-      signal.addEventListener("abort", () => void this.#cancel(pid).finally(resolve), {
-        once: true,
-      });
-    });
+    let cancelled: Promise<void> | undefined;
+    const cancel = (): void => {
+      cancelled = this.#cancel(pid);
+    };
+    signal.addEventListener("abort", cancel, { once: true });
     try {
       return await answer;
     } catch (error) {
-      if (signal.aborted) await cancelled;
       signal.throwIfAborted();
       throw error;
+    } finally {
+      signal.removeEventListener("abort", cancel);
+      // A word to the server that is still under way would hit the next statement of this connection.
+      await cancelled;
     }
   }
 
@@ -278,11 +281,11 @@ export class PostgresCaller implements ProcedureCaller {
     caller.on("error", () => undefined);
     try {
       await caller.connect();
-      await caller.query("select pg_cancel_backend($1)", [pid]);
+      await this.#bounded(caller.query("select pg_cancel_backend($1)", [pid]));
     } catch {
       // The time-out ends it.
     } finally {
-      await caller.end().catch(() => undefined);
+      await this.#bounded(caller.end()).catch(() => undefined);
     }
   }
 
