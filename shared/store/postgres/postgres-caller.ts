@@ -119,6 +119,7 @@ export class PostgresCaller implements ProcedureCaller {
     return this.#withClient(async (client) => {
       await this.#bounded(client.query(beginText(idleMs)));
       let backend: Promise<number> | undefined;
+      const runText = (text: string): Promise<QueryResult[]> => this.#runText(client, text);
       const transaction = new PostgresTransaction({
         run: (statement, options = {}) =>
           this.#runStatement(client, statement, {
@@ -126,9 +127,7 @@ export class PostgresCaller implements ProcedureCaller {
             // Once per transaction, and only where a statement may be broken off.
             backend: () => (backend ??= this.#backendOf(client)),
           }),
-        // The driver answers several statements with a list, which its types don't say.
-        runText: (text) =>
-          this.#bounded(client.query(text)) as Promise<unknown> as Promise<QueryResult[]>,
+        runText,
         isInTransaction: () => client.getTransactionStatus() !== "I",
       });
       let result: Result;
@@ -138,17 +137,18 @@ export class PostgresCaller implements ProcedureCaller {
         transaction.close();
       } catch (error) {
         transaction.close();
-        const isBroken = transaction.end !== "committed" && !(await this.#rollBack(client));
+        const text = transaction.endText("rollback");
+        const isBroken = transaction.end !== "committed" && !(await this.#rollBack(client, text));
         throw new BodyError(storeTroubleOf(error) ?? error, isBroken);
       }
       if (transaction.end === "committed") return result;
       if (transaction.end === "fenced") {
-        await this.#bounded(client.query("rollback"));
+        await runText(transaction.endText("rollback"));
         return result;
       }
-      const commit = await this.#bounded(client.query("commit"));
+      const [commit] = await runText(transaction.endText("commit"));
       // A transaction in which a statement failed answers a commit with ROLLBACK, without an error.
-      if (commit.command === "ROLLBACK") {
+      if (commit?.command === "ROLLBACK") {
         throw new StoreContractError(
           "The transaction was rolled back: a statement in it had failed and the error was swallowed",
         );
@@ -219,13 +219,20 @@ export class PostgresCaller implements ProcedureCaller {
   }
 
   /** False where the connection is gone: the server rolls back by itself, and what the body threw is what counts. */
-  async #rollBack(client: PoolClient): Promise<boolean> {
+  async #rollBack(client: PoolClient, text: string): Promise<boolean> {
     try {
-      await this.#bounded(client.query("rollback"));
+      await this.#runText(client, text);
       return true;
     } catch {
       return false;
     }
+  }
+
+  /** One statement, or several as one message of the simple protocol. */
+  async #runText(client: PoolClient, text: string): Promise<QueryResult[]> {
+    // The driver answers several with a list, which its types don't say.
+    const answer = (await this.#bounded(client.query(text))) as QueryResult | QueryResult[];
+    return Array.isArray(answer) ? answer : [answer];
   }
 
   /** A user's statement. An aborted one is waited for: the statement still runs on the server. */

@@ -35,6 +35,13 @@ const valuesSetting = "taskgate.completion_values";
 /** Raised behind a completion that was refused, so that the commit behind it isn't reached. */
 const fencedState = "TGFEN";
 
+/**
+ * Takes away what a user's statements may leave in a session that is the next task's: settings, roles, locks, temporary tables.
+ * DISCARD ALL, without what the driver has prepared (https://www.postgresql.org/docs/current/sql-discard.html).
+ */
+const tidyText =
+  "close all; set session authorization default; reset all; unlisten *; select pg_advisory_unlock_all(); discard temp; discard sequences";
+
 /** Of a connection whose peer is gone: asked after 15 s of silence, given up after 3 answers that are missing. */
 const deadPeer = {
   tcp_keepalives_idle: 15,
@@ -62,6 +69,8 @@ export class PostgresTransaction implements StoreTransaction {
   readonly dialect = "postgres";
   readonly #connection: TransactionConnection;
   #end: "committed" | "fenced" | null = null;
+  /** Have statements of the user's own run in it? */
+  #isUsers = false;
   /** Why it takes nothing more, beside its completion. */
   #over: "a statement in it ended it with COMMIT or ROLLBACK" | "its body has returned" | null =
     null;
@@ -73,6 +82,11 @@ export class PostgresTransaction implements StoreTransaction {
   /** How a completion has ended it; null: it is open, or failed. */
   get end(): "committed" | "fenced" | null {
     return this.#end;
+  }
+
+  /** The text that ends it, and tidies its session up behind the user's statements. */
+  endText(word: "commit" | "rollback"): string {
+    return this.#isUsers ? `${word}; ${tidyText}` : word;
   }
 
   async run(statement: Statement): Promise<QueryResult> {
@@ -100,7 +114,8 @@ export class PostgresTransaction implements StoreTransaction {
     }
     try {
       await this.#connection.run(keepValues(completion));
-      const [answer] = await this.#connection.runText(completionText(completion));
+      const text = `${completionText(completion)}; ${this.endText("commit")}`;
+      const [answer] = await this.#connection.runText(text);
       this.#end = "committed";
       return { rows: (answer?.rows ?? []).map(withoutSetting) };
     } catch (error) {
@@ -118,6 +133,7 @@ export class PostgresTransaction implements StoreTransaction {
     options?: StatementOptions,
   ): Promise<Record<string, unknown>[]> {
     this.expectOpen();
+    this.#isUsers = true;
     const { rows } = await this.#connection.run({ text, values: [...values] }, options);
     if (this.#connection.isInTransaction?.() === false)
       this.#over ??= "a statement in it ended it with COMMIT or ROLLBACK";
@@ -157,7 +173,7 @@ function textOf(value: unknown): string | null {
   return text;
 }
 
-/** An error of any of the three ends the message, and with it the transaction: nothing is committed. */
+/** An error of either ends the message that it stands in, and with it the transaction: the commit behind it isn't reached. */
 function completionText({ text }: Statement): string {
   const call = text
     .replace("select * from", `select c.*, set_config('${statusSetting}', c.status, true) from`)
@@ -170,7 +186,7 @@ function completionText({ text }: Statement): string {
       raise exception 'another holds the task: nothing is committed' using errcode = '${fencedState}';
     end if;
   end $$`;
-  return `${call} c; ${guard}; commit`;
+  return `${call} c; ${guard}`;
 }
 
 function withoutSetting(row: Record<string, unknown>): Record<string, unknown> {
