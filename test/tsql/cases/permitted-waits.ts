@@ -11,12 +11,6 @@ export const operationRow: PermittedWait = {
   why: "a repeat of an operation waits for the first call's answer",
 };
 
-/** Level 0: a caller holds nothing when it asks for it. */
-export const watermarkRow: PermittedWait = {
-  table: "BlockWatermark",
-  why: "makers of one definition's blocks move a watermark one after the other; of a new one, the place where it will stand",
-};
-
 /** Level 1. */
 export const sharedRow: PermittedWait = {
   table: "SharedLimit",
@@ -68,7 +62,7 @@ export const executionRow: PermittedWait = {
 /** Levels 0, 6 and 7 are entered through locks on keys, which may have no row yet. */
 export const latch: PermittedWait = {
   table: "application lock",
-  why: "equal operation ids, dedupe keys and new groups exclude each other",
+  why: "equal operation ids, watermarks, dedupe keys and new groups exclude each other",
 };
 
 /** Level 6. */

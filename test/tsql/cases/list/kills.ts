@@ -44,7 +44,7 @@ import { heldTokens, statusOf } from "../endings";
 import type { KillCase } from "../kill";
 import { later, leaseOver } from "../model-case";
 import type { ModelCase, SetupStep } from "../model-case";
-import { dedupeKey, definitionRow, groupRow, latch, watermarkRow } from "../permitted-waits";
+import { dedupeKey, definitionRow, groupRow, latch } from "../permitted-waits";
 import { inAMonth } from "./purges";
 
 /** Task 1 of group g runs, 2 waits for it, 3 is ready, 4 scheduled; another stay has one of four tokens. */
@@ -315,7 +315,7 @@ export const cutCases: readonly ModelCase[] = [
     about: "a maker dies at any moment: the blocks are its own, or the other's, never both",
     setup: [register()],
     callers: [[advance(0, plainTasks(2))], [advance(0, plainTasks(2))]],
-    waits: [watermarkRow],
+    waits: [latch],
     cut: [0],
     ends: (end) =>
       end.rows("BlockWatermark").length === 1 && end.rows("Task").length === 2

@@ -14,7 +14,7 @@ import type { Call } from "../calls";
 import { allOf, heldTokens, isAny } from "../endings";
 import { later } from "../model-case";
 import type { Ending, ModelCase } from "../model-case";
-import { executionRow, latch, watermarkRow } from "../permitted-waits";
+import { executionRow, latch } from "../permitted-waits";
 
 /** Operators' calls that keep their answer, each with the operation's id 7. */
 const changes: readonly { name: string; call: Call; effect: string }[] = [
@@ -106,7 +106,7 @@ export const operationIdCases: readonly ModelCase[] = [
     name: "set-watermark-x-advance-of-the-same-operation",
     about: "an operator's move and a maker's with one id, of one watermark: one is made",
     setup: [register()],
-    waits: [watermarkRow, latch],
+    waits: [latch],
     errors: [50409],
     callers: [[setWatermark(7)], [advance(0, plainTasks(1), { operation: 7 })]],
     ends: isUsedOnce,
@@ -115,7 +115,7 @@ export const operationIdCases: readonly ModelCase[] = [
     name: "set-watermark-x-advance-of-another-with-the-same-operation",
     about: "the same of two watermarks, the maker's in a user's transaction",
     setup: [register()],
-    waits: [watermarkRow, latch],
+    waits: [latch],
     errors: [50409],
     callers: [
       [setWatermark(7)],

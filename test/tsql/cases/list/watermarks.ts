@@ -13,7 +13,7 @@ import {
 import type { NewTask } from "../calls";
 import { allOf, expectTasks, isAny, numberOf, oneOf, statusOf, taskIds } from "../endings";
 import type { CallerStep, Ending, ModelCase } from "../model-case";
-import { dedupeKey, latch, operationRow, watermarkRow } from "../permitted-waits";
+import { dedupeKey, latch, operationRow } from "../permitted-waits";
 
 const key: NewTask = { dedupeKey: "k" };
 const other: NewTask = { dedupeKey: "l" };
@@ -53,7 +53,7 @@ export const watermarkCases: readonly ModelCase[] = [
     name: "advance-x-advance-from-nothing",
     about: "two makers make the same watermark: one does, the other is told where it stands",
     setup: [register()],
-    waits: [watermarkRow],
+    waits: [latch],
     callers: [[advance(0, plainTasks(2))], [advance(0, plainTasks(2))]],
     ends: (end) => allOf(oneOf(end, "advanced", "conflict"), standsAt(end, 1, 2)),
   },
@@ -61,7 +61,7 @@ export const watermarkCases: readonly ModelCase[] = [
     name: "advance-x-advance",
     about: "two makers move a watermark from one version: one does",
     setup: [register(), advance(0, [])],
-    waits: [watermarkRow],
+    waits: [latch],
     callers: [[advance(1, plainTasks(2))], [advance(1, plainTasks(2))]],
     ends: (end) => allOf(oneOf(end, "advanced", "conflict"), standsAt(end, 2, 2)),
   },
@@ -69,7 +69,7 @@ export const watermarkCases: readonly ModelCase[] = [
     name: "advance-x-advance-onwards",
     about: "who is told of a conflict goes on from there: both have made their blocks",
     setup: [register()],
-    waits: [watermarkRow],
+    waits: [latch],
     readersWait: true,
     callers: [
       [advance(0, plainTasks(1)), onwards],
@@ -81,7 +81,7 @@ export const watermarkCases: readonly ModelCase[] = [
     name: "advance-x-same-advance",
     about: "a maker and its repeat: one move, the same answer",
     setup: [register()],
-    waits: [watermarkRow, operationRow],
+    waits: [latch, operationRow],
     callers: [
       [advance(0, plainTasks(2), { operation: 7 })],
       [advance(0, plainTasks(2), { operation: 7 })],
@@ -122,9 +122,8 @@ export const watermarkCases: readonly ModelCase[] = [
   },
   {
     name: "advance-x-advance-of-another-new-watermark",
-    about: "two new watermarks that stand side by side: both are made",
+    about: "two new watermarks that stand side by side: neither waits for the other",
     setup: [register()],
-    waits: [watermarkRow],
     callers: [
       [advance(0, plainTasks(1), { watermark: "m" })],
       [advance(0, plainTasks(1), { watermark: "n" })],
@@ -133,9 +132,8 @@ export const watermarkCases: readonly ModelCase[] = [
   },
   {
     name: "advance-x-advance-of-a-neighbour",
-    about: "a new watermark in front of one that moves: both come through",
+    about: "a new watermark in front of one that moves: neither waits for the other",
     setup: [register(), advance(0, [], { watermark: "n" })],
-    waits: [watermarkRow],
     callers: [
       [advance(0, plainTasks(1), { watermark: "m" })],
       [advance(1, plainTasks(1), { watermark: "n" })],
@@ -146,7 +144,7 @@ export const watermarkCases: readonly ModelCase[] = [
     name: "advance-x-rolled-back-advance",
     about: "a move in a user's transaction that is rolled back never was",
     setup: [register()],
-    waits: [watermarkRow],
+    waits: [latch],
     callers: [[advance(0, plainTasks(1))], [undone(advance(0, plainTasks(1)))]],
     ends: (end) => allOf(isAny(end.answers[0]?.[0], "advanced"), standsAt(end, 1, 1)),
   },
@@ -154,8 +152,8 @@ export const watermarkCases: readonly ModelCase[] = [
     name: "advance-x-advance-in-a-user-transaction",
     about: "a user's transaction holds the watermark: who waits may give up, and has made nothing",
     setup: [register()],
-    waits: [watermarkRow],
-    errors: [1222],
+    waits: [latch],
+    errors: [50423],
     mayTimeOut: true,
     callers: [[advance(0, plainTasks(1))], [together(advance(0, plainTasks(1)))]],
     ends: (end) => standsAt(end, 1, 1),
@@ -164,7 +162,7 @@ export const watermarkCases: readonly ModelCase[] = [
     name: "advance-x-set-watermark",
     about: "an operator sets it back while a maker moves it: nothing is made from what it was",
     setup: [register(), advance(0, [])],
-    waits: [watermarkRow],
+    waits: [latch],
     callers: [[advance(1, plainTasks(1))], [setWatermark(3)]],
     ends: (end) =>
       statusOf(end.answers[0]?.[0]) === "conflict" ? standsAt(end, 2, 0) : standsAt(end, 3, 1),
@@ -173,7 +171,7 @@ export const watermarkCases: readonly ModelCase[] = [
     name: "set-watermark-x-set-watermark",
     about: "an operator's change and its repeat: one change",
     setup: [register()],
-    waits: [watermarkRow, operationRow],
+    waits: [latch, operationRow],
     callers: [[setWatermark(3)], [setWatermark(3)]],
     ends: (end) => allOf(oneOf(end, "set", "set"), standsAt(end, 1, 0)),
   },
@@ -217,7 +215,6 @@ export const watermarkCases: readonly ModelCase[] = [
     about: "watermarks are listed while one is moved and one is made",
     setup: [register(), advance(0, [], { watermark: "n" })],
     readersWait: true,
-    waits: [watermarkRow],
     victims: [1],
     callers: [
       [advance(1, [], { watermark: "n" }), advance(0, plainTasks(1), { watermark: "m" })],

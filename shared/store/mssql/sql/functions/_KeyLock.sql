@@ -1,7 +1,7 @@
 -- Taskgate._KeyLock: the name of the application lock that stands for one key, whether there is a row of it or not.
--- In:     @Kind: operation | dedupe | group | promotion | app; @Scope int: of a key the definition's id, of a group it or 0, of an operation or app
---         null; @Key nvarchar(200): of a promotion or app N''
--- Out:    nvarchar(255), at most 229 characters: the server would truncate a longer name. Names are compared bit by bit, as keys are
+-- In:     @Kind: operation | dedupe | group | promotion | watermark | app; @Scope int: of a key or watermark the definition's id, of a group it or
+--         0, of an operation or app null; @Key nvarchar(200): of a promotion or app N''
+-- Out:    nvarchar(255), at most 231 characters: the server would truncate a longer name. Names are compared bit by bit, as keys are
 -- Raises: -
 -- Locks:  none
 -- Plan:   no table

@@ -9,12 +9,12 @@
 --           in the table, 0 when there is none; Value: of a conflict: the value in the table, or null
 --         TaskIds, Outcomes, Ready, NextDueMs: as EnqueueTasks answers; of a conflict null, null, false, null
 -- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50413 too many or too large; 50422 a bad
---         value; 50423 an equal key or operation id is locked for longer than 2 s; 1222 a row is; 50425, 1205 chosen to end a circle of
---         waiters. An error dooms the caller's transaction
--- Locks:  BlockWatermark; its operation id as _LockKeys; then as EnqueueTasks inside a transaction. Grouped tasks enter Scheduled
---         as due now, so no group is locked here
--- Isolation: the watermark's key is locked before it is looked at, and kept to the end; of a watermark that doesn't exist yet the gap
---         where it will stand, so that one caller makes it. A repeat names the same watermark: it waits there for the first call and
+--         value; 50423 the watermark, an equal key or operation id is locked for longer than 2 s; 1222 a row is; 50425, 1205 chosen to end
+--         a circle of waiters. An error dooms the caller's transaction
+-- Locks:  the watermark's key and its operation id as _LockKeys; BlockWatermark; then as EnqueueTasks inside a transaction.
+--         Grouped tasks enter Scheduled as due now, so no group is locked here
+-- Isolation: the watermark's key is locked before its row is looked at, whether there is one or not, and kept to the end, so that one
+--         caller makes it, and calls of other watermarks pass. A repeat names the same watermark: it waits there for the first call and
 --         then finds its answer. No call takes this lock while holding another one. An enqueue of the same operation id excludes this
 --         call by a lock on the id, kept to the end
 -- Plan:   unique name, primary keys; at most 1000 rows per write
@@ -64,15 +64,15 @@ BEGIN
 
   BEGIN TRY
     IF @vIsOwn = 1 BEGIN TRANSACTION;
+    INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'watermark', @vDefinition, @vWatermark));
+    IF @OperationId IS NOT NULL
+      INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)));
+    EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look, as an enqueue of that id does
     SELECT @vVersion = w.Version, @vCurrent = NULLIF(w.WatermarkValue, N'null')
-    FROM Taskgate.BlockWatermark AS w WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- lock, then look: the key, or the gap where it is missing
+    FROM Taskgate.BlockWatermark AS w WITH (ROWLOCK, UPDLOCK) -- the holder of the key may write it
     WHERE w.TaskDefinitionId = @vDefinition AND w.Name = @vWatermark;
     IF @OperationId IS NOT NULL
-    BEGIN
-      INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)));
-      EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look, as an enqueue of that id does
       SELECT @vOperation = o.Name, @vAnswer = o.Answer FROM Taskgate.Operation AS o WHERE o.OperationId = @OperationId;
-    END;
     IF @vOperation <> N'advance_watermark'
     BEGIN
       SET @vMessage = N'operation_id: was used by another operation (' + LOWER(CONVERT(nvarchar(36), @OperationId)) + N')';

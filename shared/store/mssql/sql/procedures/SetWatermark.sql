@@ -7,10 +7,10 @@
 -- Out:    Status: set | conflict (another call moved it: nothing was written); Version bigint: the new one, of a conflict the one
 --           in the table, 0 when there is none; OldValue: the value before, of a conflict the value in the table, or null
 -- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50413 too large; 50422 a bad value; 50423
---         the operation id is in use for longer than 2 s; 50490 inside a transaction; 1222 a row is locked for that long; 50425, 1205
---         chosen to end a circle of waiters
--- Locks:  BlockWatermark; its operation id as _LockKeys; Operation (own new row)
--- Isolation: as AdvanceWatermark, which locks the two in the same order: a maker that has read the old version is told of a
+--         the watermark or the operation id is in use for longer than 2 s; 50490 inside a transaction; 1222 a row is locked for that
+--         long; 50425, 1205 chosen to end a circle of waiters
+-- Locks:  the watermark's key and its operation id as _LockKeys; BlockWatermark; Operation (own new row)
+-- Isolation: as AdvanceWatermark, which locks them in the same order: a maker that has read the old version is told of a
 --         conflict, so nothing is made from an old value
 -- Plan:   unique name, primary keys
 -- Once:   by operation id; a conflict writes nothing, and its repeat reads the version again
@@ -53,11 +53,12 @@ BEGIN
 
   BEGIN TRY
     BEGIN TRANSACTION;
-    SELECT @vVersion = w.Version, @vOldValue = NULLIF(w.WatermarkValue, N'null')
-    FROM Taskgate.BlockWatermark AS w WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- lock, then look: the key, or the gap where it is missing
-    WHERE w.TaskDefinitionId = @vDefinition AND w.Name = @vWatermark;
+    INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'watermark', @vDefinition, @vWatermark));
     INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)));
     EXEC Taskgate._LockKeys @Keys = @vLock, @Waits = 1, @oMissed = @vMissed OUTPUT; -- lock, then look, as an enqueue of that id does
+    SELECT @vVersion = w.Version, @vOldValue = NULLIF(w.WatermarkValue, N'null')
+    FROM Taskgate.BlockWatermark AS w WITH (ROWLOCK, UPDLOCK) -- the holder of the key may write it
+    WHERE w.TaskDefinitionId = @vDefinition AND w.Name = @vWatermark;
     SELECT @vOperation = o.Name, @vAnswer = o.Answer FROM Taskgate.Operation AS o WHERE o.OperationId = @OperationId;
     IF @vOperation <> N'set_watermark'
     BEGIN
