@@ -61,8 +61,8 @@ export class LimitedTasks {
 }
 
 /**
- * Stores the message of an invocation as a task, once: a message that the host delivers again while its task isn't done changes
- * nothing. False: the message is too large or nested too deep for a task. Throws what the store throws.
+ * Stores the message of an invocation as a task, once: a message of a storage queue that the host delivers again while its task
+ * isn't done changes nothing. False: the message is too large or nested too deep for a task. Throws what the store throws.
  */
 export async function storeMessage(
   client: TaskClient,
@@ -76,13 +76,12 @@ export async function storeMessage(
   delete metadata["popReceipt"];
   // What JSON can't say the client refuses.
   const payload = { message, functionName, triggerMetadata: metadata } as JsonObject;
-  const id = metadata["id"];
-  const isStorage = context.options.trigger.type === "queueTrigger" && typeof id === "string";
+  const id = messageIdOf(message, context);
   try {
     await client.enqueue(
       kind,
       payload,
-      isStorage ? { dedupeKey: `${functionName} ${id}`.slice(-200) } : {},
+      id === null ? {} : { dedupeKey: `${functionName} ${id}`.slice(-200) },
     );
     return true;
   } catch (error) {
@@ -90,6 +89,19 @@ export async function storeMessage(
     if (isPayload) return false;
     throw error;
   }
+}
+
+/**
+ * The id that the storage gave a message; null where it isn't known. The host lays the members of a JSON payload over its own
+ * fields, in any case: the `id` of such a payload is the customer's or the order's, and many messages may have it.
+ */
+function messageIdOf(message: unknown, context: InvocationContext): string | null {
+  const id = context.triggerMetadata?.["id"];
+  if (context.options.trigger.type !== "queueTrigger" || typeof id !== "string") return null;
+  // What this process reads as text the host may have read as an object.
+  if (typeof message === "string") return message.trimStart().startsWith("{") ? null : id;
+  const names = typeof message === "object" && message !== null ? Object.keys(message) : [];
+  return names.some((name) => name.toLowerCase() === "id") ? null : id;
 }
 
 /** The context of a task, as the handler knows it from its function. */

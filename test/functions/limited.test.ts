@@ -175,6 +175,35 @@ describe("an invocation without a token", () => {
     },
   );
 
+  test.each<[what: string, messages: readonly unknown[], id: unknown]>([
+    [
+      "share an `id` in their payloads",
+      [1, 2, 3].map((part) => ({ id: "customer-7", part })),
+      "customer-7",
+    ],
+    ["share an `ID`, a number", [1, 2].map((part) => ({ ID: 7, part })), 7],
+    ["are text that the host may read as objects", ["{id:'a',n:1}", "{id:'a',n:2}"], "a"],
+  ])("limited stores each of several messages that %s", async (what, messages, id) => {
+    const before = (await storedTasks()).length;
+    await whileHeld(async () => {
+      for (const message of messages)
+        await call("task", message, invocationOf("queueTrigger", {}, id as string));
+    });
+    const stored = (await storedTasks()).slice(before);
+    expect(
+      stored.map(({ payload }) => (JSON.parse(payload) as { message: unknown }).message),
+    ).toEqual(messages);
+  });
+
+  test("limited stores a message once that the host delivers again", async () => {
+    const before = (await storedTasks()).length;
+    await whileHeld(async () => {
+      for (const id of ["m-8", "m-8", "m-9"])
+        await call("task", { order: 1 }, invocationOf("queueTrigger", {}, id));
+    });
+    expect((await storedTasks()).slice(before)).toHaveLength(2);
+  });
+
   test("limited lets the invocation fail whose message neither a task nor a queue can take", async () => {
     const context = invocationOf("queueTrigger", queueTrigger);
     const thrown = whileHeld(() => call("default", Buffer.from("bytes"), context));
