@@ -4,6 +4,7 @@ import type { WorkerEnvironment } from "../environment";
 import { instants } from "../environment";
 import { AskOutlook, retryMaxMs } from "./ask-outlook";
 import type { Denial } from "./ask-outlook";
+import { GivenUpLeases } from "./given-up-leases";
 import { IdleTokens } from "./idle-tokens";
 import { register } from "../client/register";
 import { startExecution } from "../client/start-execution";
@@ -46,6 +47,7 @@ export class LimitPool implements TokenNews {
   readonly #waiting: WaitingCalls<Waiting>;
   readonly #outlook: AskOutlook;
   readonly #idle: IdleTokens;
+  readonly #givenUp: GivenUpLeases;
   #lease: TokenLease | null = null;
   #endLease: (() => void) | null = null;
   /** So many tokens are wanted back; no body begins on them. */
@@ -70,6 +72,7 @@ export class LimitPool implements TokenNews {
     const { clock, timers } = this.#environment;
     this.#waiting = new WaitingCalls(timers, clock);
     this.#outlook = new AskOutlook(this.#environment, definition.settings.rate !== null);
+    this.#givenUp = new GivenUpLeases(this.#environment);
     this.#idle = new IdleTokens(timers, () => {
       this.#planCall();
     });
@@ -103,7 +106,10 @@ export class LimitPool implements TokenNews {
   giveBack(call: HeldCall): void {
     const { lease } = call;
     lease.end(call);
-    if (lease !== this.#lease) return;
+    if (lease !== this.#lease) {
+      this.#endGivenUp(lease);
+      return;
+    }
     if (this.#waiting.size > 0) this.#serve();
     if (lease.count === lease.inUse) return;
     if (this.#isStopping) this.#idle.releaseAll();
@@ -129,6 +135,7 @@ export class LimitPool implements TokenNews {
       execution: lease.executionId,
     });
     this.#closeLease();
+    this.#endGivenUp(lease);
     this.#outlook.askAtOnce();
     this.#planCall();
   }
@@ -149,6 +156,7 @@ export class LimitPool implements TokenNews {
   /** Denies waiting calls, tells bodies to stop, begins none any more, and gives back what none runs on. Never throws. */
   async stop(): Promise<void> {
     this.#isStopping = true;
+    this.#givenUp.stop();
     this.#lease?.stop();
     this.#denyAll({ reason: "stopping", retryInMs: retryMaxMs });
     this.#planLook();
@@ -370,7 +378,10 @@ export class LimitPool implements TokenNews {
     if (isPart) this.#outlook.notePart();
     if (next === "release" && keep === 0) {
       this.#closeLease();
-      await store.finishExecution({ executionId });
+      await store.finishExecution({ executionId }).catch((error: unknown) => {
+        this.#endGivenUp(lease);
+        throw error;
+      });
       return;
     }
     this.#leaving = count - keep;
@@ -442,6 +453,11 @@ export class LimitPool implements TokenNews {
     this.#isPaused = false;
     this.#wantedBack = 0;
     this.#idle.forget();
+  }
+
+  /** While a body runs on, its tokens stay with the lost lease, to its end. */
+  #endGivenUp({ inUse, executionId, leaseMs }: TokenLease): void {
+    if (inUse === 0) this.#givenUp.end(executionId, leaseMs);
   }
 
   #reclaim(): void {

@@ -267,8 +267,8 @@ describe("withTokens and the database's news", () => {
     // Trusted for the lease less its margin, from the last renewal on.
     expect(lost.endedMs).toBeGreaterThan(3_000);
     expect(lost.endedMs).toBeLessThan(1_000 + 2_700 + callMs);
-    // The lease had to end first: the database decides about the token.
-    expect(waiting.beganMs).toBeGreaterThan(3_700);
+    // The body had to settle first: until then the token stays with the lost lease.
+    expect(waiting.beganMs).toBeGreaterThan(lost.endedMs ?? Number.POSITIVE_INFINITY);
     expect(lines.map(({ message }) => message)).toContain(
       "the lease of tokens was lost; the bodies were told to stop",
     );
@@ -276,6 +276,35 @@ describe("withTokens and the database's news", () => {
       { name: "taskgate.execution.lost", value: 1, attributes: { definition: "calls:partner" } },
     ]);
     expect(scene.runningMost).toBe(1);
+  });
+
+  test("withTokens gives up a lost lease for certain, also when a heartbeat that lay in a silent connection renews it", async () => {
+    const scene = new TokenScene();
+    const silent = { from: 500, to: 2_900 };
+    const isSilent = (): boolean => scene.time.nowMs >= silent.from && scene.time.nowMs < silent.to;
+    const away = (): Promise<never> => Promise.reject(new Error("silent"));
+    const { call } = scene.process("one", (store) =>
+      overriding(store, {
+        heartbeat: async (input) => {
+          if (!isSilent()) return store.heartbeat(input);
+          // It arrives when the server goes on; this process has given the call up by then.
+          scene.time.after(silent.to - scene.time.nowMs, () => void store.heartbeat(input));
+          return away();
+        },
+        releaseTokens: (input) => (isSilent() ? away() : store.releaseTokens(input)),
+        finishExecution: (input) => (isSilent() ? away() : store.finishExecution(input)),
+      }),
+    );
+    const short = { name: "partner", limit: 2, leaseMs: 3_000 };
+    for (let count = 0; count < 2; count += 1) call(short, { bodyMs: 1_000 });
+    await scene.until(1_000);
+    const other = scene.process("two").call(short, { waitMs: 20_000 });
+    await scene.until(20_000);
+    expect(other.answer).toMatchObject({ ran: true });
+    // The renewed lease would end at 5.9 s.
+    expect(other.beganMs).toBeGreaterThan(silent.to);
+    expect(other.beganMs).toBeLessThan(4_500);
+    expect(scene.runningMost).toBe(2);
   });
 
   test("withTokens rejects the calls that no token could be asked for, and serves later ones", async () => {
