@@ -73,6 +73,7 @@ export function limited<Trigger, Result>(
   call: LimitedCall<Trigger, Result>,
 ): WrappedHandler<Trigger, Result> {
   const limits = listLimits(limit);
+  for (const one of limits) app.knownLimits.note(one);
   const [options, handler] = readCall(call);
   const { waitMs = waitMsDefault, want = 1, overflow } = options;
   const label = labelOf(limits);

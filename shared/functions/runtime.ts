@@ -19,6 +19,7 @@ import { Heartbeat } from "../worker/run/heartbeat";
 import { IdleSessions } from "../worker/run/idle-sessions";
 import { InvocationWork } from "../worker/run/invocation-work";
 import { OwnApp } from "../worker/client/own-app";
+import { KnownLimits } from "../worker/run/known-limits";
 import { LimitPools } from "../worker/run/limit-pools";
 import { watchLateRejections } from "../worker/run/late-rejections";
 import { ProcessLeave } from "../worker/run/leave-process";
@@ -80,6 +81,8 @@ export class AppProcess {
   readonly app: AppParts;
   /** Messages of limited functions, as tasks. */
   readonly limitedTasks = new LimitedTasks();
+  /** Of its functions, as they were wrapped. */
+  readonly knownLimits = new KnownLimits();
   readonly invocations = new Invocations();
   readonly #services: AppServices;
   #opened: Opened | null = null;
@@ -142,6 +145,7 @@ export class AppProcess {
   #open(services: Services): Opened {
     openApps.add(this);
     return open(services, {
+      knownLimits: this.knownLimits,
       ending: this.invocations.ending,
       leave: async (last) => {
         const others = [...openApps].filter((other) => other !== this);
@@ -154,14 +158,15 @@ export class AppProcess {
 const hasEnded = (): Error =>
   new StoreUnavailableError("The app ends in this process, or has ended: nothing was sent");
 
-/** The end of an app. */
-interface AppEnd {
+/** What an app has before its database, and its end. */
+interface AppState {
+  readonly knownLimits: KnownLimits;
   readonly ending: AbortSignal;
   /** Ends all apps of this process; `last` as of `AppProcess.end`. */
   leave(last: () => Promise<void>): Promise<void>;
 }
 
-function open(services: Services, { ending, leave: close }: AppEnd): Opened {
+function open(services: Services, { knownLimits, ending, leave: close }: AppState): Opened {
   const { settings, logger, registry } = services;
   const address = addressOf(settings);
   const entrance = new StoreEntrance(address, logger);
@@ -209,7 +214,7 @@ function open(services: Services, { ending, leave: close }: AppEnd): Opened {
     registry,
     heartbeat,
     client: new TaskClient(environment, registry),
-    tokens: new LimitPools(environment, heartbeat),
+    tokens: new LimitPools(environment, heartbeat, knownLimits),
     admin: createAppAdmin(environment, registry, settings.traceUrl),
     worker,
     work: (session) =>

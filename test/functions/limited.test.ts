@@ -294,6 +294,11 @@ describe("bad input of limited", () => {
       "limt: unknown option of limits[1]. Did you mean `limit`?",
     ],
     [
+      "another number than another function's",
+      () => scene.gate.limited({ name: "partner", limit: 3 }, { name: "third" }, body),
+      "limit: expected 1 (3), as this process uses limit partner with it already",
+    ],
+    [
       "a limit that is a text",
       () => scene.gate.limited({ name: "partner", limit: "many" } as never, body),
       "limit.limit: expected a whole number in 0..1000 (many)",

@@ -41,7 +41,8 @@ type PoolCall = "start" | "acquire" | "surplus" | "release";
  * they came; one call about tokens is in flight at a time, and no body waits for it while a token is free.
  */
 export class LimitPool implements TokenNews {
-  readonly definition: Definition;
+  /** Its settings are registered by the next ask, where the database has others. */
+  definition: Definition;
   readonly #environment: WorkerEnvironment;
   readonly #surroundings: PoolSurroundings;
   readonly #waiting: WaitingCalls<Waiting>;

@@ -1,14 +1,15 @@
-import { InvalidArgumentError } from "../../core/errors";
 import { callsDefinition } from "../../core/calls-definition";
 import type { WorkerEnvironment } from "../environment";
 import { hasRate, leaseOf, listLimits, toShared } from "./call-limits";
 import type { CallLimit, CallLimits } from "./call-limits";
 import type { Heartbeat } from "./heartbeat";
+import { KnownLimits } from "./known-limits";
 import { LimitPool } from "./limit-pool";
 import type { PoolSurroundings } from "./limit-pool";
 import { TokenPoll } from "./token-poll";
 import { TurnShare } from "./turn-share";
 import { defineQueue } from "../define/define-queue";
+import type { Definition } from "../define/task-kind";
 
 /** The tokens of one process, by limit; made once per process by a composition root. */
 export class LimitPools {
@@ -16,16 +17,21 @@ export class LimitPools {
   readonly #heartbeat: Heartbeat;
   readonly #poll: TokenPoll;
   readonly #turn: TurnShare;
-  /** By name: as the first call gave them. */
-  readonly #limits = new Map<string, CallLimit>();
-  /** By the name of their definition. */
-  readonly #pools = new Map<string, LimitPool>();
+  readonly #known: KnownLimits;
+  /** By the name of their definition, with the limits that it says. */
+  readonly #pools = new Map<string, { readonly pool: LimitPool; limits: readonly CallLimit[] }>();
   /** Of calls under a rate: each has one of its own. */
   readonly #single = new Set<LimitPool>();
   #isStopping = false;
 
-  constructor(environment: WorkerEnvironment, heartbeat: Heartbeat) {
+  /** `known`: what the app's functions have said of their limits while it was loaded. */
+  constructor(
+    environment: WorkerEnvironment,
+    heartbeat: Heartbeat,
+    known: KnownLimits = new KnownLimits(),
+  ) {
     this.#environment = environment;
+    this.#known = known;
     this.#heartbeat = heartbeat;
     this.#poll = new TokenPoll(environment);
     this.#turn = new TurnShare(environment.timers);
@@ -37,13 +43,15 @@ export class LimitPools {
    * another number, rate or lease.
    */
   of(given: CallLimits): LimitPool {
-    const limits = listLimits(given);
-    for (const limit of limits) {
-      const known = this.#limits.get(limit.name);
-      if (known !== undefined && known !== limit) expectSame(known, limit);
-    }
+    const limits = listLimits(given).map((limit) => this.#known.note(limit));
     const name = callsDefinition(limits.map((limit) => limit.name));
-    const pool = this.#pools.get(name) ?? this.#open(name, limits);
+    const opened = this.#pools.get(name);
+    const pool = opened?.pool ?? this.#open(name, limits);
+    if (opened?.limits.some((limit, index) => limit !== limits[index]) === true) {
+      // A place has said a number that was left out so far.
+      opened.limits = limits;
+      pool.definition = definitionOf(name, limits);
+    }
     if (!hasRate(given)) return pool;
     // A grant is one start of the rate.
     const single = new LimitPool(pool.definition, this.#surroundings());
@@ -61,32 +69,24 @@ export class LimitPools {
   /** Denies waiting calls, tells bodies to stop, and gives back what no body runs on; later calls are denied as `stopping`. Never throws. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    await Promise.all([...this.#pools.values(), ...this.#single].map((pool) => pool.stop()));
+    await Promise.all([...this.#all(), ...this.#single].map((pool) => pool.stop()));
   }
 
   #open(name: string, limits: readonly CallLimit[]): LimitPool {
-    const [first] = limits;
-    const rate = first?.rate;
-    const leaseMs = leaseOf(limits);
-    const definition = defineQueue({
-      name,
-      limit: null,
-      within: limits.map(toShared),
-      ...(rate === undefined ? {} : { rate }),
-      ...(leaseMs === undefined ? {} : { leaseMs }),
-    });
-    const pool = new LimitPool(definition, this.#surroundings());
+    const pool = new LimitPool(definitionOf(name, limits), this.#surroundings());
     if (this.#isStopping) void pool.stop();
-    this.#pools.set(name, pool);
-    for (const limit of limits)
-      if (!this.#limits.has(limit.name)) this.#limits.set(limit.name, limit);
+    this.#pools.set(name, { pool, limits });
     return pool;
+  }
+
+  #all(): LimitPool[] {
+    return [...this.#pools.values()].map(({ pool }) => pool);
   }
 
   /** Gives back what other pools of this process hold idle of the limits of one that was denied. Did any hold some? */
   async #freeOthers(pool: LimitPool): Promise<boolean> {
     const wanted = new Set(namesOf(pool));
-    const others = [...this.#pools.values()].filter(
+    const others = this.#all().filter(
       (other) => other !== pool && other.isIdle && namesOf(other).some((name) => wanted.has(name)),
     );
     await Promise.all(others.map((other) => other.giveIdle()));
@@ -112,15 +112,14 @@ function namesOf({ definition }: LimitPool): string[] {
   return (definition.settings.sharedLimits ?? []).map(({ name }) => name);
 }
 
-function expectSame(known: CallLimit, given: CallLimit): void {
-  for (const field of ["limit", "rate", "leaseMs"] as const) {
-    const [first = "none", second = "none"] = [known, given].map((limit) =>
-      limit[field] === undefined ? "none" : JSON.stringify(limit[field]),
-    );
-    if (first === second) continue;
-    throw new InvalidArgumentError(
-      `${field}: expected ${first} (${second}), as this process uses limit ${given.name} with it already: define the limit once and import it`,
-      { details: { field } },
-    );
-  }
+function definitionOf(name: string, limits: readonly CallLimit[]): Definition {
+  const rate = limits[0]?.rate;
+  const leaseMs = leaseOf(limits);
+  return defineQueue({
+    name,
+    limit: null,
+    within: limits.map(toShared),
+    ...(rate === undefined ? {} : { rate }),
+    ...(leaseMs === undefined ? {} : { leaseMs }),
+  });
 }

@@ -184,6 +184,23 @@ describe("withTokens in one process", () => {
     );
   });
 
+  test("withTokens without a number has that of another place of the process, whichever comes first", async () => {
+    const scene = new TokenScene();
+    const { call, pools } = scene.process("one");
+    const first = [1, 2].map(() => call({ name: "partner" }, { waitMs: 5_000 }));
+    await scene.until(60);
+    // Until a place says another number it is 1.
+    expect(first.map(({ beganMs }) => beganMs !== null)).toEqual([true, false]);
+    const pool = pools.of(partner);
+    expect(pools.of({ name: "partner" })).toBe(pool);
+    await scene.until(1_500);
+    const later = [1, 2, 3].map(() => call({ name: "partner" }, { waitMs: 5_000 }));
+    await scene.until(1_560);
+    expect(later.map(({ beganMs }) => beganMs !== null)).toEqual([true, true, false]);
+    await scene.until(5_000);
+    expect(scene.runningMost).toBe(2);
+  });
+
   test("withTokens of bodies that wait for nothing leaves timers and answers their turn", async () => {
     const bench = openWorkerBench([]);
     const pools = new LimitPools(bench.environment, bench.heartbeat);
