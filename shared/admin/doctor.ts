@@ -1,5 +1,6 @@
 import { messageOf } from "../core/foreign-value";
 import type { DefinitionStatus, InvariantFinding, TaskStore } from "../ports/task-store";
+import { findUnserved } from "./unserved";
 
 /** Looks for faults. Changes nothing. */
 
@@ -45,6 +46,8 @@ export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
     finding("database", "ok", `The ${store.dialect} database answers, its procedures are there.`),
     ...examineDefinitions({ definitions, expired, build }),
   ];
+  for (const { name, text } of await findUnserved(store, definitions))
+    findings.push(finding(`definition ${name}`, "note", text));
   for (const probe of probes) findings.push(await runProbe(probe));
   if (deep) findings.push(...(await checkPromises(store)));
   return diagnose(findings);

@@ -1,0 +1,45 @@
+import { isCallsDefinition } from "../core/calls-definition";
+import { formatDuration } from "../core/duration";
+import type { DefinitionStatus, TaskStore } from "../ports/task-store";
+
+/** The sweep looks every 30 s by default: a ready task that waits for longer than this has no worker. */
+const waitMsMax = 5 * 60_000;
+/** So many definitions are asked for at most: each costs a read. */
+const askedMax = 20;
+
+/** A definition whose ready tasks no worker takes. */
+export interface Unserved {
+  readonly name: string;
+  /** What is to be seen, and what may help. */
+  readonly text: string;
+}
+
+/**
+ * Definitions that no worker serves, although their tasks could run: no app that runs has them, or no app runs at all. Renamed tasks
+ * and apps leave such definitions behind.
+ */
+export async function findUnserved(
+  store: TaskStore,
+  definitions: readonly DefinitionStatus[],
+): Promise<Unserved[]> {
+  const found: Unserved[] = [];
+  for (const definition of definitions.filter(couldRun).slice(0, askedMax)) {
+    const { now, oldestReady } = await store.readPace({ name: definition.name, max: 1 });
+    const ageMs = oldestReady === null ? 0 : now.getTime() - Date.parse(oldestReady.dueAt);
+    if (ageMs > waitMsMax) found.push({ name: definition.name, text: describe(definition, ageMs) });
+  }
+  return found;
+}
+
+/** Are tasks ready, is nothing in their way, and does no worker stay with them? */
+function couldRun(definition: DefinitionStatus): boolean {
+  const { name, ready, executions, paused, limit, rateInMs, sharedLimits } = definition;
+  if (isCallsDefinition(name) || ready === 0 || executions > 0) return false;
+  if (paused || limit === 0 || (rateInMs ?? 0) > 0) return false;
+  return sharedLimits.every((shared) => shared.limit === null || shared.held < shared.limit);
+}
+
+function describe({ name, ready }: DefinitionStatus, ageMs: number): string {
+  const tasks = ready === 1 ? "1 task is" : `${String(ready)} tasks are`;
+  return `${tasks} ready, for ${formatDuration(ageMs)} by now, and no worker takes them. Does an app run that has \`${name}\`? Where the task, its function or the app was renamed, give it the old name back until they are done.`;
+}
