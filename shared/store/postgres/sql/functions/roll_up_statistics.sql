@@ -21,6 +21,7 @@ declare
   v_new bigint[];
   v_ids bigint[];
   v_last bigint;
+  v_seen task_execution[];
   v_count int;
   g record;
 begin
@@ -39,6 +40,9 @@ begin
       select e.task_execution_id as id, bool_and(e.started_at < v_now - interval '10 s') over (order by e.task_execution_id) as is_settled
         from unnest(v_new) u(id) join task_execution e on e.task_execution_id = u.id) x where x.is_settled), v_round.last_execution_id);
 
+  -- Once: what is counted is what is remembered, although tasks end and executions with them meanwhile.
+  v_seen := array(select e from unnest(v_ids) u(id) join task_execution e on e.task_execution_id = u.id);
+
   -- 2. Their counts since, and ready tasks of now, by definition and period.
   with seen as materialized (
     select e.task_definition_id, date_bin('1 minute', case when e.state in (1, 3) then v_now else coalesce(e.ended_at, v_now) end, '2000-01-01Z') as minute_at,
@@ -46,9 +50,7 @@ begin
            e.failed_count - coalesce(c.failed_count, 0) as failed, e.dead_count - coalesce(c.dead_count, 0) as dead,
            e.lost_count - coalesce(c.lost_count, 0) as lost, e.ran_ms - coalesce(c.ran_ms, 0) as ran_ms,
            e.held_ms + case when e.token_count > 0 then (e.token_count * extract(epoch from v_now - coalesce(e.tokens_at, e.started_at)) * 1000)::bigint else 0 end - coalesce(c.held_ms, 0) as held_ms
-      from unnest(v_ids) u(id)
-      join task_execution e on e.task_execution_id = u.id
-      left join execution_counted c on c.task_execution_id = u.id),
+      from unnest(v_seen) e left join execution_counted c on c.task_execution_id = e.task_execution_id),
   counted as materialized (
     select s.task_definition_id, s.minute_at, sum(s.claimed)::int as claimed, sum(s.done)::int as done, sum(s.failed)::int as failed,
            sum(s.dead)::int as dead, sum(s.lost)::int as lost, sum(s.ran_ms)::bigint as ran_ms, sum(s.held_ms)::bigint as held_ms
@@ -107,7 +109,7 @@ begin
   insert into execution_counted (task_execution_id, claimed_count, done_count, failed_count, dead_count, lost_count, ran_ms, held_ms)
   select e.task_execution_id, e.claimed_count, e.done_count, e.failed_count, e.dead_count, e.lost_count, e.ran_ms,
          e.held_ms + case when e.token_count > 0 then (e.token_count * extract(epoch from v_now - coalesce(e.tokens_at, e.started_at)) * 1000)::bigint else 0 end
-    from unnest(v_ids) u(id) join task_execution e on e.task_execution_id = u.id
+    from unnest(v_seen) e
    where e.state in (1, 3) or e.task_execution_id > v_last;
 
   -- 4. Old periods go.
