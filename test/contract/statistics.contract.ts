@@ -6,6 +6,7 @@ import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 import { periodsOf, rollUp, sumOf } from "./statistic-periods";
+import { inDialect } from "./two-dialects";
 
 const minuteMs = 60_000;
 
@@ -218,6 +219,27 @@ export function describeStatistics(setup: StoreSetup): void {
       expect(count).toBe(100);
       expect(ran).toEqual([[durationBucket(6), 100]]);
     });
+
+    testWith(setup, "raw sql")(
+      "the weight of a sample has room for a billion tasks, as after a long time without a sweep",
+      async () => {
+        const opened = open();
+        const { store } = opened;
+        const { dialect } = setup;
+        if (dialect === "memory") throw new Error("The memory store takes no SQL");
+        const name = await define(store);
+        await enqueue(store, name, 1);
+        const worker = await startWorker(store, name);
+        await worker.work({ done: [done(await worker.claimOne(), { durationMs: 6 })] });
+        const count = 1_500_000_000;
+        const sql = "UPDATE taskgate.task_execution SET done_count = {count}";
+        await opened.raw(inDialect(dialect, sql, new Map([["count", String(count)]])));
+        await rollUp(store);
+        const period = only(await periodsOf(store, name));
+        expect(period.done).toBe(count);
+        expect(period.ran).toEqual([[durationBucket(6), count]]);
+      },
+    );
 
     test("durations and waits stand in their own period, the shortest first", async () => {
       const opened = open();

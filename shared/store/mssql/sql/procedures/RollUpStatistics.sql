@@ -180,7 +180,7 @@ BEGIN
             GROUP BY s.TaskDefinitionId, s.MinuteAt, m.Measure, m.Bucket) AS g
       INNER JOIN (SELECT s.TaskDefinitionId, COUNT(*) AS LookedAt FROM @vSample AS s GROUP BY s.TaskDefinitionId) AS n
         ON n.TaskDefinitionId = g.TaskDefinitionId
-      CROSS APPLY (SELECT (2 * g.Found * g.Done + n.LookedAt) / (2 * n.LookedAt) AS Tasks) AS w -- rounded
+      CROSS APPLY (SELECT CONVERT(int, (2 * CONVERT(bigint, g.Found) * g.Done + n.LookedAt) / (2 * n.LookedAt)) AS Tasks) AS w -- rounded; at most Done
       CROSS JOIN (VALUES (1), (10), (60)) AS l (Grain);
       UPDATE x
       SET Tasks = x.Tasks + t.Tasks
