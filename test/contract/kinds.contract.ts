@@ -232,6 +232,23 @@ function describeComputed(setup: StoreSetup): void {
     });
   }
 
+  test("a repeat with its operation id is answered as the first time, whatever the code of the kind says since", async () => {
+    const { store } = open();
+    const name = await defineKind(store, {});
+    const enqueue = call(name, [{ payload: ada }, { payload: ada }], { operationId: operationId() });
+    const first = await store.enqueueTasks(enqueue);
+    const later = registration({
+      ...{ name, build: 2 },
+      kinds: [rules({ kind: name, isGroupComputed: true, dedupeBy: "none" })],
+    });
+    expect((await store.registerDefinition(later)).status).toBe("updated");
+    expect(await store.enqueueTasks(enqueue)).toEqual(first);
+    await expectError(store.enqueueTasks({ ...enqueue, operationId: operationId() }), {
+      code: "TASKGATE_ARG_RULE",
+    });
+    expect((await statusOf(store, name)).ready).toBe(2);
+  });
+
   test("a caller who says a key, or null for none, is believed", async () => {
     const { store } = open();
     const name = await defineKind(store, { isGroupComputed: true });

@@ -81,9 +81,20 @@ BEGIN
   FROM Taskgate.TaskDefinition AS d
   WHERE d.Name = @vName;
 
+  -- A repeat of a call that is committed was found sound the first time, whatever the code of its kinds says since.
+  IF @OperationId IS NOT NULL AND @vDefinition IS NOT NULL
+    SELECT @vIsRepeat = 1, @vAnswer = o.Answer
+    FROM Taskgate.Operation AS o WITH (READCOMMITTEDLOCK, READPAST) -- versions or not, no wait: one that isn't committed is looked at below
+    WHERE o.OperationId = @OperationId AND o.Name = N'enqueue_tasks';
+  IF @vIsRepeat = 1
+  BEGIN
+    SELECT N'enqueued' AS [Status], a.TaskIds AS [TaskIds], a.Outcomes AS [Outcomes], a.Ready AS [Ready], a.NextDueMs AS [NextDueMs]
+    FROM OPENJSON(@vAnswer) WITH (TaskIds nvarchar(max) N'$.taskIds', Outcomes nvarchar(max) N'$.outcomes', Ready bit N'$.ready', NextDueMs bigint N'$.nextDueMs') AS a;
+    RETURN;
+  END;
+
   BEGIN TRY
-    -- 2. The entries, with the first problem found; those that can't even be read come first. Nothing is locked yet, and a
-    -- repeat was found sound the first time.
+    -- 2. The entries, with the first problem found; those that can't even be read come first. Nothing is locked yet.
     INSERT INTO @vTask (
       Ord, Payload, Kind, Priority, GroupKey, Scope, RunAt, DedupeKey, DedupeMs, TraceParent, IsReplacing, Unreadable, Problem, IsNew,
       Place)
