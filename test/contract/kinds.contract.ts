@@ -235,7 +235,9 @@ function describeComputed(setup: StoreSetup): void {
   test("a repeat with its operation id is answered as the first time, whatever the code of the kind says since", async () => {
     const { store } = open();
     const name = await defineKind(store, {});
-    const enqueue = call(name, [{ payload: ada }, { payload: ada }], { operationId: operationId() });
+    const enqueue = call(name, [{ payload: ada }, { payload: ada }], {
+      operationId: operationId(),
+    });
     const first = await store.enqueueTasks(enqueue);
     const later = registration({
       ...{ name, build: 2 },

@@ -1,7 +1,7 @@
 import { describe, expect } from "@jest/globals";
 import type { TaskId } from "../../shared/core/ids";
 import type { TaskStore } from "../../shared/ports/task-store";
-import { at, define, enqueue, startWorker } from "../support/builders";
+import { at, define, enqueue, startWorker, stateOf } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 
@@ -98,4 +98,30 @@ function describeEnded(setup: StoreSetup): void {
       ]);
     });
   }
+
+  testWith(
+    setup,
+    "raw sql",
+    "row locks",
+  )("is busy for cancelTasks where it failed and waits for its retry", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 5, retryAttempts: 9 });
+    const ids = await enqueue(store, name, [{}, { group: "g" }, { group: "g" }]);
+    const asked = [at(ids, 0), at(ids, 2)];
+    const worker = await startWorker(store, name);
+    const claim = await worker.claimOne();
+    const calling = await opened.asOwner(async (transaction) => {
+      await transaction.query(lockGroups[dialect]);
+      const answer = store.cancelTasks({ taskIds: asked });
+      while ((await opened.raw(waiting[dialect])).length === 0);
+      await worker.fail([claim], { as: "failed", retryInMs: 60_000 });
+      return { answer };
+    });
+    const { results } = await calling.answer;
+    expect(results.map(({ outcome }) => outcome)).toEqual(["busy", "cancelled"]);
+    expect(await stateOf(store, at(ids, 0))).toBe("scheduled");
+    const again = await store.cancelTasks({ taskIds: [at(ids, 0)] });
+    expect(again.results).toMatchObject([{ outcome: "cancelled" }]);
+  });
 }

@@ -56,6 +56,14 @@ function isMinded(end: Ending, by: number): string | undefined {
   return "the request is lost";
 }
 
+/** A request stands where somebody acts on it: not on a task that waits for its time. */
+function isActedOn(end: Ending, by: number): string | undefined {
+  const isLate = end.rows("Scheduled").some((row) => Number(row["TaskId"]) === 1);
+  return outcomesOf(end.answers[by]?.[0]) === "requested" && isLate
+    ? "a scheduled task was only asked to end"
+    : undefined;
+}
+
 /** An operator's cancel against every other move of the task. */
 export const cancelCases: readonly ModelCase[] = [
   {
@@ -88,7 +96,11 @@ export const cancelCases: readonly ModelCase[] = [
     waits: [requestedTask],
     callers: [[fail(1, { task: 1, fence: 1, retryInMs: 1_000 })], [cancel(1)]],
     ends: (end) =>
-      allOf(isTold(end.answers[1]?.[0], "cancelled", "requested", "busy"), isMinded(end, 1)),
+      allOf(
+        isTold(end.answers[1]?.[0], "cancelled", "requested", "busy"),
+        isMinded(end, 1),
+        isActedOn(end, 1),
+      ),
   },
   {
     name: "cancel-x-give-back",

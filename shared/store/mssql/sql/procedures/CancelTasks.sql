@@ -2,15 +2,15 @@
 -- In:     @TaskIds: JSON array of 1..1000 ids; @Reason: kept as the error of the tasks that end here, or null;
 --         @ChangedBy: the actor, for the audit; null: the login
 -- Out:    Status: done; Results: JSON array of {task, outcome, state}, each task once, in input order. Outcome: cancelled |
---           requested (it runs or is on the move: its worker is told, and the call that ends or moves the task cancels it) | busy (locked at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
+--           requested (it runs or is on the move: its worker is told, and the call that ends or moves the task cancels it) | busy (locked, or on the move, at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
 --         Woken: JSON array of definitions that got ready tasks, or null; Opening: JSON array of batches to be pumped (PumpBatch), or null
 -- Raises: 50422 not such a list, an actor that is empty, or a text too long; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  as _TakeTasks; then as _EndTasks; last, Task by skip: this call waits for nothing more once it holds these rows;
 --         as _AuditCall
 -- Isolation: as _TakeTasks: of a cancel and a claim, a promotion or another cancel one has the task's row and the others step over it.
 --         A request is written on the task's own row, where an end or a failure finds it; a move that has read the row already carries
---         the request to the next claim
--- Plan:   primary keys; as _FindTasks
+--         the request to the next claim. A failure that came before leaves a row in Scheduled, which is looked at under the lock
+-- Plan:   primary keys; as _TakeTasks
 -- Once:   naturally: a repeat finds the task gone or asked already, and leaves no entry in the audit
 -- Twin:   postgres/sql/functions/cancel_tasks.sql
 CREATE OR ALTER PROCEDURE Taskgate.CancelTasks
@@ -71,13 +71,25 @@ BEGIN
         @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @Retention = @vRetention;
 
     -- 2. The rest runs or is on the move. Last: the call that ends such a task waits for this row while it holds others.
-    UPDATE x
-    SET CancelRequested = 1
-    OUTPUT inserted.TaskId, deleted.CancelRequested INTO @vRequested (TaskId, WasRequested)
+    INSERT INTO @vRequested (TaskId, WasRequested)
+    SELECT x.TaskId, x.CancelRequested
     FROM @vTask AS t
-    INNER JOIN Taskgate.Task AS x WITH (ROWLOCK, UPDLOCK, READPAST) ON x.TaskId = t.TaskId -- skip, don't wait
+    INNER JOIN Taskgate.Task AS x WITH (ROWLOCK, UPDLOCK, READPAST) ON x.TaskId = t.TaskId -- skip, don't wait; kept to the end
     WHERE t.Place = 0
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task, ascending
+    -- One that failed behind the looks above is scheduled by now, and a request would stand there until its time: busy.
+    DELETE r
+    FROM @vRequested AS r
+    INNER JOIN @vTask AS t ON t.TaskId = r.TaskId
+    INNER JOIN Taskgate.Scheduled AS s WITH (READCOMMITTEDLOCK, READPAST, INDEX (IX_Scheduled_Task)) -- versions or not, no wait; covers this read
+      ON s.TaskId = t.TaskId AND s.TaskDefinitionId = t.TaskDefinitionId AND s.RunAt > @vNow -- no row that is due: promotion never waits
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    UPDATE x
+    SET CancelRequested = 1
+    FROM @vRequested AS r
+    INNER JOIN Taskgate.Task AS x WITH (ROWLOCK, UPDLOCK) ON x.TaskId = r.TaskId -- ours already
+    WHERE r.WasRequested = 0
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     SELECT @vChanged = N'[' + STRING_AGG(CONVERT(nvarchar(max), t.TaskId), N',') WITHIN GROUP (ORDER BY t.TaskId) + N']',
            @vDefinition = CASE WHEN MIN(t.TaskDefinitionId) = MAX(t.TaskDefinitionId) THEN MIN(t.TaskDefinitionId) ELSE 0 END
     FROM @vTask AS t WHERE t.Place > 0 OR EXISTS (SELECT 1 FROM @vRequested AS r WHERE r.TaskId = t.TaskId AND r.WasRequested = 0);

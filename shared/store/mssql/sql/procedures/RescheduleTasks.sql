@@ -10,7 +10,7 @@
 -- Locks:  as _TakeTasks; Task of these; then as _HandOver, _AuditCall
 -- Isolation: the call that holds a task's row in its container decides where it goes, as in CancelTasks. A strict group's slot stays with
 --         its task, so that no other task overtakes it
--- Plan:   primary keys; as _FindTasks
+-- Plan:   primary keys; as _TakeTasks
 -- Once:   by value with @RunAt; with @RunInMs a repeat counts from then; each that moves a task leaves an entry in the audit
 -- Twin:   postgres/sql/functions/reschedule_tasks.sql
 CREATE OR ALTER PROCEDURE Taskgate.RescheduleTasks

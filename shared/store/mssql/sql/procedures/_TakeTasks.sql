@@ -8,7 +8,7 @@
 --         GroupWaiting under its group, Ready by skip. Joins the caller's transaction
 -- Isolation: the call that holds a task's row in its container decides where it goes. A group is locked before its waiting tasks are looked
 --         at, and the ready ones once more after that: a task that was handed over meanwhile is found there
--- Plan:   primary keys
+-- Plan:   primary keys; IX_Scheduled_Task
 -- Twin:   postgres/sql/functions/_take_tasks.sql
 CREATE OR ALTER PROCEDURE Taskgate._TakeTasks
   @Tasks nvarchar(max), @ToEnd bit, @oTaken nvarchar(max) OUTPUT
@@ -27,14 +27,20 @@ BEGIN
     PRIMARY KEY CLUSTERED (TaskDefinitionId, DedupeKey));
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED);
 
-  INSERT INTO @vTask (TaskId, TaskDefinitionId, Priority, Rank, DedupeKey, GroupId, WaveId, IsWaiting, RunAt, Place)
-  SELECT j.TaskId, j.TaskDefinitionId, j.Priority, j.Rank, j.DedupeKey, j.GroupId, j.WaveId, j.IsWaiting, j.RunAt, 0
+  INSERT INTO @vTask (TaskId, TaskDefinitionId, Priority, Rank, DedupeKey, GroupId, WaveId, IsWaiting, Place)
+  SELECT j.TaskId, j.TaskDefinitionId, j.Priority, j.Rank, j.DedupeKey, j.GroupId, j.WaveId, j.IsWaiting, 0
   FROM OPENJSON(@Tasks) WITH (
     TaskId bigint N'$.id', TaskDefinitionId int N'$.definition', Priority smallint N'$.priority', Rank bigint N'$.rank',
-    DedupeKey nvarchar(200) N'$.key', GroupId int N'$.group', WaveId bigint N'$.wave', IsWaiting bit N'$.isWaiting',
-    RunAt datetime2(3) N'$.runAt') AS j;
+    DedupeKey nvarchar(200) N'$.key', GroupId int N'$.group', WaveId bigint N'$.wave', IsWaiting bit N'$.isWaiting') AS j;
 
   -- 1. Tasks that no other call is taking: first the scheduled ones, as they become ready and not the other way round.
+  -- Their instants are looked up here: one that seemed to run may have failed meanwhile.
+  UPDATE t
+  SET RunAt = s.RunAt
+  FROM @vTask AS t
+  INNER JOIN Taskgate.Scheduled AS s WITH (INDEX (IX_Scheduled_Task)) ON s.TaskId = t.TaskId -- covers this read
+  WHERE t.IsWaiting = 0
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   INSERT INTO @vFound (TaskId)
   SELECT s.TaskId
   FROM @vTask AS t

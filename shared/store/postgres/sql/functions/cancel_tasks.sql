@@ -2,7 +2,7 @@
 -- In:     p_task_ids bigint[] 1..1000; p_reason: kept as the error of the tasks that end here, or null;
 --         p_changed_by: the actor, for the audit; null: the login
 -- Out:    status: done; results: JSON array of {task, outcome, state}, each task once, in input order. outcome: cancelled |
---           requested (it runs or is on the move: its worker is told, and the call that ends or moves the task cancels it) | busy (locked at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
+--           requested (it runs or is on the move: its worker is told, and the call that ends or moves the task cancels it) | busy (locked, or on the move, at this moment: ask again) | gone, with its state: done | dead | cancelled | unknown
 --         woken: JSON array of definitions that got ready tasks, or null; opening: JSON array of batches to be pumped (pump_batch), or null
 -- Raises: TG422 not such a list, an actor that is empty, or a text too long
 -- Locks:  scheduled, ready, wave_blocked by skip; dedupe in key order, task_group ascending, of tasks that wait there; group_waiting under its
@@ -24,6 +24,7 @@ declare
   v_mine bigint[];
   v_requested bigint[];
   v_newly bigint[];                                  -- of them, those that weren't asked before
+  v_late bigint[];
 begin
   p_changed_by := _check_actor(p_changed_by, p_reason);
   if coalesce(cardinality(p_task_ids), 0) not between 1 and 1000 or array_ndims(p_task_ids) > 1 or array_position(p_task_ids, null) is not null then
@@ -52,6 +53,10 @@ begin
   select array_agg(r.task_id), array_agg(r.task_id) filter (where not r.cancel_requested) into v_requested, v_newly
     from (select x.task_id, x.cancel_requested from task x
            where x.task_id = any (k.o_seen) and x.task_id <> all (v_mine) order by x.task_id for update skip locked) r;
+  -- One that failed behind the looks above is scheduled by now, and a request would stand there until its time: busy.
+  v_late := array(select s.task_id from scheduled s where s.task_id = any (v_requested) and s.run_at > v_now);
+  v_requested := array(select u.id from unnest(v_requested) u(id) where u.id <> all (v_late));
+  v_newly := array(select u.id from unnest(v_newly) u(id) where u.id <> all (v_late));
   update task t set cancel_requested = true where t.task_id = any (v_newly);
   v_newly := array(select u.id from unnest(v_mine || v_newly) u(id) order by u.id);
   if cardinality(v_newly) > 0 then perform _audit_call('cancel_tasks', k.o_definition, null, v_newly, p_changed_by, p_reason, v_now); end if;
