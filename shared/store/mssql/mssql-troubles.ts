@@ -22,6 +22,17 @@ export const mssqlTroubles: readonly TroubleRow[] = [
   { numbers: [701, 802, 1204, 8645, 8651], trouble: "unavailable", meaning: "out of memory" },
   { numbers: [1101, 1105, 9002], trouble: "unavailable", meaning: "disk, file or log full" },
   {
+    // tempdb is full: a version wasn't kept, or was given up for another one. Both undo the transaction.
+    numbers: [3958, 3966],
+    trouble: "unavailable",
+    meaning: "a row's version is gone, as tempdb is full",
+  },
+  {
+    numbers: [845, 8628],
+    trouble: "unavailable",
+    meaning: "no page, or no plan, in time: disk or memory is short",
+  },
+  {
     numbers: [40544, 40549, 40550, 40551, 40552, 40553],
     trouble: "unavailable",
     meaning: "a quota of Azure SQL is used up",

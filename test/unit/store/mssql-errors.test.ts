@@ -78,6 +78,18 @@ describe("errors of SQL Server", () => {
     ["50425, of keys", fromExecute({ number: 50425 }), "TASKGATE_STORE_CONFLICT"],
     ["worker limit", fromExecute({ number: 10928, severity: 20 }), "TASKGATE_STORE_UNAVAILABLE"],
     ["throttled", fromExecute({ number: 40501, severity: 20 }), "TASKGATE_STORE_UNAVAILABLE"],
+    ["row version gone", fromExecute({ number: 3958 }), "TASKGATE_STORE_UNAVAILABLE"],
+    [
+      "3966, the version store's victim",
+      fromExecute({ number: 3966, severity: 17 }),
+      "TASKGATE_STORE_UNAVAILABLE",
+    ],
+    ["latch time-out", fromExecute({ number: 845, severity: 17 }), "TASKGATE_STORE_UNAVAILABLE"],
+    [
+      "8628, no plan in time",
+      fromExecute({ number: 8628, severity: 17 }),
+      "TASKGATE_STORE_UNAVAILABLE",
+    ],
     ["log full", fromExecute({ number: 9002, severity: 17 }), "TASKGATE_STORE_UNAVAILABLE"],
     ["read-only", fromExecute({ number: 3906 }), "TASKGATE_STORE_UNAVAILABLE"],
   ])("%s is the same whether it was sent or not", (_, error, code) => {
