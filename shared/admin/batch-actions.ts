@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { asTaskId } from "../core/ids";
 import type { BatchId } from "../core/ids";
 import type {
@@ -5,6 +6,7 @@ import type {
   BatchStatus,
   CancelBatchAnswer,
   ListBatchesInput,
+  PumpBatchAnswer,
   ResumeBatchAnswer,
 } from "../ports/task-store";
 import { hintAll } from "./admin-tools";
@@ -41,6 +43,9 @@ export interface CancelledBatch {
 /** Slices of one call; the sweep does the rest. */
 const slicesMax = 200;
 const sliceMax = 500;
+/** How often, and how long apart, a cancel looks whether another call's pump is over. */
+const looksMax = 20;
+const lookMs = 100;
 
 /** Newest first. */
 export async function listBatches(
@@ -79,30 +84,49 @@ export async function cancelBatch(
   request: BatchChange,
 ): Promise<CancelledBatch> {
   const { store } = tools;
-  const { batchId, ...actor } = request;
+  const { batchId } = request;
   await getBatch(tools, batchId);
   const first = await store.cancelBatch(request);
+  let tasks = await endAdmitted(tools, request, first);
+  // A pump that began before the cancel may admit one slice more. It is listed once that pump has committed.
+  for (let looks = 0, isBusy = true; isBusy && looks < looksMax; looks += 1) {
+    if (looks > 0) await wait(lookMs);
+    isBusy = (await pump(tools, batchId)) === "busy";
+    tasks += await endAdmitted(tools, request, await store.cancelBatch(request));
+  }
+  return { batch: batchId, status: first.status, tasks };
+}
+
+/** Ends tasks of a cancelled batch until none is listed; returns how many it was told of. */
+async function endAdmitted(
+  { store, wakeUp }: AdminTools,
+  request: BatchChange,
+  listed: CancelBatchAnswer,
+): Promise<number> {
+  const { batchId: _batch, ...actor } = request;
   let count = 0;
-  for (let answer = first, calls = 0; answer.tasks.length > 0 && calls < slicesMax; calls += 1) {
+  for (let answer = listed, calls = 0; answer.tasks.length > 0 && calls < slicesMax; calls += 1) {
     const taskIds = answer.tasks.map(asTaskId);
     const { woken } = await store.cancelTasks({
       ...actor,
       taskIds,
       reason: "its batch was cancelled",
     });
-    await hintAll(tools.wakeUp, woken);
+    await hintAll(wakeUp, woken);
     count += taskIds.length;
     answer = await store.cancelBatch(request);
   }
-  await pump(tools, batchId);
-  return { batch: batchId, status: first.status, tasks: count };
+  return count;
 }
 
-async function pump({ store, wakeUp }: AdminTools, batchId: BatchId): Promise<void> {
-  for (let slices = 0; slices < slicesMax; slices += 1) {
+async function pump(
+  { store, wakeUp }: AdminTools,
+  batchId: BatchId,
+): Promise<PumpBatchAnswer["status"]> {
+  for (let slices = 1; ; slices += 1) {
     const answer = await store.pumpBatch({ batchId, max: sliceMax });
     await hintAll(wakeUp, answer.woken);
-    if (!answer.more || answer.status === "busy") return;
+    if (!answer.more || answer.status === "busy" || slices === slicesMax) return answer.status;
   }
 }
 
