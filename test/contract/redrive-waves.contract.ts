@@ -193,6 +193,25 @@ function describeWaves(setup: StoreSetup): void {
     expect(await waveOf(store, batch, 0)).toMatchObject({ unfinished: 2, admitted: 2 });
   });
 
+  test("one that a cancelled batch's wave has ended and counted isn't counted once more", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const batch = await fill(store, name, [[{}], [{}, { group: "g" }, {}]]);
+    await start(store, batch);
+    await store.cancelBatch({ batchId: batch.batchId });
+    await store.cancelTasks({ taskIds: at(batch.tasks, 0) });
+    await store.pumpBatch({ batchId: batch.batchId, max: 2 });
+    const [plain, grouped] = at(batch.tasks, 1);
+    if (plain === undefined || grouped === undefined) throw new Error("two tasks are expected");
+    expect(await waveOf(store, batch, 1)).toMatchObject({ admitted: 2, unfinished: 0, blocked: 1 });
+    await redriven(store, plain, grouped);
+    expect(await waveOf(store, batch, 1)).toMatchObject({ admitted: 2, unfinished: 2, blocked: 1 });
+    await store.pumpBatch({ batchId: batch.batchId, max: 2 });
+    expect(await waveOf(store, batch, 1)).toMatchObject({ state: "open", admitted: 3 });
+    await store.cancelTasks({ taskIds: [plain, grouped] });
+    expect(await waveOf(store, batch, 1)).toMatchObject({ state: "done", admitted: 3 });
+  });
+
   test("one whose batch was cancelled before its wave opened comes back on its own", async () => {
     const { store } = open();
     const name = await define(store);

@@ -172,7 +172,7 @@ function opened(memory: Memory, { woken, opening }: Opened): port.OpenedWaves {
 function endBlocked(memory: Memory, rows: readonly WaveBlockedRow[]): number[] {
   const nobody = { executionId: null, fence: null, durationMs: null, result: null };
   const endings = rows.map(({ taskId }) => ({ taskId, outcome: "cancelled" as const, ...nobody }));
-  endTasks(memory, endings, { areBlocked: true });
+  endTasks(memory, endings, { areBlocked: true, areInTotal: true });
   return [];
 }
 

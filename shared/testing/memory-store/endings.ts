@@ -22,6 +22,8 @@ interface Others {
   leaving?: readonly TaskRow[];
   /** They were never admitted: they hold no slot and are counted in no wave. */
   areBlocked?: boolean;
+  /** Their wave's total has them all the same: a redrive doesn't add them once more. */
+  areInTotal?: boolean;
 }
 
 /**
@@ -31,11 +33,11 @@ interface Others {
 export function endTasks(
   memory: Memory,
   endings: readonly Ending[],
-  { leaving = [], areBlocked = false }: Others = {},
+  { leaving = [], areBlocked = false, areInTotal = false }: Others = {},
 ): Opened {
   const ended = endings.map((ending) => {
     const task = taskOf(memory.state, ending.taskId);
-    archive(memory, task, { ...ending, wasBlocked: areBlocked });
+    archive(memory, task, { ...ending, wasBlocked: areBlocked && !areInTotal });
     freeDedupeKey(memory, task);
     memory.state.tasks.delete(task.taskId);
     return { task, outcome: ending.outcome };

@@ -56,6 +56,18 @@ BEGIN
     INSERT INTO @vEnded (TaskId, Fence, Outcome) SELECT m.TaskId, NULL, 12 FROM @vMoved AS m;
     EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = NULL, @Now = @Now, @Released = @vReleased,
       @oWoken = @vIgnored OUTPUT, @oOpening = @vOpening OUTPUT, @AreBlocked = 1;
+    -- The total below has them: a redrive doesn't add them once more.
+    UPDATE e
+    SET WasBlocked = 0
+    FROM @vMoved AS m
+    INNER JOIN Taskgate.EndedEarly AS e WITH (ROWLOCK, UPDLOCK) ON e.TaskId = m.TaskId -- new rows of this call
+    WHERE e.PendingGroupKey IS NOT NULL
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    DELETE e
+    FROM @vMoved AS m
+    INNER JOIN Taskgate.EndedEarly AS e WITH (ROWLOCK, UPDLOCK) ON e.TaskId = m.TaskId -- as above
+    WHERE e.PendingGroupKey IS NULL -- nothing is left to be said of it
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   END;
   ELSE IF @oMoved > 0
   BEGIN

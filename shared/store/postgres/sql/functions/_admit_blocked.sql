@@ -32,6 +32,9 @@ begin
     o_moved := cardinality(v_ids);
     if w.is_cancelled then                           -- never counted, so nothing is counted down
       perform _end_tasks(v_ids, null, array_fill(12::smallint, array[o_moved]), null, null, null, p_now, null, null, true);
+      -- The total below has them: a redrive doesn't add them once more.
+      update ended_early e set was_blocked = false where e.task_id = any (v_ids) and e.pending_group_key is not null;
+      delete from ended_early e where e.task_id = any (v_ids) and e.pending_group_key is null;   -- nothing is left to be said of it
     else
       with task as materialized (
         select t.task_id, t.task_definition_id, t.priority, t.rank, t.pending_group_key is not null as is_grouped
