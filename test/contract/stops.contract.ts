@@ -8,10 +8,12 @@ import {
   statusOf,
   tryStart,
 } from "../support/builders";
+import type { TaskStore } from "../../shared/ports/task-store";
 import { expectError } from "../support/expect-error";
-import { useStore } from "../support/store-setup";
+import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 import { minuteMs, schedule, setAll, theOne } from "./schedule-builders";
+import { inDialect } from "./two-dialects";
 
 const stop = { changedBy: "ada", reason: "the partner is down", isStop: true } as const;
 const operator = { changedBy: "bob" } as const;
@@ -23,6 +25,7 @@ export function describeStops(setup: StoreSetup): void {
   });
   describe("list_stopped", () => {
     const open = useStore(setup);
+    const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
 
     test("nothing was stopped: nothing is listed", async () => {
       const { store } = open();
@@ -149,6 +152,38 @@ export function describeStops(setup: StoreSetup): void {
       expect((await store.listStopped({ max: 10 })).schedules).toEqual([]);
     });
 
+    test("a schedule that the code has removed takes the place of none that is there", async () => {
+      const { store } = open();
+      const name = await stopTwo(store);
+      await setAll(store, name, [schedule({ name: "stays" })]);
+      const { schedules } = await store.listStopped({ max: 1 });
+      expect(schedules).toMatchObject([{ name: "stays" }]);
+    });
+
+    testWith(setup, "raw sql")(
+      "a schedule that the code removes leaves no row behind",
+      async () => {
+        const opened = open();
+        const name = await stopTwo(opened.store);
+        const rows = "SELECT schedule_id FROM taskgate.stopped_schedule";
+        expect(await opened.raw(inDialect(dialect, rows, new Map()))).toHaveLength(2);
+        await setAll(opened.store, name, [schedule({ name: "stays" })]);
+        expect(await opened.raw(inDialect(dialect, rows, new Map()))).toHaveLength(1);
+      },
+    );
+
+    testWith(setup, "raw sql")(
+      "a row without its schedule, as earlier releases left it, takes no place either",
+      async () => {
+        const opened = open();
+        await stopTwo(opened.store);
+        const remove = "DELETE FROM taskgate.schedule WHERE name = 'goes'";
+        await opened.raw(inDialect(dialect, remove, new Map()));
+        const { schedules } = await opened.store.listStopped({ max: 1 });
+        expect(schedules).toMatchObject([{ name: "stays" }]);
+      },
+    );
+
     test.each([0, 1_001])("max %p is refused", async (max) => {
       const { store } = open();
       await expectError(store.listStopped({ max }), {
@@ -158,6 +193,16 @@ export function describeStops(setup: StoreSetup): void {
       });
     });
   });
+}
+
+/** Two schedules that a stop has paused, of which the code keeps `stays` alone later. */
+async function stopTwo(store: TaskStore): Promise<string> {
+  const name = await define(store);
+  await setAll(store, name, [schedule({ name: "goes" }), schedule({ name: "stays" })]);
+  for (const one of ["goes", "stays"]) {
+    await store.setSchedulePaused({ name, schedule: one, paused: true, nextRunAt: null, ...stop });
+  }
+  return name;
 }
 
 /** Registrations while a stop of everything is on. */

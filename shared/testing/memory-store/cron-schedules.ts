@@ -54,6 +54,7 @@ export function setSchedules(memory: Memory, input: SetSchedulesInput): SetSched
   const removed = schedulesOf(memory.state, definition).filter((row) => !names.includes(row.name));
   for (const row of removed) {
     memory.state.schedules.delete(row.scheduleId);
+    memory.state.stoppedSchedules.delete(row.scheduleId);
     note(describe(row), null);
   }
   const next = schedulesOf(memory.state, definition)

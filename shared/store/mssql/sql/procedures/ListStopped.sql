@@ -37,7 +37,9 @@ BEGIN
   INSERT INTO @vSchedule (ScheduleId, StoppedAt, StoppedBy, Reason)
   SELECT TOP (@Max) s.ScheduleId, s.StoppedAt, s.StoppedBy, s.Reason
   FROM Taskgate.StoppedSchedule AS s WITH (INDEX (PK_StoppedSchedule)) -- in its order
-  ORDER BY s.ScheduleId;
+  INNER JOIN Taskgate.Schedule AS c ON c.ScheduleId = s.ScheduleId -- of earlier releases a removed one may have left its row
+  ORDER BY s.ScheduleId
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per schedule
   SELECT @vDefinitions = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"definition":"') COLLATE Latin1_General_100_BIN2
            + STRING_ESCAPE(d.Name, 'json')
            + N'","at":"' + Taskgate._Iso(x.StoppedAt)

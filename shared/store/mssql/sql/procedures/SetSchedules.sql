@@ -11,7 +11,7 @@
 --           removed; NextDueMs bigint: until the definition's next instant, 0 when one is due, or null
 -- Raises: 50404 unknown definition; 50413 too many or too large; 50422 a bad value, naming entry and field; 50490 inside a transaction;
 --         1222 locked for longer than 2 s
--- Locks:  TaskDefinition, Schedule ascending, Stop for new schedules, new rows
+-- Locks:  TaskDefinition, Schedule ascending, rows of these in StoppedSchedule, Stop for new schedules, new rows
 -- Isolation: callers of one definition exclude each other by its row, so the build that is compared stays; who fires a schedule skips
 --         its row, and who pauses it waits. The next instant stays where expression and time zone do, so nothing is left out or
 --         done twice by a deployment. A stop that is being set is waited for at its row; one that comes later waits for this call and
@@ -154,6 +154,12 @@ BEGIN
       INNER JOIN Taskgate.ScheduleGroup AS g WITH (ROWLOCK, UPDLOCK) -- ours by the schedule's row
         ON g.ScheduleId = o.ScheduleId
       WHERE o.IsChanged = 1
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per schedule
+      DELETE x
+      FROM @vOld AS o
+      INNER JOIN Taskgate.StoppedSchedule AS x WITH (ROWLOCK, UPDLOCK) -- ours by the schedule's row
+        ON x.ScheduleId = o.ScheduleId
+      WHERE o.Ord IS NULL
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per schedule
       DELETE s
       FROM @vOld AS o

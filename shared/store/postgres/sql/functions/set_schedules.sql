@@ -10,7 +10,7 @@
 -- Out:    status: set | exists (nothing was to be done) | outdated (an older build asked); changed: how many were created, changed or
 --           removed; next_due_ms bigint: until the definition's next instant, 0 when one is due, or null
 -- Raises: TG404 unknown definition; TG413 too many or too large; TG422 a bad value, naming entry and field
--- Locks:  task_definition, schedule ascending, new rows; stop in share mode, for new schedules: a stop that is being set is waited for,
+-- Locks:  task_definition, schedule ascending, rows of these in stopped_schedule, new rows; stop in share mode, for new schedules: a stop that is being set is waited for,
 --         and one that comes later finds the schedule (set_stop)
 -- Plan:   unique names, primary keys
 -- Once:   by value
@@ -134,6 +134,7 @@ begin
      where s.schedule_id = any (v_old) and s.schedule_id <> all (v_kept) order by s.name
   loop
     delete from schedule_group g where g.schedule_id = o.schedule_id;
+    delete from stopped_schedule x where x.schedule_id = o.schedule_id;
     delete from schedule s where s.schedule_id = o.schedule_id;
     changed := changed + 1;
     insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, changed_at)
