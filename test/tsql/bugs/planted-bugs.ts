@@ -1,4 +1,5 @@
 import type { ShippedFile } from "../shipped/shipped-world";
+import { watermarkBugs } from "./watermark-bugs";
 import type { EngineName } from "../../tsql-server/engine/options";
 
 /* Faults of the shipped T-SQL as edits of its text. The named case finds each; an edit that fits no text is a fault of this list. */
@@ -495,29 +496,6 @@ const otherBugs: readonly PlantedBug[] = [
     finding: /error 2627/,
   },
   {
-    name: "a maker doesn't lock the place of a missing watermark",
-    file: "procedures/AdvanceWatermark.sql",
-    edits: [
-      {
-        from: "WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- lock, then look",
-        to: "WITH (ROWLOCK, UPDLOCK) --",
-      },
-    ],
-    foundBy: "advance-x-advance-from-nothing",
-    engine: "azure",
-    finding: /error 2627/,
-  },
-  {
-    name: "a maker doesn't lock a watermark before it looks at its version",
-    file: "procedures/AdvanceWatermark.sql",
-    edits: [
-      { from: "WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- lock, then look", to: "WITH (ROWLOCK) --" },
-    ],
-    foundBy: "advance-x-advance",
-    engine: "azure",
-    finding: /the answers are advanced and advanced/,
-  },
-  {
     name: "a reclaim doesn't test the lease again",
     file: reclaim,
     edits: [
@@ -596,4 +574,5 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...groupBugs,
   ...removalBugs,
   ...otherBugs,
+  ...watermarkBugs,
 ];

@@ -12,7 +12,9 @@ const minuteMs = 60_000;
 async function openScene() {
   let nowMs = 1_700_000_000_000;
   const store = new MemoryTaskStore({ clock: { now: () => nowMs }, random: realRandom });
-  await store.registerDefinition(registration({ name: "notify", build: 1, settings: { limit: 2 } }));
+  await store.registerDefinition(
+    registration({ name: "notify", build: 1, settings: { limit: 2 } }),
+  );
   await enqueue(store, "notify", 2);
   const textsAfter = async (minutes: number): Promise<string[]> => {
     nowMs += minutes * minuteMs;
