@@ -181,7 +181,7 @@ async function check(context: CommandContext): Promise<ExitCode> {
     checkSchema(versions, scripts, version);
     refuseEdited(versions, scripts);
   });
-  const work = problem ?? describeLogicWork({ versions, scripts, isIntact });
+  const work = problem ?? describeLogicWork({ versions, scripts, isIntact }, version);
   const isCurrent = work === null;
   const text = work ?? `The schema is at version ${String(newest)} and fits Taskgate ${version}.`;
   report(context, { isCurrent, schemaVersion: newest, codeVersion: version, text }, () => text);
@@ -189,8 +189,9 @@ async function check(context: CommandContext): Promise<ExitCode> {
 }
 
 /** What `migrate` would renew; null: nothing. The procedures of a newer release are its own. */
-function describeLogicWork({ versions, scripts, isIntact }: StoreSchema): string | null {
-  if (newerThan(scripts, versions).length > 0) return null;
+function describeLogicWork(schema: StoreSchema, ownVersion: string): string | null {
+  const { versions, scripts, isIntact } = schema;
+  if (newerThan(scripts, versions, ownVersion).length > 0) return null;
   if (!isLogicCurrent(versions, scripts))
     return "The procedures differ from this version's. Run `npx taskgate migrate`.";
   if (!isIntact)

@@ -23,7 +23,10 @@ export function openApp({ base, signIn }: AppTarget, waiting: Waiting): Services
   });
   return {
     admin: createRemoteAdmin(app),
-    close: () => Promise.resolve(),
+    close: () => {
+      calls.hush();
+      return Promise.resolve();
+    },
     hasGivenUp: () => false,
   };
 }

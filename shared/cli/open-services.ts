@@ -70,6 +70,8 @@ export function openServices(
     onRepeat: (error) => {
       calls.noteTrouble(error);
     },
+    // For as long as the person was told.
+    goesOn: () => !calls.hasGivenUp,
   });
   const store = patientStore(opened, calls);
   const holders: DoctorProbe = {
@@ -111,6 +113,7 @@ export function openServices(
   });
   // An abandoned call hangs: its end isn't waited for, either.
   const close = (): Promise<void> => {
+    calls.hush();
     const closed = opened.close();
     closed.catch(() => undefined);
     return calls.hasGivenUp ? Promise.resolve() : closed;

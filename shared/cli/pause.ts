@@ -1,5 +1,6 @@
 import { take } from "../admin/read-result";
 import { readDefinitionName, readOperatorRequest } from "../admin/requests";
+import { isCallsDefinition, limitOfCalls } from "../core/calls-definition";
 import { nameParameter, reasonOption, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
@@ -23,10 +24,18 @@ export const pauseCommand: Command = {
     const admin = await context.admin();
     const answer = await admin.pause({ ...change, definition, changedBy: context.changedBy });
     report(context, answer, () =>
-      answer.status === "exists"
-        ? `${definition} was paused already.`
-        : `${definition} is paused: nothing new starts until \`taskgate resume ${definition}\`.`,
+      answer.status === "exists" ? `${definition} was paused already.` : describePause(definition),
     );
     return exitCodes.ok;
   },
 };
+
+function describePause(definition: string): string {
+  const end = `until \`taskgate resume ${definition}\``;
+  if (!isCallsDefinition(definition)) return `${definition} is paused: nothing new starts ${end}.`;
+  const limit = limitOfCalls(definition) ?? "NAME";
+  return [
+    `${definition} is paused: no invocation of its functions runs its handler ${end}.`,
+    `Messages that become tasks meanwhile run as those: \`taskgate limit ${limit} 0 --shared\` holds them, too.`,
+  ].join("\n");
+}

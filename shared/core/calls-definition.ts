@@ -17,6 +17,12 @@ export function callsDefinition(limits: readonly string[]): string {
   return `${callsPrefix}${shown} #${hash}`;
 }
 
+/** The name of its one limit; null: it has several, or it is no such definition. */
+export function limitOfCalls(name: string): string | null {
+  if (!isCallsDefinition(name) || / #[0-9a-f]{12}$/.test(name)) return null;
+  return name.slice(callsPrefix.length);
+}
+
 /** Is this such a definition? It has no tasks: no hint is left for it. */
 export function isCallsDefinition(name: string): boolean {
   return name.startsWith(callsPrefix);

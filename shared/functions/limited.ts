@@ -8,6 +8,7 @@ import type { CallLimits } from "../worker/run/call-limits";
 import * as tokens from "../worker/run/with-tokens";
 import type { TokenContext } from "../worker/run/with-tokens";
 import { defer } from "./defer";
+import { away, BodyBegin, tooMany } from "./limited-http";
 import { storeMessage } from "./limited-tasks";
 import type { AppProcess } from "./runtime";
 import type { AnyTaskKind } from "../worker/define/task-kind";
@@ -17,6 +18,7 @@ import type { AnyTaskKind } from "../worker/define/task-kind";
  * of its own, and the invocation ends. `defer`: a storage queue's message goes back into its queue with a delay; those of other
  * triggers can't. `refuse`: HTTP answers 429 with Retry-After, a timer ends, every other trigger throws LimitReachedError for the
  * host's own retry. Service Bus delivers again at once and counts a try, so `task` suits it best.
+ * While the database is away HTTP answers 503 with Retry-After, and a storage queue's message goes back, whatever this says.
  */
 export type Overflow = "task" | "defer" | "refuse";
 
@@ -95,23 +97,23 @@ export function limited<Trigger, Result>(
   const overflowing = new Overflowing(app, { label, kind, overflow });
   return (trigger, context) =>
     app.invocations.counted(async () => {
-      const progress = { hasBegun: false };
+      const begin = new BodyBegin();
+      const isHttp = context.options.trigger.type === "httpTrigger";
+      const own = isHttp ? { signal: begin.late } : {};
       try {
-        const answer = await app.tracked((runtime) =>
-          tokens.withTokens(runtime.tokens, { limit, want, waitMs }, async (held) => {
-            progress.hasBegun = true;
+        const asked = app.tracked((runtime) =>
+          tokens.withTokens(runtime.tokens, { limit, want, waitMs, ...own }, async (held) => {
+            begin.note();
             return handler(trigger, context, held);
           }),
         );
+        const answer = await (isHttp ? begin.inTime(asked, waitMs) : asked);
         if (answer.ran) return answer.value;
         // The host takes any answer of a trigger without one.
         return (await overflowing.end(trigger, context, answer)) as Result;
       } catch (error) {
-        const isAway = !progress.hasBegun && isForLater(error);
-        if (!isAway || context.options.trigger.type !== "queueTrigger") throw error;
-        // Nothing was tried: the message keeps its tries.
-        await defer(trigger, context, awayRetryMs);
-        return undefined as Result;
+        if (begin.hasBegun) throw error;
+        return (await overflowing.fail(trigger, context, error)) as Result;
       }
     });
 }
@@ -170,6 +172,21 @@ class Overflowing {
     return undefined;
   }
 
+  /** What the invocation answers whose tokens could not be asked for. Throws the error where only the host's own retry is left. */
+  async fail(message: unknown, context: InvocationContext, error: unknown): Promise<unknown> {
+    const { type } = context.options.trigger;
+    if (type === "httpTrigger") {
+      const answer = away(this.#label, error);
+      if (answer === null) throw error;
+      context.error(error);
+      return answer;
+    }
+    if (type !== "queueTrigger" || !isForLater(error)) throw error;
+    // Nothing was tried: the message keeps its tries.
+    await defer(message, context, awayRetryMs);
+    return undefined;
+  }
+
   #wayOf(message: unknown, { options }: InvocationContext): Overflow {
     const { type } = options.trigger;
     if (type === "httpTrigger" || type === "timerTrigger") return "refuse";
@@ -188,13 +205,4 @@ class Overflowing {
 function isJsonLike(message: unknown): boolean {
   if (typeof message !== "object" || message === null) return typeof message !== "undefined";
   return Array.isArray(message) || Object.getPrototypeOf(message) === Object.prototype;
-}
-
-function tooMany(limit: string, { retryInMs, reason }: Denial): object {
-  const seconds = String(Math.max(1, Math.ceil(retryInMs / 1_000)));
-  return {
-    status: 429,
-    headers: { "Retry-After": seconds },
-    jsonBody: { error: { code: "TASKGATE_LIMIT_REACHED", message: `limit ${limit}: ${reason}` } },
-  };
 }

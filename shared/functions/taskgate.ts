@@ -85,7 +85,7 @@ export interface Gate extends AppEnqueueCalls {
     ...call: TokenCall<Result>
   ): Promise<WithTokensAnswer<Result>>;
   /**
-   * Wraps the handler of any function, so that no more of its invocations run at once than the limit says:
+   * Wraps the handler of any function, so that it runs at most as often at once as the limit says:
    * `limited(limit, handler)` or `limited(limit, options, handler)`. Of several limits, `limited([one, other], handler)`, an
    * invocation takes a token of each in one decision; it holds none while it waits. It waits up to `waitMs`; then `overflow`
    * decides. Call it while the app is loaded.

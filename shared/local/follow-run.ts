@@ -1,3 +1,4 @@
+import { isForLater } from "../core/errors";
 import { messageOf } from "../core/foreign-value";
 import { formatDuration } from "../core/duration";
 import type { Limit } from "../ports/task-store";
@@ -36,6 +37,8 @@ const silentAfterMs = 3_000;
 const lookEveryMs = 330;
 /** `--once` gives up then. */
 const onceMaxMs = 300_000;
+/** So many looks may fail in a row for a reason that no wait mends. */
+const failuresMax = 10;
 /** Settled twice in a row: an event may be between the queue and the database at one look. */
 const settledLooks = 2;
 /** How long the effect of a key is shown. */
@@ -88,7 +91,7 @@ class Follower {
     this.#live?.open();
     try {
       while (!signal.aborted) {
-        const end = await Promise.race([this.#look(), broken]);
+        const end = await Promise.race([this.#tryLook(), broken]);
         if (end !== undefined && options.isOnce) return end;
         await sleep(lookEveryMs, signal);
         await Promise.race([broken, Promise.resolve()]);
@@ -99,49 +102,68 @@ class Follower {
     }
   }
 
-  /** One look; the run's end when it is done. */
-  async #look(): Promise<"good" | "bad" | undefined> {
+  /**
+   * One look; the run's end when it is done. An outage of the database is waited for, however long it takes: the queues with
+   * their messages live as long as this process.
+   */
+  async #tryLook(): Promise<"good" | "bad" | undefined> {
     const { options, startedAtMs, say } = this.#options;
-    const progress = await this.#read();
-    if (progress === null) return undefined;
-    const landed = progress.files?.landed ?? 0;
+    const silence = setTimeout(() => {
+      this.#showSilence();
+    }, silentAfterMs);
+    try {
+      const end = await this.#look();
+      if (end !== undefined) return end;
+    } catch (error) {
+      this.#noteFailure(error);
+    } finally {
+      clearTimeout(silence);
+    }
     const elapsedMs = realClock.monotonicMs() - startedAtMs;
+    if (!options.isOnce || elapsedMs <= onceMaxMs) return undefined;
+    say(`Not done after ${formatDuration(onceMaxMs)}.`);
+    return "bad";
+  }
+
+  async #look(): Promise<"good" | "bad" | undefined> {
+    const progress = await this.#reader.read();
+    this.#noteAnswer(progress);
+    const landed = progress.files?.landed ?? 0;
+    const elapsedMs = realClock.monotonicMs() - this.#options.startedAtMs;
     this.#settledInARow = progress.isSettled ? this.#settledInARow + 1 : 0;
     if (this.#settledInARow >= settledLooks) {
       if (this.#summedUpFiles === landed) return undefined;
+      const end = await this.#sumUp(progress, elapsedMs);
       this.#summedUpFiles = landed;
-      return this.#sumUp(progress, elapsedMs);
+      return end;
     }
     if (this.#summedUpFiles !== null && landed > this.#summedUpFiles) {
       await this.#beginAgain();
     }
     if (this.#summedUpFiles === null) this.#draw(progress, elapsedMs);
-    if (options.isOnce && elapsedMs > onceMaxMs) {
-      say(`Not done after ${formatDuration(onceMaxMs)}.`);
-      return "bad";
-    }
     return undefined;
   }
 
-  /** A look that fails now and then is no reason to end: the database may be busy. */
-  async #read(): Promise<Progress | null> {
-    const silence = setTimeout(() => {
-      this.#showSilence();
-    }, silentAfterMs);
-    try {
-      const progress = await this.#reader.read();
-      this.#failuresInARow = 0;
-      if (this.#isSilent) this.#notice = null;
-      this.#isSilent = false;
-      this.#lastProgress = progress;
-      return progress;
-    } catch (error) {
-      this.#failuresInARow += 1;
-      if (this.#failuresInARow >= 10 || this.#options.signal.aborted) throw error;
-      return null;
-    } finally {
-      clearTimeout(silence);
+  #noteAnswer(progress: Progress): void {
+    this.#failuresInARow = 0;
+    if (this.#isSilent) {
+      this.#notice = null;
+      if (this.#live === null) this.#options.say("the database answers again");
     }
+    this.#isSilent = false;
+    this.#lastProgress = progress;
+  }
+
+  /** Throws what a user has to mend in the app or in this run. */
+  #noteFailure(error: unknown): void {
+    if (this.#options.signal.aborted) return;
+    if (isForLater(error)) {
+      this.#failuresInARow = 0;
+      this.#showSilence();
+      return;
+    }
+    this.#failuresInARow += 1;
+    if (this.#failuresInARow >= failuresMax) throw error;
   }
 
   /** A look has no answer yet: the old picture must not look like a new one. */
@@ -188,15 +210,17 @@ class Follower {
 
   async #sumUp(progress: Progress, elapsedMs: number): Promise<"good" | "bad"> {
     const { run, options, say } = this.#options;
-    this.#live?.close();
-    const width = Math.max(40, process.stdout.columns || plainWidth);
-    for (const table of await this.#reader.readResults()) {
-      for (const line of formatTable(table, width)) say(line);
-      say("");
-    }
+    // All that may fail comes first: after an outage it is done again as a whole.
+    const tables = await this.#reader.readResults();
     const expected = run.sample?.expectedDeadLetters ?? [];
     const verdict = judge(progress, { expected, poisoned: await run.queue.poisoned() });
     await run.mark("finished");
+    this.#live?.close();
+    const width = Math.max(40, process.stdout.columns || plainWidth);
+    for (const table of tables) {
+      for (const line of formatTable(table, width)) say(line);
+      say("");
+    }
     const tasks = progress.definitions.reduce((sum, { done }) => sum + done, 0);
     say(
       `Done in ${formatDuration(elapsedMs)}: ${String(progress.files?.imported ?? 0)} files, ${String(tasks)} tasks, ` +

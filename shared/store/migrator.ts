@@ -19,7 +19,7 @@ export interface MigrationTarget {
   isIntact(): Promise<boolean>;
 }
 
-/** One row of schema_version. Version 0 is the logic. */
+/** One row of schema_version. Version 0 is the logic, whose name is `logic` and the release that made it: `logic 0.3.0`. */
 export interface SchemaVersion {
   version: number;
   name: string;
@@ -42,7 +42,7 @@ export interface SchemaScripts {
 export interface MigrationResult {
   applied: string[];
   isLogicRenewed: boolean;
-  /** The database is a newer release's, by these migrations, and serves this one: nothing was changed. Left out: there are none. */
+  /** The database is a newer release's, by these migrations or its procedures, and serves this one: nothing was changed. Left out: there are none. */
   newer?: string[];
 }
 
@@ -75,7 +75,7 @@ export function readMigrations(folder: string): Script[] {
 
 /**
  * Applies the missing migrations and logic, and renews the logic where its rights are lost. A second call does nothing, nor does
- * one beside the schema of a newer release, as after a rollback. Throws SchemaError when that no longer serves `clientVersion`.
+ * one beside the schema or the logic of a newer release, as after a rollback. Throws SchemaError when that no longer serves `clientVersion`.
  */
 export async function migrate(
   target: MigrationTarget,
@@ -84,7 +84,7 @@ export async function migrate(
 ): Promise<MigrationResult> {
   const versions = await target.readVersions();
   refuseEdited(versions, scripts);
-  const newer = newerThan(scripts, versions);
+  const newer = newerThan(scripts, versions, clientVersion);
   if (newer.length > 0) {
     checkSchema(versions, scripts, clientVersion);
     return { applied: [], isLogicRenewed: false, newer: newer.map(nameOf) };
@@ -94,7 +94,9 @@ export async function migrate(
   for (const script of missing) await target.apply(script, false);
   const isLogicRenewed =
     missing.length > 0 || !isLogicCurrent(versions, scripts) || !(await target.isIntact());
-  if (isLogicRenewed) await target.apply(scripts.logic, true);
+  if (isLogicRenewed) {
+    await target.apply({ ...scripts.logic, name: `${scripts.logic.name} ${clientVersion}` }, true);
+  }
   return { applied: missing.map(nameOf), isLogicRenewed };
 }
 
@@ -108,16 +110,30 @@ export function isLogicCurrent(
 
 /** As its file is named. */
 function nameOf({ version, name }: SchemaVersion): string {
+  if (version === 0) return name.replace("logic", "procedures of");
   return `${String(version).padStart(4, "0")}_${name}`;
 }
 
-/** Migrations of the database that this code doesn't know. */
+/**
+ * Migrations of the database that this code doesn't know; without any, its logic where a newer release than `clientVersion` made
+ * it and it differs from this code's.
+ */
 export function newerThan(
-  scripts: Pick<SchemaScripts, "migrations">,
+  scripts: SchemaScripts,
   versions: readonly SchemaVersion[],
+  clientVersion: string,
 ): SchemaVersion[] {
   const known = new Set([0, ...scripts.migrations.map(({ version }) => version)]);
-  return versions.filter(({ version }) => !known.has(version));
+  const unknown = versions.filter(({ version }) => !known.has(version));
+  // With a migration still to apply the logic must be this code's.
+  if (unknown.length > 0 || versions.length < known.size) return unknown;
+  if (isLogicCurrent(versions, scripts)) return [];
+  return versions.filter((row) => compareVersions(releaseOf(row) ?? "0.0.0", clientVersion) > 0);
+}
+
+/** The release that made the logic; null: a migration, or a logic that doesn't say. */
+function releaseOf({ version, name }: SchemaVersion): string | null {
+  return version === 0 ? (/^logic (\S+)$/.exec(name)?.[1] ?? null) : null;
 }
 
 /** May this code (`clientVersion`) work with that schema? Throws SchemaError with the command to run. */

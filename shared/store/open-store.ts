@@ -60,6 +60,8 @@ export interface StoreOptions extends DatabaseAddress {
   sleep: (ms: number) => Promise<void>;
   /** Told why a call is made again; default: no listener. */
   onRepeat?: (error: unknown) => void;
+  /** Asked when a call has failed as often as others may: is it made again? Default: never. */
+  goesOn?: () => boolean;
   /** Told about connections that break while idle; default: no listener. */
   onIdleError?: (error: Error) => void;
   /** Spares a process to wait for a database that is away; default: every call asks for itself. */

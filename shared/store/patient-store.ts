@@ -33,6 +33,11 @@ export class PatientCalls {
     return this.#hasGivenUp;
   }
 
+  /** The result is told next: nothing comes behind it. */
+  hush(): void {
+    this.#hasTold = true;
+  }
+
   /** An attempt of a call has failed, and another one follows. */
   noteTrouble(error: unknown): void {
     this.#trouble = messageOf(error);

@@ -6,8 +6,9 @@ export type Repeat = <Result>(
   isWorthIt: (error: unknown) => boolean,
 ) => Promise<Result>;
 
-/** Waits of one repeated call, in milliseconds; their number bounds the attempts. */
-const pausesMs = [20, 50, 200, 1_000, 3_000] as const;
+const pauseMaxMs = 3_000;
+/** Waits of one repeated call, in milliseconds; their number bounds the attempts where nothing else does. */
+const pausesMs = [20, 50, 200, 1_000, pauseMaxMs] as const;
 
 /**
  * At once with jitter first, because a deadlock's victim may go on at once; then slower, because a failover takes
@@ -18,9 +19,12 @@ export function createRepeat(options: {
   sleep: (ms: number) => Promise<void>;
   /** Told why a call is made again, before the pause. */
   onRepeat?: (error: unknown) => void;
+  /** Asked when all pauses are over: the call is made again, with the last pause before it, while this says so. Default: never. */
+  goesOn?: () => boolean;
 }): Repeat {
+  const { goesOn = () => false } = options;
   return async (call, isWorthIt) => {
-    for (const pauseMs of pausesMs) {
+    for (const pauseMs of pausesWhile(goesOn)) {
       try {
         return await call();
       } catch (error) {
@@ -31,4 +35,9 @@ export function createRepeat(options: {
     }
     return call();
   };
+}
+
+function* pausesWhile(goesOn: () => boolean): Generator<number> {
+  yield* pausesMs;
+  while (goesOn()) yield pauseMaxMs;
 }

@@ -5,6 +5,7 @@ import { describe, expect, test } from "@jest/globals";
 import "../support/node-errors";
 import { runCli } from "../../shared/cli/main";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
+import { readVersion } from "../../shared/platform/own-manifest";
 import { loadSettings } from "../../shared/settings/load-settings";
 import {
   checkSchema,
@@ -113,6 +114,28 @@ describe("migrate --check", () => {
 describe("a deployment of an older release, beside the schema of a newer one that serves it", () => {
   /** As a newer release leaves it: its own procedures, which the older one's checksum doesn't know. */
   const newerRelease = `${unknownMigration}; update taskgate.schema_version set checksum = 'newer' where version = 0`;
+
+  /** As one leaves it that has other procedures and no new migration. */
+  const newerLogic =
+    "update taskgate.schema_version set name = 'logic 99.0.0', checksum = 'newer' where version = 0";
+
+  const unchanged =
+    "The schema is a newer release's (procedures of 99.0.0) and serves this one; nothing was changed.";
+  const renewed = "Renewed procedures, views and rights.";
+  test.each([
+    { name: "logic 99.0.0", code: 0, text: unchanged },
+    { name: "logic 0.1.0", code: 1, text: renewed },
+    { name: "logic", code: 1, text: renewed },
+    { name: `logic ${readVersion()}`, code: 1, text: renewed },
+  ])("meets other procedures ($name) and no new migration", async ({ name, code, text }) => {
+    await withRecord(newerLogic.replace("logic 99.0.0", name), async (url) => {
+      expect(await cli("migrate", "--check", "--db", url)).toMatchObject({ code });
+      expect(await cli("migrate", "--db", url)).toEqual({ code: 0, text });
+      expect(await cli("migrate", "--check", "--db", url)).toMatchObject({ code: 0 });
+      const [row] = await rowsOf(url, "select name from taskgate.schema_version where version = 0");
+      expect(row).toEqual({ name: code === 0 ? name : `logic ${readVersion()}` });
+    });
+  });
 
   test("finds that the schema fits", async () => {
     await withRecord(newerRelease, async (url) => {
@@ -246,6 +269,27 @@ describe("versions", () => {
     ["0.2.1", "0.2.0-pre", 1],
   ])("%s against %s", (left, right, sign) => {
     expect(Math.sign(compareVersions(left, right))).toBe(sign);
+  });
+
+  test("an own migration that is still to apply brings the own procedures, whoever made the present ones", async () => {
+    const script = (version: number, name: string) => ({
+      ...row(version, "0.0.0"),
+      name,
+      text: "",
+    });
+    const scripts = {
+      migrations: [script(1, "m1"), script(2, "m2")],
+      logic: script(0, "logic"),
+    };
+    const applied: string[] = [];
+    const versions = [{ ...script(0, "logic 9.0.0"), checksum: "newer" }, script(1, "m1")];
+    const target = {
+      readVersions: () => Promise.resolve(versions),
+      apply: ({ name }: { name: string }) => Promise.resolve(void applied.push(name)),
+      isIntact: () => Promise.resolve(true),
+    };
+    await migrate(target, scripts, "0.2.0");
+    expect(applied).toEqual(["m2", "logic 0.2.0"]);
   });
 
   test("code of exactly the oldest version that a schema serves may work", () => {

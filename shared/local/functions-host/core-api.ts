@@ -171,6 +171,8 @@ export class CoreRegistry {
   readonly appLevelHookData: Record<string, unknown> = {};
   /** Shared by all hooks. */
   readonly appHookData: Record<string, unknown> = {};
+  /** Where the app takes HTTP requests as streams; null: it takes them whole. Known once it is loaded. */
+  streamPort: number | null = null;
   readonly #hooks = new Map<HookName, Callback[]>();
   readonly #log: HostLog;
   #model: ProgrammingModel | undefined;

@@ -4,7 +4,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { LOCAL_HOST } from "../free-port";
 import type { CoreRegistry, RegisteredFunction, RpcHttpData, RpcNullable } from "./core-api";
 import { writeResponse } from "./http-response";
-import { RETURN_BINDING, triggerOf, type Invoker } from "./invoke";
+import { passStreams, streamMetadata } from "./http-stream";
+import { RETURN_BINDING, triggerOf, type InvocationInput, type Invoker } from "./invoke";
 import type { Listener } from "./listener";
 import { RequestBodies } from "./request-body";
 import { passGate } from "./request-gate";
@@ -35,6 +36,18 @@ interface Route {
   readonly route: RouteTemplate;
   readonly methods: ReadonlySet<string>;
   readonly isAnonymous: boolean;
+}
+
+/** A function that takes the request. */
+interface Found {
+  readonly entry: Route;
+  readonly parameters: Record<string, string>;
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly url: URL;
 }
 
 /** With every answer: other pages can't show it, take it for a script, or guess its type. A function may say otherwise. */
@@ -118,7 +131,7 @@ class HttpTriggerListener implements HttpListener {
         response.writeHead(503, { connection: "close" }).end();
         return;
       }
-      await this.#answer(request, response, url);
+      await this.#answer({ request, response, url });
     } catch (error) {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
       const message = `${request.method ?? ""} ${request.url ?? ""}: ${text}`;
@@ -149,7 +162,8 @@ class HttpTriggerListener implements HttpListener {
     return null;
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+  async #answer(exchange: Exchange): Promise<void> {
+    const { request, response, url } = exchange;
     const found = this.#find(request.method ?? "GET", url.pathname.replace(/^\/+/, ""));
     if (found === null) {
       response.writeHead(404).end();
@@ -159,19 +173,22 @@ class HttpTriggerListener implements HttpListener {
       response.writeHead(401).end();
       return;
     }
+    if (this.#options.registry.streamPort === null) await this.#answerWhole(exchange, found);
+    else await this.#answerInStreams(exchange, found, this.#options.registry.streamPort);
+  }
+
+  async #answerWhole({ request, response, url }: Exchange, found: Found): Promise<void> {
     const body = await this.#bodies.read(request);
     if ("reason" in body) {
       const headers = { connection: "close", "content-type": "text/plain; charset=utf-8" };
       response.writeHead(body.status, headers).end(body.reason);
       return;
     }
-    const { traceparent, tracestate } = request.headers;
     const call = this.#options.invoker.invoke(found.entry.target, {
       data: {
         http: describeRequest(request, url, { body: body.bytes, parameters: found.parameters }),
       },
-      traceParent: typeof traceparent === "string" ? traceparent : undefined,
-      traceState: typeof tracestate === "string" ? tracestate : undefined,
+      ...traceOf(request),
     });
     const result = await call.catch(() => null);
     body.release();
@@ -180,7 +197,20 @@ class HttpTriggerListener implements HttpListener {
     else writeResponse(response, result.returnValue?.http ?? undefined);
   }
 
-  #find(method: string, path: string): { entry: Route; parameters: Record<string, string> } | null {
+  async #answerInStreams(exchange: Exchange, found: Found, port: number): Promise<void> {
+    const { request } = exchange;
+    const invocationId = randomUUID();
+    await passStreams({ ...exchange, port, invocationId }, () =>
+      this.#options.invoker.invoke(found.entry.target, {
+        data: {},
+        triggerMetadata: streamMetadata(headersOf(request), found.parameters),
+        invocationId,
+        ...traceOf(request),
+      }),
+    );
+  }
+
+  #find(method: string, path: string): Found | null {
     for (const entry of this.#routes) {
       if (!entry.methods.has(method)) continue;
       const parameters = entry.route.match(path);
@@ -218,17 +248,29 @@ function describeRequest(
 ): RpcHttpData {
   const query: Record<string, string> = {};
   for (const name of url.searchParams.keys()) query[name] = url.searchParams.getAll(name).join(",");
+  return {
+    method: request.method ?? "GET",
+    url: url.href,
+    nullableHeaders: nullable(headersOf(request)),
+    nullableQuery: nullable(query),
+    nullableParams: nullable(rest.parameters),
+    body: rest.body.length === 0 ? null : { bytes: rest.body },
+  };
+}
+
+function headersOf(request: IncomingMessage): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(request.headers)) {
     if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(", ") : value;
   }
+  return headers;
+}
+
+function traceOf(request: IncomingMessage): Pick<InvocationInput, "traceParent" | "traceState"> {
+  const { traceparent, tracestate } = request.headers;
   return {
-    method: request.method ?? "GET",
-    url: url.href,
-    nullableHeaders: nullable(headers),
-    nullableQuery: nullable(query),
-    nullableParams: nullable(rest.parameters),
-    body: rest.body.length === 0 ? null : { bytes: rest.body },
+    traceParent: typeof traceparent === "string" ? traceparent : undefined,
+    traceState: typeof tracestate === "string" ? tracestate : undefined,
   };
 }
 

@@ -20,6 +20,8 @@ export interface InvocationInput {
   /** W3C trace context that this invocation continues; absent or malformed: a new trace. */
   readonly traceParent?: string | undefined;
   readonly traceState?: string | undefined;
+  /** Default: a new one. */
+  readonly invocationId?: string;
 }
 
 /** What a function answered; it threw nothing. */
@@ -27,6 +29,8 @@ export interface InvocationResult {
   readonly returnValue: RpcTypedData | undefined;
   /** Values of the other output bindings, by binding name. */
   readonly outputs: ReadonlyMap<string, RpcTypedData>;
+  /** Did the function return a value, also one that the library has sent already? */
+  readonly hasReturned: boolean;
 }
 
 /** Writes the values of output bindings to where they belong. */
@@ -82,7 +86,10 @@ async function runInvocation(
   input: InvocationInput,
 ): Promise<InvocationResult> {
   const { name } = target.metadata;
-  const source: LogSource = { functionName: name, invocationId: randomUUID() };
+  const source: LogSource = {
+    functionName: name,
+    invocationId: input.invocationId ?? randomUUID(),
+  };
   const write = (level: LogLevel, message: string): void => {
     options.registry.write({ level, category: "system", message, source });
   };
@@ -158,6 +165,7 @@ async function runSteps(
   return {
     returnValue: response.returnValue ?? undefined,
     outputs: new Map((response.outputData ?? []).map(({ name, data }) => [name, data])),
+    hasReturned: after.result !== null && after.result !== undefined,
   };
 }
 

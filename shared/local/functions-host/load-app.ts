@@ -5,6 +5,7 @@ import { extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { glob } from "tinyglobby";
 import type { CoreRegistry } from "./core-api";
+import { openStreams } from "./http-stream";
 
 /**
  * Loads every file that `main` in `<appRoot>/package.json` matches (a path or a glob), CommonJS or
@@ -44,11 +45,7 @@ export async function loadApp(
       `${manifest}: "main" (${main}) registers no function with @azure/functions. A gate does with \`gate.register(app)\`, where \`app\` is that package's.`,
     );
   }
-  // Ends the time in which the app may call app.setup().
-  const capabilities = await registry.model.getCapabilities?.({});
-  if (capabilities?.["HttpUri"] !== undefined) {
-    throw new Error("The app switches on enableHttpStream, which the local host does not have.");
-  }
+  registry.streamPort = await openStreams(registry.model);
   registry.seal();
 }
 

@@ -296,7 +296,7 @@ async function record(
     .input("ClientVersionMin", driver.NVarChar(40), script.clientVersionMin);
   await lease.run(() =>
     request.query(
-      `UPDATE Taskgate.SchemaVersion SET Checksum = @Checksum, AppliedAt = SYSUTCDATETIME() WHERE Version = @Version;
+      `UPDATE Taskgate.SchemaVersion SET Name = @Name, Checksum = @Checksum, AppliedAt = SYSUTCDATETIME() WHERE Version = @Version;
        IF @@ROWCOUNT = 0
          INSERT INTO Taskgate.SchemaVersion (Version, Name, Checksum, ClientVersionMin, AppliedAt)
          VALUES (@Version, @Name, @Checksum, @ClientVersionMin, SYSUTCDATETIME());`,

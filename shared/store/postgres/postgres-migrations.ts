@@ -171,7 +171,7 @@ async function applyOnce(
     await connection.query(
       `insert into "${schema}".schema_version (version, name, checksum, client_version_min, applied_at)
        values ($1, $2, $3, $4, clock_timestamp())
-       on conflict (version) do update set checksum = excluded.checksum, applied_at = excluded.applied_at`,
+       on conflict (version) do update set name = excluded.name, checksum = excluded.checksum, applied_at = excluded.applied_at`,
       [script.version, script.name, script.checksum, script.clientVersionMin],
     );
     await connection.query("commit");

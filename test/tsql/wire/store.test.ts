@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/gl
 import "../../support/node-errors";
 import { runCli } from "../../../shared/cli/main";
 import { StoreUncertainError } from "../../../shared/core/errors";
+import { readVersion } from "../../../shared/platform/own-manifest";
 import { realRandom } from "../../../shared/platform/real-clock";
 import type { EnqueueTasksInput, TaskStore } from "../../../shared/ports/task-store";
 import {
@@ -72,7 +73,7 @@ describe("the migrator", () => {
     });
     const { versions } = await readStoreSchema({ url: simulated.url });
     const migrations = mssqlScripts().migrations.map((script) => script.name);
-    expect(versions.map(({ name }) => name)).toEqual(["logic", ...migrations]);
+    expect(versions.map(({ name }) => name)).toEqual([`logic ${readVersion()}`, ...migrations]);
     await checkStoreSchema({ url: simulated.url });
   });
 });

@@ -79,6 +79,26 @@ describe("a command before a silent database", () => {
     ]);
   });
 
+  test("tries for as long as it says where the attempts are answered, and tells that first", async () => {
+    const closed = createServer();
+    closed.listen(0, "127.0.0.1");
+    await once(closed, "listening");
+    const { port } = closed.address() as AddressInfo;
+    closed.close();
+    await once(closed, "close");
+    const refused = `PostgreSQL can't be reached: connect ECONNREFUSED 127.0.0.1:${String(port)}`;
+    const words = ["status", "--timeout", "7s"];
+    const { code, errors, tookMs, hangs } = await run(words, "postgres://u:p@", port);
+    expect(code).toBe(4);
+    expect(errors.map(({ text }) => text)).toEqual([
+      `taskgate: ${refused}: still trying, for 7 s in all (--timeout).`,
+      `taskgate: ${refused}: gave up after 7 s`,
+    ]);
+    expect(tookMs).toBeGreaterThan(6_900);
+    expect(tookMs).toBeLessThan(8_000);
+    expect(hangs).toBe(1);
+  }, 20_000);
+
   test("says of a change that it may still happen, and with --json one line only", async () => {
     const { code, errors } = await run(["pause", "demo", "--timeout", "300ms", "--json"]);
     expect(code).toBe(4);

@@ -141,7 +141,9 @@ function setPaused(shown, isPaused) {
     body: [
       say(
         isPaused
-          ? "No further task of it starts. Running tasks go on to their end; new tasks wait."
+          ? name.startsWith("calls:")
+            ? "No invocation of its functions runs its handler any more. Messages that become tasks run as those: a shared limit of 0 holds them, too."
+            : "No further task of it starts. Running tasks go on to their end; new tasks wait."
           : "Its tasks start again as its limit and rate allow.",
       ),
     ],
