@@ -274,6 +274,32 @@ describe("a caller", () => {
       "payload: expected what kind greet@3 (upgraded from greet) takes (name: expected a text)",
     );
   });
+
+  test("is told the message of an upgrade that throws, without its stack", async () => {
+    const broken = defineTask<{ name: string }>({
+      name: "greet",
+      version: 2,
+      upgrade: {
+        1: () => {
+          throw new TypeError("no such customer");
+        },
+      },
+      run,
+    });
+    const { registry, client } = buildOf(5, broken);
+    const expected =
+      "what version 1 of kind greet takes (no such customer). Version 2 is kind greet@2";
+    await expect(
+      completeTasks(registry, { definition: "greet" }, [{ payload: '{"who":"Ada"}' }]),
+    ).rejects.toMatchObject({
+      message: `payload: expected ${expected}`,
+      details: { problems: [{ field: "payload", value: "an object", expected }] },
+    });
+    const old = taskRef<{ who: string }>({ name: "greet" });
+    await expect(client.enqueue(old, { who: "Ada" })).rejects.toThrow(
+      `payload: expected ${expected}`,
+    );
+  });
 });
 
 describe("defineTask", () => {
