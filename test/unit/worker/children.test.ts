@@ -155,7 +155,7 @@ describe("children and transactions", () => {
     const bench = openWorkerBench([hasty]);
     const id = await enqueueOne(bench, hasty);
     await bench.work("hasty");
-    const { state, lastError } = (await factsOf(bench, id)) ?? {};
+    const { state, lastError } = await factsOf(bench, id);
     expect([state, lastError?.split("\n")[0]]).toEqual(["dead", "Error: the write was refused"]);
   });
 
