@@ -275,6 +275,23 @@ describe("a caller", () => {
     );
   });
 
+  test("by HTTP or command line may write version 1 out; a kind of that very name goes before", async () => {
+    const { registry } = buildOf(3, third);
+    const given = { kind: "greet@1", payload: '{"who":"Ada"}' };
+    const call = { definition: "greet" };
+    const upgraded = [{ kind: "greet@3", payload: '{"name":"Ada"}' }];
+    expect(await completeTasks(registry, call, [given])).toEqual(upgraded);
+    const own = createRegistry([
+      first,
+      defineTask({ name: "greet@1", queue: first.definition, run }),
+    ]);
+    expect(await completeTasks(own, call, [given])).toEqual([given]);
+    const alone = createRegistry([first]);
+    expect(await completeTasks(alone, call, [given])).toEqual([{ ...given, kind: "greet" }]);
+    const unknown = [{ ...given, kind: "other@1" }];
+    await expect(completeTasks(alone, call, unknown)).rejects.toThrow("(other@1)");
+  });
+
   test("is told the message of an upgrade that throws, without its stack", async () => {
     const broken = defineTask<{ name: string }>({
       name: "greet",
