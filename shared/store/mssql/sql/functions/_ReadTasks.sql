@@ -59,8 +59,8 @@ RETURN
            WHEN v.OnDuplicate COLLATE Latin1_General_100_BIN2 NOT IN (N'keep', N'replace') OR DATALENGTH(v.OnDuplicate) NOT IN (8, 14)
              THEN N'onDuplicate: expected keep or replace (' + LEFT(v.OnDuplicate, 220) + N')'
            WHEN @WaveId IS NOT NULL AND (v.RunInMs IS NOT NULL OR v.RunAt IS NOT NULL) THEN N'runAt: expected none for a task of a wave'
-           WHEN DATALENGTH(v.Trace) <> 110 OR v.Trace COLLATE Latin1_General_100_BIN2 NOT LIKE
-               REPLICATE(N'[0-9a-f]', 2) + N'-' + REPLICATE(N'[0-9a-f]', 32) + N'-' + REPLICATE(N'[0-9a-f]', 16) + N'-' + REPLICATE(N'[0-9a-f]', 2)
+           WHEN v.Trace NOT LIKE N'__-________________________________-________________-__'
+             OR v.Trace COLLATE Latin1_General_100_BIN2 LIKE N'%[^0-9a-f-]%' OR DATALENGTH(REPLACE(v.Trace, N'-', N'')) <> 104
              THEN N'trace: expected a W3C traceparent (' + LEFT(v.Trace, 100) + N')'
          END AS Problem
   FROM OPENJSON(@Tasks) AS j
