@@ -129,6 +129,7 @@ function operation(name, text) {
     .split("_")
     .map((word) => word[0].toUpperCase() + word.slice(1))
     .join("");
+  const twin = readFileSync(join(root, `shared/store/mssql/sql/procedures/${pascal}.sql`), "utf8");
   const shown = sections.filter(
     (section) => !["Twin", "Plan"].includes(section.label) && section.text.join("") !== "-",
   );
@@ -142,7 +143,38 @@ function operation(name, text) {
       ? `${sentence[0].toUpperCase()}${sentence.slice(1)}\n`
       : `- **${section.label}**: ${sentence}`;
   });
-  return `## ${name}\n\n\`taskgate.${name}\` / \`Taskgate.${pascal}\`. ${body.join("\n")}`;
+  const [sentence, ...rest] = body;
+  const calls = [
+    `- **PostgreSQL**: ${inCode(functionParameters(name, text))}`,
+    `- **T-SQL**: ${inCode(procedureParameters(pascal, twin))}`,
+  ];
+  const lists = [...calls, ...rest].join("\n");
+  return `## ${name}\n\n\`taskgate.${name}\` / \`Taskgate.${pascal}\`. ${sentence}\n${lists}`;
+}
+
+/** What a call gives to a PL/pgSQL function: names, types and defaults as they stand in its file, without what it answers. */
+function functionParameters(name, text) {
+  const from = text.indexOf("(", text.indexOf(`create or replace function taskgate.${name}(`));
+  let depth = 0;
+  let until = from;
+  do {
+    if (text[until] === "(") depth += 1;
+    if (text[until] === ")") depth -= 1;
+    until += 1;
+  } while (depth > 0);
+  const each = text.slice(from + 1, until - 1).split(/,\s*(?=(?:out|p_\w+) )/);
+  return each.map((one) => one.trim()).filter((one) => one.startsWith("p_"));
+}
+
+/** The same of a T-SQL procedure. */
+function procedureParameters(pascal, text) {
+  const found = new RegExp(`^CREATE OR ALTER PROCEDURE Taskgate\\.${pascal}\\s+([^]*?)^AS$`, "m");
+  const each = (found.exec(text)?.[1] ?? "").split(/,\s*(?=@)/);
+  return each.map((one) => one.trim()).filter((one) => one !== "");
+}
+
+function inCode(parameters) {
+  return parameters.length === 0 ? "no parameters" : `\`${parameters.join(", ")}\``;
 }
 
 function render(page) {

@@ -40,7 +40,13 @@ export type {
 } from "./worker/define/block-options";
 export type { EventRoute, IngestEvent } from "./worker/define/ingest-event";
 export type { SchemaIssue, StandardSchema } from "./worker/define/standard-schema";
-export type { Continuation, HandlerResult, TaskContext } from "./worker/define/task-context";
+export type {
+  Continuation,
+  HandlerResult,
+  ResultObject,
+  ResultValue,
+  TaskContext,
+} from "./worker/define/task-context";
 export type { DateBlock } from "./core/blocks/date-blocks";
 export type { ListBlock } from "./core/blocks/list-blocks";
 export type { NumericBlock } from "./core/blocks/numeric-blocks";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { traceParentForm } from "../core/trace-parent";
 import type { OperationId } from "../core/ids";
 import { limits } from "../core/limits";
 import type { NewTask } from "../ports/task-store";
@@ -7,17 +8,7 @@ import type { ReadResult } from "./read-result";
 import { parseJson } from "./parse-json";
 import { ProblemList } from "./problem-list";
 import { nested, notBoth, objectOf, onlyWith, resultOf } from "./object-schema";
-import {
-  container,
-  groupScope,
-  instant,
-  key,
-  listOf,
-  oneOf,
-  operationId,
-  traceParentForm,
-  whole,
-} from "./schemas";
+import { container, groupScope, instant, key, listOf, oneOf, operationId, whole } from "./schemas";
 
 /** Tasks to add to one definition. */
 export interface EnqueueRequest {

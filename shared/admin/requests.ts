@@ -3,6 +3,7 @@
  * follow its type, its reader and its part of the OpenAPI document. A reader takes anything, never throws, and answers a
  * checked value or all problems, each naming field, value and what to write instead. May import core and ports.
  */
+import { traceParentForm } from "../core/trace-parent";
 import { z } from "zod";
 import { limits } from "../core/limits";
 import type { TaskId } from "../core/ids";
@@ -11,17 +12,7 @@ import type { ReadResult } from "./read-result";
 import { listQueryOf, objectOf, queryOf, readValue } from "./object-schema";
 import type { ValueOf } from "./object-schema";
 import { looksLikeJson, parseMessage } from "./parse-json";
-import {
-  key,
-  keyRule,
-  maxEntries,
-  oneOf,
-  operationId,
-  reason,
-  taskId,
-  text,
-  traceParentForm,
-} from "./schemas";
+import { key, keyRule, maxEntries, oneOf, operationId, reason, taskId, text } from "./schemas";
 
 /** A definition's name. */
 const definitionName = text(keyRule, "the name of a definition: ");

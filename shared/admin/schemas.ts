@@ -9,8 +9,6 @@ import { payloadText } from "./payload";
 
 /** Names, kinds, group and dedupe keys: characters are UTF-16 units, as both databases count at least. */
 export const keyRule = { min: 1, max: limits.nameLengthMax, isKey: true } as const;
-/** W3C Trace Context: version, trace, parent, flags. */
-export const traceParentForm = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /** A text that both databases can store. `what`: said before the rule. */
 export function text(rule: TextRule, what = "") {

@@ -1,4 +1,5 @@
 import { take } from "../admin/read-result";
+import type { Problem } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import { readRunScheduleRequest, readScheduleRequest } from "../admin/schedule-requests";
 import { nameParameter, reasonOption, report } from "./command";
@@ -75,14 +76,15 @@ function readAction({ flags, options }: CommandContext): "pause" | "resume" | "r
   return "run";
 }
 
+/** The instant is known as an option here. */
+function asOption(problem: Problem): Problem {
+  return problem.field === "scheduledFor" ? { ...problem, field: "--for" } : problem;
+}
+
 async function runNow(context: CommandContext, definition: string): Promise<CommandExitCode> {
-  const request = take(
-    readRunScheduleRequest({
-      schedule: context.args[1],
-      scheduledFor: context.options["for"],
-      reason: context.options["reason"],
-    }),
-  );
+  const { for: scheduledFor, reason } = context.options;
+  const read = readRunScheduleRequest({ schedule: context.args[1], scheduledFor, reason });
+  const request = take(read.ok ? read : { ...read, problems: read.problems.map(asOption) });
   const { changedBy } = context;
   const answer = await (await context.admin()).runSchedule({ ...request, definition, changedBy });
   report(context, answer, () => {

@@ -149,7 +149,7 @@ export const settingsTable = [
     max: 3_600_000,
     unit: "ms",
     sentence:
-      "How long before its deadline an invocation stops running tasks and gives back the rest.",
+      "How long before its deadline an invocation starts no more tasks and gives back the rest. At half of it the signals of running tasks are aborted.",
   },
   {
     ...integer,

@@ -156,9 +156,9 @@ export function showCount(count: number, max = 10_000): string {
   return count >= max ? `${String(max)}+` : String(count);
 }
 
-/** `1 task waits`, `2 tasks wait`: the count with the text for one or for several. */
+/** `1 task waits`, `2 tasks wait`: an exact number with the text for one or for several. */
 export function showNumber(count: number, one: string, several: string): string {
-  return `${showCount(count)} ${count === 1 ? one : several}`;
+  return `${String(count)} ${count === 1 ? one : several}`;
 }
 
 /** Text from outside must not start lines of its own or move the cursor. */

@@ -275,7 +275,7 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
       { words: ["known", "nightly", "--run", "--pause"], field: "--run" },
       {
         words: ["known", "nightly", "--run", "--for", "2030-02-30T08:30:00Z"],
-        field: "scheduledFor",
+        field: "--for",
       },
       { words: ["known", "nightly", "--for", "2030-01-31T08:30:00Z"], field: "--for" },
       { words: ["known", "nightly", "--run", "--reason", "x".repeat(401)], field: "reason" },

@@ -53,6 +53,12 @@ export const badScheduleCalls: readonly BadCall[] = [
   ...["[1]", "{", "{x}", "x", "", ' {"a":1}', '{"a":1} '].map((payload) =>
     badEntry({ payload }, `payload: expected the text of a JSON object (${payload})`),
   ),
+  ...['{"scheduledFor":null}', '{"a":"5%","schedule\\u0064For":[1]}'].map((payload) =>
+    badEntry(
+      { payload },
+      `payload: expected an object without scheduledFor, which each instant adds (${payload})`,
+    ),
+  ),
   ...["tomorrow", "", "5%"].map((nextRunAt) =>
     badEntry({ nextRunAt }, `nextRunAt: expected an ISO-8601 instant with its zone (${nextRunAt})`),
   ),

@@ -196,6 +196,8 @@ function describeOperationId(setup: StoreSetup): void {
   });
 }
 
+const traceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
 /** One bad field per entry. */
 const badTasks: { why: string; field: string; value: string | number; task: Partial<NewTask> }[] = [
   { why: "no JSON", field: "payload", value: "no json", task: { payload: "no json" } },
@@ -257,12 +259,19 @@ const badTasks: { why: string; field: string; value: string | number; task: Part
     value: "",
     task: { runInMs: 1, runAt: new Date() },
   },
-  {
-    why: "a trace of 56 characters",
+  ...[
+    "x",
+    "t".repeat(55),
+    `${traceParent}0`,
+    `${traceParent} `,
+    traceParent.toUpperCase(),
+    traceParent.replace("-", "_"),
+  ].map((value) => ({
+    why: `the trace ${value}`,
     field: "trace",
-    value: "t".repeat(56),
-    task: { traceParent: "t".repeat(56) },
-  },
+    value,
+    task: { traceParent: value },
+  })),
 ];
 
 function describeBadTasks(setup: StoreSetup): void {
@@ -298,7 +307,7 @@ function describeBadTasks(setup: StoreSetup): void {
       { runInMs: 3_153_600_000_000 },
       { dedupeKey: "w1", dedupeMs: 1 },
       { dedupeKey: "w2", dedupeMs: 3_153_600_000_000 },
-      { traceParent: "t".repeat(55) },
+      { traceParent },
     ];
     expect(await enqueue(store, name, good)).toHaveLength(good.length);
   });

@@ -135,6 +135,31 @@ function describeEntries(setup: StoreSetup): void {
     );
   }
 
+  testWith(setup, "execution log")(
+    "a done task whose worker told no duration has no start; one that failed has its claim's",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 10, prefetchMax: 0 });
+      await enqueueKinds(opened, name, ["a", "b"]);
+      const worker = await startWorker(store, name, { want: 2, worker: "host" });
+      const [first, second] = await worker.claim(2);
+      if (!first || !second) throw new Error("Two tasks expected");
+      const { executionId } = worker;
+      await store.completeTask({ executionId, ...done(first), durationMs: null });
+      await worker.fail([second], { as: "dead", durationMs: null });
+      const log = await opened.readLog(name);
+      const told = log.map(({ kind, outcome, durationMs, spanMs }) => [
+        ...[kind, outcome, durationMs],
+        spanMs === null,
+      ]);
+      expect(told).toEqual([
+        ["a", "done", null, true],
+        ["b", "failed", null, false],
+      ]);
+    },
+  );
+
   testWith(
     setup,
     "execution log",

@@ -213,6 +213,7 @@ function describeSetInput(setup: StoreSetup): void {
       [{ payload: "{" }, "schedules\\[1\\].payload"],
       [{ payload: ' {"a":1}' }, "schedules\\[1\\].payload"],
       [{ payload: `{"a":"${"x".repeat(65_470)}"}` }, "schedules\\[1\\].payload"],
+      [{ payload: '{"scheduledFor":"x"}' }, "schedules\\[1\\].payload"],
       [{ group: "" }, "schedules\\[1\\].group"],
       [{ nextRunAt: new Date(NaN) }, "schedules\\[1\\].nextRunAt"],
       [{ name: "first" }, "schedules\\[1\\].name: expected each name once \\(first\\)"],

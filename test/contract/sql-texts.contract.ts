@@ -233,7 +233,7 @@ function describeJson(setup: StoreSetup): void {
     ['{"runAt":{}}', "runAt: expected an ISO-8601 instant with its zone ({})"],
     ['{"dedupeKey":"k","dedupeMs":[1]}', "dedupeMs: expected a whole number ([1])"],
     ['{"dedupeKey":"k","onDuplicate":{}}', "onDuplicate: expected keep or replace ({})"],
-    ['{"trace":{"a":1}}', 'trace: expected at most 55 characters ({"a":1})'],
+    ['{"trace":{"a":1}}', 'trace: expected a W3C traceparent ({"a":1})'],
   ];
 
   for (const [entry, says] of nested) {

@@ -46,13 +46,19 @@ function describeEach(setup: StoreSetup): void {
       );
     const kept = await enqueueOne(store, name);
     await worker.fail([await worker.claimOne()], { as: "continued", checkpoint: "[1]" });
-    const traced = await enqueueAt(1, { traceParent: "00-abc-def-01" });
+    const traced = await enqueueAt(1, {
+      traceParent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+    });
     const grouped = await enqueueAt(1, { group: "g" });
     const newer = await enqueueAt(2, {});
     const none = await enqueueAt(1, {});
     const expected = [
       { taskId: kept, ...plain, checkpoint: "[1]" },
-      { taskId: traced, ...plain, traceParent: "00-abc-def-01" },
+      {
+        taskId: traced,
+        ...plain,
+        traceParent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+      },
       { taskId: grouped, ...plain, isGrouped: true },
       { taskId: newer, ...plain, isFromNewerBuild: true },
       { taskId: none, ...plain },

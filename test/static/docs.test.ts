@@ -128,6 +128,20 @@ describe("reference pages", () => {
     expect(Object.keys(errorCodes).filter((code) => !page.includes(`\`${code}\``))).toEqual([]);
   });
 
+  test("sql.md has the type and the default of every parameter", () => {
+    const page = readPage("docs/reference/sql.md");
+    const sections = page.split(/^## /m).slice(1);
+    const without = sections.filter(
+      (section) =>
+        !/^- \*\*PostgreSQL\*\*: (`p_.+ .+`|no parameters)$/m.test(section) ||
+        !/^- \*\*T-SQL\*\*: (`@.+ .+`|no parameters)$/m.test(section),
+    );
+    expect(without.map((section) => section.split("\n")[0])).toEqual([]);
+    expect(page).toContain("`p_batch_id bigint, p_seal boolean`");
+    expect(page).toContain("p_after_priority smallint default null");
+    expect(page).toContain("@DurationMs int = NULL, @Result nvarchar(max) = NULL`");
+  });
+
   test("sql.md has a heading for every operation", () => {
     const page = readPage("docs/reference/sql.md");
     const names = Object.keys(operations).map(toSnakeCase);

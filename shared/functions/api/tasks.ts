@@ -2,7 +2,7 @@ import type { HttpRequest } from "@azure/functions";
 import { take } from "../../admin/read-result";
 import { readEnqueueRequest } from "../../admin/enqueue-request";
 import type { EnqueueRequest } from "../../admin/enqueue-request";
-import { traceParentForm } from "../../admin/schemas";
+import { traceParentForm } from "../../core/trace-parent";
 import { inTime } from "../in-time";
 import { isStream, taskBodyOf } from "./read-body";
 import { enqueueStream } from "./task-stream";

@@ -325,6 +325,9 @@ function problemOf({ timeZone, missed, payload }: NewSchedule): string | null {
   if (!payload.startsWith("{") || !payload.endsWith("}")) {
     return `payload: expected the text of a JSON object (${left(payload, 100)})`;
   }
+  if (Object.hasOwn(JSON.parse(payload) as object, "scheduledFor")) {
+    return `payload: expected an object without scheduledFor, which each instant adds (${left(payload, 100)})`;
+  }
   const bytes = Buffer.byteLength(payload);
   if (bytes <= limits.schedulePayloadBytesMax) return null;
   return `payload: expected at most 65472 bytes (${String(bytes)})`;

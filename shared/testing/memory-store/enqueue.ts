@@ -2,9 +2,10 @@ import { asTaskId } from "../../core/ids";
 import { limits } from "../../core/limits";
 import type { TaskId, WaveId } from "../../core/ids";
 import { keyOf } from "../../core/payload-key";
+import { traceParentForm } from "../../core/trace-parent";
 import type { PayloadKey } from "../../core/payload-key";
 import type { EnqueueTasksAnswer, EnqueueTasksInput, NewTask } from "../../ports/task-store";
-import { characters, invalidArgument, isWithin, left, tooLarge } from "./arguments";
+import { invalidArgument, isWithin, left, tooLarge } from "./arguments";
 import { auditCall } from "./audit";
 import { isOnlySealed, takesTasks } from "./batches";
 import { allStandings } from "./places";
@@ -310,8 +311,8 @@ function problemOf(
   if (isBlocked && (runInMs !== undefined || runAt !== undefined)) {
     return "runAt: expected none for a task of a wave";
   }
-  if (traceParent !== undefined && characters(traceParent) > 55) {
-    return `trace: expected at most 55 characters (${left(traceParent, 100)})`;
+  if (traceParent !== undefined && !traceParentForm.test(traceParent)) {
+    return `trace: expected a W3C traceparent (${left(traceParent, 100)})`;
   }
   return null;
 }

@@ -14,7 +14,7 @@ import type { WatermarkCalls } from "../define/block-options";
 import { prepareChecked } from "./new-task";
 import { ensureRegistered } from "./register";
 import type { Registry } from "../define/registry";
-import { checkManyNames, checkTask, toRequest } from "../define/task-ref";
+import { checkManyNames, checkRequests, checkTask, toRequest } from "../define/task-ref";
 import type {
   AnyTaskRef,
   ClientEnqueueOptions,
@@ -81,7 +81,7 @@ export class TaskClient implements EnqueueCalls {
     options: { transaction?: StoreTransaction } = {},
   ): Promise<EnqueuedTask[]> {
     checkNames("enqueueAll", options, ["transaction"]);
-    checkList("requests", requests, "what taskRequest returns");
+    checkRequests(requests);
     const { transaction } = options;
     const trace = this.#environment.telemetry.currentTraceParent();
     const prepared: PreparedTask[] = [];

@@ -23,16 +23,23 @@ export async function completeTasks(
   const advice = allowsUnknownKind === false ? { option: "--allow-unknown-kind" } : {};
   const completed: NewTask[] = [];
   for (const [index, task] of tasks.entries()) {
-    const stored = task.kind ?? definition;
+    const stored = knownName(registry, task.kind ?? definition);
     const kind = registry.kind(stored);
     const at = tasks.length === 1 ? "" : `tasks[${String(index)}].`;
     if (allowsUnknownKind !== true)
       checkKnownKind(registry, { definition, kind: stored, at, ...advice });
-    const current = kind === null ? task : currentTask(kind, { task, stored, at });
+    const named = task.kind === undefined ? task : { ...task, kind: stored };
+    const current = kind === null ? named : currentTask(kind, { task: named, stored, at });
     if (kind !== null) await checkPayload(labelled(kind, stored), current.payload, at);
     completed.push(completeTask(current, kind, { isBlocked: false }));
   }
   return completed;
+}
+
+/** `greet@1` is how a caller may write version 1, whose name is `greet`; unless a kind of the app has that very name. */
+function knownName(registry: Registry, given: string): string {
+  const name = given.replace(/@1$/, "");
+  return registry.kind(given) === null && registry.kind(name) !== null ? name : given;
 }
 
 /** The task as a caller with the current code would have added it. */

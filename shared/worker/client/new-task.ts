@@ -1,9 +1,10 @@
 import { InvalidArgumentError } from "../../core/errors";
-import { describeThrown } from "../../core/describe-thrown";
+import { describeValue, messageOf } from "../../core/foreign-value";
 import { isId } from "../../core/ids";
 import type { WaveId } from "../../core/ids";
 import { jsonTextOf } from "../../core/json-text";
 import { storedKind } from "../../core/kind-version";
+import { cleanText } from "../../core/text";
 import { completeTask } from "../../enqueue/complete-task";
 import type { PreparedTask } from "../../enqueue/enqueue-prepared";
 import { checkPayload } from "./check-payload";
@@ -12,6 +13,9 @@ import { upgradePayload } from "../define/kind-upgrade";
 import type { Registry } from "../define/registry";
 import type { AnyTaskKind } from "../define/task-kind";
 import type { AnyTaskRef, TaskRequest } from "../define/task-ref";
+
+/** Characters of what a step throws that an answer shows. */
+const reasonLengthMax = 400;
 
 /**
  * Turns a request into a row: names from the kind, payload as JSON text, and what the kind says of its tasks: group, dedupe
@@ -82,7 +86,7 @@ function currentPayload(kind: AnyTaskKind | null, { task, payload }: TaskRequest
 
 /**
  * A payload of an older version as the kind takes it now. Throws InvalidArgumentError naming both versions when a step is missing
- * or throws.
+ * or throws; with the message of what it throws, whose stack is no answer to a caller.
  */
 export function upgraded(
   kind: AnyTaskKind,
@@ -93,10 +97,14 @@ export function upgraded(
     if ("payload" in answer) return answer.payload;
     throw new Error(answer.problem);
   } catch (error) {
-    throw new InvalidArgumentError(
-      `${at}payload: expected what version ${String(version)} of kind ${kind.kind} takes (${describeThrown(error)}). Version ${String(kind.version)} is kind ${kind.rules.kind}`,
-      { details: { field: `${at}payload` }, cause: error },
-    );
+    const field = `${at}payload`;
+    const reason = cleanText(messageOf(error), reasonLengthMax) || "an error without a message";
+    const expected = `what version ${String(version)} of kind ${kind.kind} takes (${reason}). Version ${String(kind.version)} is kind ${kind.rules.kind}`;
+    const problem = { field, value: describeValue(payload), expected };
+    throw new InvalidArgumentError(`${field}: expected ${expected}`, {
+      details: { field, problems: [problem] },
+      cause: error,
+    });
   }
 }
 

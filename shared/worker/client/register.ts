@@ -53,6 +53,17 @@ export async function ownDefinitions(
 /** By environment: definitions that this process has registered for enqueues within transactions. */
 const registeredFor = new WeakMap<WorkerEnvironment, Set<string>>();
 
+/** The database's own words, and what makes the definition known. */
+function adviseOnUnknown(error: unknown): never {
+  const isUnknown =
+    error instanceof InvalidArgumentError && error.message.startsWith("name: unknown definition (");
+  if (!isUnknown) throw error;
+  throw new InvalidArgumentError(
+    `${error.message}: expected one that is registered; the app that runs it does so when it starts, and so does a client that has its kinds in \`tasks\``,
+    { code: error.code, details: error.details, cause: error },
+  );
+}
+
 /**
  * Asks something of a definition; when the database doesn't know it yet, or has other rules of its kinds, this build's
  * definitions are registered and it asks again. Inside a user's transaction an error would doom it: there they are registered
@@ -66,7 +77,7 @@ export async function ensureRegistered<Answer>(
 ): Promise<Answer> {
   const { registry, isWithin } = about;
   const known = registry?.definition(about.definition) ?? null;
-  if (registry === null || known === null) return ask();
+  if (registry === null || known === null) return ask().catch(adviseOnUnknown);
   if (!isWithin) await environment.app?.require(known.name);
   const registered = registeredFor.get(environment) ?? new Set<string>();
   registeredFor.set(environment, registered);

@@ -95,8 +95,10 @@ export type OutputOf<Schema extends StandardSchema> = NonNullable<
   Schema["~standard"]["types"]
 >["output"];
 
-/** What a done task has, by what its handler returns. */
-export type ResultOf<Returned> = Returned extends void | undefined ? null : Returned;
+/** What a done task has, by what its handler returns; nothing is known of it where the types say nothing. */
+export type ResultOf<Returned> = HandlerResult extends Returned ? JsonPayload : Kept<Returned>;
+
+type Kept<Returned> = Returned extends void | undefined ? null : Returned;
 
 /** Names of options, apart from a queue's settings. */
 const ownNames = [

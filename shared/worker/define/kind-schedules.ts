@@ -115,10 +115,16 @@ function checkMissed(field: string, missed: string): void {
 
 function payloadText(field: string, payload: unknown): string {
   const text = JSON.stringify(payload);
-  if (text.startsWith("{") && Buffer.byteLength(text) <= limits.schedulePayloadBytesMax)
-    return text;
+  if (!text.startsWith("{") || Buffer.byteLength(text) > limits.schedulePayloadBytesMax)
+    throw new InvalidArgumentError(
+      `${field}: expected an object of at most ${String(limits.schedulePayloadBytesMax)} bytes of JSON (${text.slice(0, 100)})`,
+      { details: { field } },
+    );
+  const { scheduledFor } = JSON.parse(text) as { scheduledFor?: unknown };
+  if (scheduledFor === undefined) return text;
+  const member = `${field}.scheduledFor`;
   throw new InvalidArgumentError(
-    `${field}: expected an object of at most ${String(limits.schedulePayloadBytesMax)} bytes of JSON (${text.slice(0, 100)})`,
-    { details: { field } },
+    `${member}: expected no such member, since each instant adds its own (${JSON.stringify(scheduledFor).slice(0, 100)})`,
+    { details: { field: member } },
   );
 }

@@ -1,5 +1,5 @@
 import type { Fence, TaskId } from "../../core/ids";
-import type { JsonArray, JsonObject, JsonValue } from "../../core/json";
+import type { JsonValue } from "../../core/json";
 import { jsonTextOf } from "../../core/json-text";
 import type { LogFields, Logger } from "../../ports/logger";
 import type { StoreTransaction } from "../../ports/task-store";
@@ -8,7 +8,14 @@ import type { WatermarkCalls } from "./block-options";
 import type { AnyTaskRef, ChildOptions, EnqueueArguments, TaskInput } from "./task-ref";
 
 /** What a handler may leave as its task's result: nothing, a JSON object or an array, at most 64 KiB. */
-export type HandlerResult = JsonObject | JsonArray | null | undefined | void;
+export type HandlerResult = ResultObject | ResultValue[] | null | undefined | void;
+
+/** A JSON object whose members may be undefined: the compiler adds such members where branches return different objects, and JSON leaves them out. */
+export interface ResultObject {
+  [key: string]: ResultValue | undefined;
+}
+/** A value within a handler's result. */
+export type ResultValue = string | number | boolean | null | ResultObject | ResultValue[];
 
 /** What a handler gets beside its payload. Take apart what you need. A wrapper uses `Object.create(ctx, ..)`: a spread would lose parts. */
 export interface TaskContext {

@@ -4,7 +4,7 @@ import { instantMs } from "../../core/instant";
 import { checkNames } from "../../core/known-names";
 import { limits } from "../../core/limits";
 import { checkInteger, checkKey } from "../../core/text";
-import { wrongValue } from "../../core/wrong-value";
+import { checkList, wrongValue } from "../../core/wrong-value";
 import type { StoreTransaction } from "../../ports/task-store";
 import type { Enqueued } from "../../enqueue/enqueue-prepared";
 import type { StandardSchema } from "./standard-schema";
@@ -172,9 +172,24 @@ export function toRequest(given: {
   return { ...options, task, payload } as TaskRequest;
 }
 
+/** Throws InvalidArgumentError, naming the entry, for a list of anything else than requests. */
+export function checkRequests(requests: unknown): void {
+  const expected = "what taskRequest returns";
+  checkList("requests", requests, expected);
+  const list = requests as readonly unknown[];
+  const at = list.findIndex(
+    (each) => !hasMember(each, "task") || !isTask((each as TaskRequest).task),
+  );
+  if (at >= 0) throw wrongValue(`requests[${String(at)}]`, expected, list[at]);
+}
+
+function isTask(task: unknown): boolean {
+  return hasMember(task, "kind") && hasMember(task, "schema");
+}
+
 /** Throws InvalidArgumentError for a value that is no kind: without TypeScript a name is the nearest mistake. */
 export function checkTask(task: unknown): void {
-  if (hasMember(task, "kind") && hasMember(task, "schema")) return;
+  if (isTask(task)) return;
   throw wrongValue("task", "what defineTask or taskRef returns", task);
 }
 

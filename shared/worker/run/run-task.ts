@@ -45,8 +45,12 @@ export async function runTask(options: RunOptions): Promise<TaskOutcome> {
     if (checked?.ok === false) return refused(task, checked.problems.join("; "));
     const payload = checked === null ? given : checked.value;
     const context = new RunContext(options, kind.kind, run);
-    return run.settle(await withinTask(task, () => kind.run(payload, context)));
+    const returned = await withinTask(task, () => kind.run(payload, context));
+    // A handler need not have awaited its completion: the end isn't known before.
+    if (run.completing !== null) await run.completing;
+    return run.settle(returned);
   } catch (error) {
+    await run.completing?.catch(() => undefined);
     return run.settleError(error);
   }
 }
@@ -63,6 +67,8 @@ class TaskRun implements RunCalls {
   #children: PreparedTask[] = noChildren;
   #completed: OpenedWaves | null = null;
   #isCompleting = false;
+  /** The completion that hasn't ended. */
+  completing: Promise<unknown> | null = null;
   /** What has taken the children along: none goes with it any more. */
   #closedBy: "completion" | "handler's end" | null = null;
   /** The store said that another worker holds this task. */
@@ -76,13 +82,21 @@ class TaskRun implements RunCalls {
   async completeWith<Result extends HandlerResult>(
     body: (transaction: StoreTransaction) => Promise<Result>,
   ): Promise<Result> {
-    const { environment, held } = this.#options;
     if (this.#isCompleting || this.#completed !== null)
       throw new InvalidArgumentError(
         "completeWith: expected one call; what a second one writes would be no part of the completion",
         { details: { field: "completeWith" } },
       );
-    this.#isCompleting = true;
+    this.#isCompleting = true; // before its body runs
+    const completing = this.#complete(body);
+    this.completing = completing;
+    return completing;
+  }
+
+  async #complete<Result extends HandlerResult>(
+    body: (transaction: StoreTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    const { environment, held } = this.#options;
     const children = this.#ownChildren(); // the body may add to them
     const before = children.length;
     try {
@@ -104,6 +118,7 @@ class TaskRun implements RunCalls {
       throw error;
     } finally {
       this.#isCompleting = false;
+      this.completing = null;
     }
   }
 

@@ -97,7 +97,12 @@ function liveThrough(caller: Caller): void {
     { payload: '{"a":2}', group: "g", priority: 5 },
     { payload: '{"a":3}', group: "g" },
     { payload: "[4]", runInMs: 5_000, dedupeKey: "k" },
-    { payload: "[5]", dedupeKey: "w", dedupeMs: 1_000, trace: "00-a-b-01" },
+    {
+      payload: "[5]",
+      dedupeKey: "w",
+      dedupeMs: 1_000,
+      trace: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+    },
   ]);
   caller.expectSound();
   const execution = caller.start(2);

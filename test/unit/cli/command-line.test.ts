@@ -199,13 +199,13 @@ describe("counts in sentences", () => {
     dead: 0,
   };
 
-  test("one is singular, none and several are plural, and counting that stopped says so", () => {
+  test("one is singular, none and several are plural, and only a count that stopped says so", () => {
     expect(describeWork({ totals, nextDueMs: 59_000, expired: 1 })).toBe(
       "1 execution runs 1 task; 3 ready, 1 scheduled, 0 waiting for a group, 0 dead; next due in 59 s, 1 execution past its lease",
     );
-    const many = { ...totals, executions: 0, running: 10_000, prefetched: 2 };
+    const many = { ...totals, executions: 0, running: 10_501, ready: 10_000, prefetched: 2 };
     expect(describeWork({ totals: many, nextDueMs: null, expired: 2 })).toBe(
-      "0 executions run 10000+ tasks, 2 prefetched; 3 ready, 1 scheduled, 0 waiting for a group, 0 dead; nothing scheduled, 2 executions past their lease",
+      "0 executions run 10501 tasks, 2 prefetched; 10000+ ready, 1 scheduled, 0 waiting for a group, 0 dead; nothing scheduled, 2 executions past their lease",
     );
   });
 });

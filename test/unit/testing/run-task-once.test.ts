@@ -122,6 +122,16 @@ describe("what it writes in a transaction", () => {
     expect(run.enqueued).toEqual([]);
   });
 
+  test("a completion that the handler doesn't await has its result all the same", async () => {
+    const hasty = defineTask({
+      name: "hasty",
+      run: async (_, ctx) => {
+        void ctx.completeWith(async () => ({ a: 1 }));
+      },
+    });
+    expect((await runTaskOnce(hasty)).end).toEqual({ kind: "done", result: { a: 1 } });
+  });
+
   test("a watermark that a failed body moved stands where it stood, and its blocks are made again", async () => {
     const block = taskRef({ name: "block" });
     const cut = defineTask({

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { LeaseLostError } from "../../../shared/core/errors";
 import type { JsonObject } from "../../../shared/core/json";
+import { sleep } from "../../../shared/platform/real-clock";
 import { defineTask } from "../../../shared/worker/define/define-task";
 import { enqueueOne, factsOf, openWorkerBench } from "./worker-bench";
 import type { WorkerBench } from "./worker-bench";
@@ -115,6 +116,47 @@ describe("children and transactions", () => {
     expect(await factsOf(bench, id)).toMatchObject({ state: "done", result: '{"n":1}' });
     const refused = expect.stringMatching(/^completeWith: expected one call/);
     expect(seen).toEqual(['body {"n":0}', "no", 'body {"n":1}', refused, refused]);
+  });
+
+  test.each([
+    ["returns", false],
+    ["throws", true],
+  ])("a completeWith that a handler doesn't await is waited for when it %s", async (_, throws) => {
+    const hasty = defineTask({
+      name: "hasty",
+      run: async (__, ctx) => {
+        void ctx.completeWith(async () => {
+          await sleep(20);
+          await ctx.enqueue(child, { n: 1 });
+          return { n: 1 };
+        });
+        if (throws) throw new Error("too late");
+      },
+    });
+    const bench = openWorkerBench([hasty, child]);
+    const id = await enqueueOne(bench, hasty);
+    await bench.work("hasty");
+    expect(await factsOf(bench, id)).toMatchObject({ state: "done", result: '{"n":1}' });
+    expect(await payloadsOfChildren(bench)).toEqual(['{"n":1}']);
+  });
+
+  test("a completeWith that isn't awaited and fails is the attempt's error", async () => {
+    const hasty = defineTask({
+      name: "hasty",
+      retry: { attempts: 1 },
+      run: async (_, ctx) => {
+        const completing = ctx.completeWith(async () => {
+          await sleep(20);
+          throw new Error("the write was refused");
+        });
+        completing.catch(() => undefined);
+      },
+    });
+    const bench = openWorkerBench([hasty]);
+    const id = await enqueueOne(bench, hasty);
+    await bench.work("hasty");
+    const { state, lastError } = await factsOf(bench, id);
+    expect([state, lastError?.split("\n")[0]]).toEqual(["dead", "Error: the write was refused"]);
   });
 
   test("children of a completeWith whose body fails are forgotten; another call adds its own", async () => {

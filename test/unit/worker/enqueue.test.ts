@@ -280,6 +280,30 @@ describe("options of an enqueue of several tasks", () => {
 });
 
 describe("values of the wrong form, from callers without a compiler", () => {
+  const free = defineTask({ name: "free", run: idle });
+
+  test.each([
+    [[{ kind: "free", payload: {} }], "requests[0]: expected what taskRequest returns (an object)"],
+    [[taskRequest(free, {}), null], "requests[1]: expected what taskRequest returns (null)"],
+    [[{ task: "free" }], "requests[0]: expected what taskRequest returns (an object)"],
+    ["free", 'requests: expected a list of what taskRequest returns (the text "free")'],
+  ])("enqueueAll refuses the list %#, and adds none", async (requests, says) => {
+    const { client, store } = openWorkerBench([free]);
+    const refusal = { code: "TASKGATE_ARG_INVALID", message: says };
+    await expect(client.enqueueAll(requests as never)).rejects.toMatchObject(refusal);
+    expect((await store.listDefinitions({})).definitions).toEqual([]);
+  });
+
+  test("an enqueue for a definition that nobody has registered says who registers it", async () => {
+    const { client } = openWorkerBench([free]);
+    await expect(client.enqueue(taskRef({ name: "cmp" }), {})).rejects.toMatchObject({
+      code: "TASKGATE_ARG_UNKNOWN",
+      message: expect.stringMatching(
+        /^name: unknown definition \(cmp\): expected one that is registered; .*`tasks`$/,
+      ),
+    });
+  });
+
   const declared: readonly [object, string][] = [
     [
       { name: 5 },

@@ -237,6 +237,11 @@ describe("a bad declaration names field and value", () => {
       "schedule.missed: expected skip, once or all (never)",
     ],
     [{ cron: "@daily", name: " x" }, "schedule.name: expected"],
+    [
+      { cron: "@daily", payload: { scheduledFor: "x" } },
+      'schedule.payload.scheduledFor: expected no such member, since each instant adds its own ("x")',
+    ],
+    [{ cron: "@daily", payload: { scheduledFor: null } }, "schedule.payload.scheduledFor: "],
     [{ cron: "@daily", payload: [1] as never }, "schedule.payload: expected an object"],
     [
       { cron: "@daily", payload: { a: "x".repeat(65_536) } },

@@ -274,6 +274,49 @@ describe("a caller", () => {
       "payload: expected what kind greet@3 (upgraded from greet) takes (name: expected a text)",
     );
   });
+
+  test("by HTTP or command line may write version 1 out; a kind of that very name goes before", async () => {
+    const { registry } = buildOf(3, third);
+    const given = { kind: "greet@1", payload: '{"who":"Ada"}' };
+    const call = { definition: "greet" };
+    const upgraded = [{ kind: "greet@3", payload: '{"name":"Ada"}' }];
+    expect(await completeTasks(registry, call, [given])).toEqual(upgraded);
+    const own = createRegistry([
+      first,
+      defineTask({ name: "greet@1", queue: first.definition, run }),
+    ]);
+    expect(await completeTasks(own, call, [given])).toEqual([given]);
+    const alone = createRegistry([first]);
+    expect(await completeTasks(alone, call, [given])).toEqual([{ ...given, kind: "greet" }]);
+    const unknown = [{ ...given, kind: "other@1" }];
+    await expect(completeTasks(alone, call, unknown)).rejects.toThrow("(other@1)");
+  });
+
+  test("is told the message of an upgrade that throws, without its stack", async () => {
+    const broken = defineTask<{ name: string }>({
+      name: "greet",
+      version: 2,
+      upgrade: {
+        1: () => {
+          throw new TypeError("no such customer");
+        },
+      },
+      run,
+    });
+    const { registry, client } = buildOf(5, broken);
+    const expected =
+      "what version 1 of kind greet takes (no such customer). Version 2 is kind greet@2";
+    await expect(
+      completeTasks(registry, { definition: "greet" }, [{ payload: '{"who":"Ada"}' }]),
+    ).rejects.toMatchObject({
+      message: `payload: expected ${expected}`,
+      details: { problems: [{ field: "payload", value: "an object", expected }] },
+    });
+    const old = taskRef<{ who: string }>({ name: "greet" });
+    await expect(client.enqueue(old, { who: "Ada" })).rejects.toThrow(
+      `payload: expected ${expected}`,
+    );
+  });
 });
 
 describe("defineTask", () => {

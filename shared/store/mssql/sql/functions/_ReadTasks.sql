@@ -34,7 +34,7 @@ RETURN
            WHEN v.DedupeKeyJson IS NOT NULL
              THEN N'dedupeKey: expected 1..200 characters without blanks at either end (' + LEFT(v.DedupeKeyJson, 100) + N')'
            WHEN v.DuplicateJson IS NOT NULL THEN N'onDuplicate: expected keep or replace (' + LEFT(v.DuplicateJson, 100) + N')'
-           WHEN v.TraceJson IS NOT NULL THEN N'trace: expected at most 55 characters (' + LEFT(v.TraceJson, 100) + N')' END AS Unreadable,
+           WHEN v.TraceJson IS NOT NULL THEN N'trace: expected a W3C traceparent (' + LEFT(v.TraceJson, 100) + N')' END AS Unreadable,
          CASE
            WHEN x.Bytes > 65536 THEN N'payload: expected at most 65536 bytes (' + CONVERT(nvarchar(20), x.Bytes) + N')'
            WHEN x.IsWhole = 0
@@ -59,7 +59,9 @@ RETURN
            WHEN v.OnDuplicate COLLATE Latin1_General_100_BIN2 NOT IN (N'keep', N'replace') OR DATALENGTH(v.OnDuplicate) NOT IN (8, 14)
              THEN N'onDuplicate: expected keep or replace (' + LEFT(v.OnDuplicate, 220) + N')'
            WHEN @WaveId IS NOT NULL AND (v.RunInMs IS NOT NULL OR v.RunAt IS NOT NULL) THEN N'runAt: expected none for a task of a wave'
-           WHEN DATALENGTH(v.Trace) > 110 THEN N'trace: expected at most 55 characters (' + LEFT(v.Trace, 100) + N')'
+           WHEN v.Trace NOT LIKE N'__-________________________________-________________-__'
+             OR v.Trace COLLATE Latin1_General_100_BIN2 LIKE N'%[^0-9a-f-]%' OR DATALENGTH(REPLACE(v.Trace, N'-', N'')) <> 104
+             THEN N'trace: expected a W3C traceparent (' + LEFT(v.Trace, 100) + N')'
          END AS Problem
   FROM OPENJSON(@Tasks) AS j
   OUTER APPLY OPENJSON(CASE j.[type] WHEN 5 THEN j.[value] END) WITH (

@@ -4,8 +4,8 @@
 -- In:     @Name: the definition; @Build bigint: of the code; an older one than the definition's changes nothing
 --         @Schedules: JSON array of 0..100, at most 8 MiB of UTF-8, of {name 1..200 characters, each once; kind 1..200 characters; cron
 --           1..200 characters; timeZone 1..100 characters; missed: skip | once | all; payload: text of a JSON object without blanks
---           around it, at most 65472 bytes, or null; group 1..200 characters or null; nextRunAt ISO-8601: the first instant after
---           ListSchedules' NowAt, or null: never}
+--           around it and without scheduledFor, which each instant adds, at most 65472 bytes, or null; group 1..200 characters or null;
+--           nextRunAt ISO-8601: the first instant after ListSchedules' NowAt, or null: never}
 --         @ChangedBy (null: the login) for the audit
 -- Out:    Status: set | exists (nothing was to be done) | outdated (an older build asked); Changed: how many were created, changed or
 --           removed; NextDueMs bigint: until the definition's next instant, 0 when one is due, or null
@@ -79,6 +79,10 @@ BEGIN
              THEN N'missed: expected skip, once or all (' + COALESCE(LEFT(v.Missed, 100), N'<NULL>') + N')'
            WHEN ISJSON(x.Payload) <> 1 OR LEFT(x.Payload, 1) <> N'{' OR SUBSTRING(x.Payload, DATALENGTH(x.Payload) / 2, 1) <> N'}'
              THEN N'payload: expected the text of a JSON object (' + LEFT(x.Payload, 100) + N')'
+           WHEN EXISTS (
+             SELECT 1 FROM OPENJSON(CASE WHEN ISJSON(x.Payload) = 1 THEN x.Payload END) AS m -- null: whatever the plan's order
+             WHERE m.[key] COLLATE Latin1_General_100_BIN2 = N'scheduledFor')
+             THEN N'payload: expected an object without scheduledFor, which each instant adds (' + LEFT(x.Payload, 100) + N')'
            WHEN DATALENGTH(CONVERT(varchar(max), x.Payload COLLATE Latin1_General_100_BIN2_UTF8)) > 65472
              THEN N'payload: expected at most 65472 bytes ('
                + CONVERT(nvarchar(20), DATALENGTH(CONVERT(varchar(max), x.Payload COLLATE Latin1_General_100_BIN2_UTF8))) + N')'

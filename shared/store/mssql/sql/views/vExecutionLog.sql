@@ -1,6 +1,7 @@
 -- Taskgate.vExecutionLog: seed 003's log: one row per attempt: running, prefetched, done, failed, cancelled, lost, continued.
 -- Columns: TaskId, Definition, Kind, Payload, Worker, StartedAt, EndedAt, DurationMs, Outcome, Error, TaskExecutionId, Fence
---          StartedAt = EndedAt less the worker's measured duration; of a running or lost attempt: when it was claimed
+--          StartedAt = EndedAt less the worker's measured duration; of a running or lost attempt: when it was claimed;
+--          of any other without a told duration: when it was claimed, or null where it is done
 -- Twin:    postgres/sql/views/v_execution_log.sql
 CREATE OR ALTER VIEW Taskgate.vExecutionLog
 AS
@@ -19,7 +20,7 @@ INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = c.TaskExecutionId
 INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
 INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = t.TaskDefinitionId
 UNION ALL
-SELECT a.TaskId, d.Name, a.Kind, COALESCE(CONVERT(nvarchar(max), a.PayloadUtf8) COLLATE Latin1_General_100_BIN2, a.Payload), e.Worker, DATEADD(MILLISECOND, -COALESCE(a.DurationMs, 0), a.FinishedAt), a.FinishedAt,
+SELECT a.TaskId, d.Name, a.Kind, COALESCE(CONVERT(nvarchar(max), a.PayloadUtf8) COLLATE Latin1_General_100_BIN2, a.Payload), e.Worker, DATEADD(MILLISECOND, -a.DurationMs, a.FinishedAt), a.FinishedAt,
        a.DurationMs, N'done', NULL, a.TaskExecutionId, a.Fence
 FROM Taskgate.Archive AS a
 INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = a.TaskDefinitionId

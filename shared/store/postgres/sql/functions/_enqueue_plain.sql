@@ -21,8 +21,8 @@ begin
            bool_or(num_nonnulls(r."group", r."groupScope", r."runInMs", r."runAt", r."dedupeKey", r."dedupeMs", r."onDuplicate") > 0
                 or octet_length(r.payload) > 65536 or json_typeof(r.payload::json) not in ('object', 'array')
                 or r.kind is not null and (char_length(r.kind) not between 1 and 200 or r.kind <> btrim(r.kind))
-                or r.priority not between -32768 and 32767 or char_length(r.trace) > 55
-                or left(r.kind, 1) in ('{', '[') or left(r.trace, 1) in ('{', '[')) as says_more_or_bad   -- no texts, perhaps
+                or r.priority not between -32768 and 32767 or r.trace !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'
+                or left(r.kind, 1) in ('{', '[')) as says_more_or_bad   -- no texts, perhaps
       into v
       from json_to_recordset(p_tasks) as r(payload text, kind text, priority int, trace text, "group" text, "groupScope" text, "runInMs" text, "runAt" text,
                                            "dedupeKey" text, "dedupeMs" text, "onDuplicate" text);

@@ -21,7 +21,7 @@ begin
                                 ('dedupeMs', 'a whole number'), ('runAt', 'an ISO-8601 instant with its zone'),
                                 ('kind', '1..200 characters without blanks at either end'), ('group', '1..200 characters without blanks at either end'),
                                 ('groupScope', 'definition or global'), ('dedupeKey', '1..200 characters without blanks at either end'),
-                                ('onDuplicate', 'keep or replace'), ('trace', 'at most 55 characters')) f(key, expected)
+                                ('onDuplicate', 'keep or replace'), ('trace', 'a W3C traceparent')) f(key, expected)
      where json_typeof(e.value) = 'object' and e.value ->> f.key is not null
      order by e.n
   loop

@@ -4,8 +4,8 @@
 -- In:     p_name: the definition; p_build bigint: of the code; an older one than the definition's changes nothing
 --         p_schedules text: JSON array of 0..100, at most 8 MiB, of {name 1..200 characters, each once; kind 1..200 characters; cron
 --           1..200 characters; timeZone 1..100 characters; missed: skip | once | all; payload: text of a JSON object without blanks
---           around it, at most 65472 bytes, or null; group 1..200 characters or null; nextRunAt ISO-8601: the first instant after
---           list_schedules' now_at, or null: never}
+--           around it and without scheduledFor, which each instant adds, at most 65472 bytes, or null; group 1..200 characters or null;
+--           nextRunAt ISO-8601: the first instant after list_schedules' now_at, or null: never}
 --         p_changed_by (null: the login) for the audit
 -- Out:    status: set | exists (nothing was to be done) | outdated (an older build asked); changed: how many were created, changed or
 --           removed; next_due_ms bigint: until the definition's next instant, 0 when one is due, or null
@@ -62,6 +62,8 @@ begin
                  then 'missed: expected skip, once or all (' || coalesce(left(r.missed, 100), '<NULL>') || ')'
                when left(r.payload, 1) <> '{' or right(r.payload, 1) <> '}' or (r.payload is not null and not _is_json(r.payload))
                  then 'payload: expected the text of a JSON object (' || left(r.payload, 100) || ')'
+               when exists (select 1 from json_object_keys(r.payload::json) m(name) where m.name = 'scheduledFor')
+                 then 'payload: expected an object without scheduledFor, which each instant adds (' || left(r.payload, 100) || ')'
                when octet_length(r.payload) > 65472 then 'payload: expected at most 65472 bytes (' || octet_length(r.payload) || ')'
                when char_length(r."group") not between 1 and 200 or r."group" <> btrim(r."group")
                  then 'group: expected 1..200 characters without blanks at either end (' || left(r."group", 220) || ')'

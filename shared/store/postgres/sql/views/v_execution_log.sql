@@ -1,6 +1,7 @@
 -- taskgate.v_execution_log: seed 003's log: one row per attempt: running, prefetched, done, failed, cancelled, lost, continued.
 -- Columns: task_id, definition, kind, payload, worker, started_at, ended_at, duration_ms, outcome, error, task_execution_id, fence
---          started_at = ended_at less the worker's measured duration; of a running or lost attempt: when it was claimed
+--          started_at = ended_at less the worker's measured duration; of a running or lost attempt: when it was claimed;
+--          of any other without a told duration: when it was claimed, or null where it is done
 --          Of one task it reads the whole log: explain_task tells one task's attempts
 -- Twin:    mssql/sql/views/vExecutionLog.sql
 create or replace view taskgate.v_execution_log as
@@ -14,7 +15,7 @@ select t.task_id, d.name as definition, t.kind, t.payload, e.worker, c.at as sta
   join taskgate.task t on t.task_id = c.id
   join taskgate.task_definition d on d.task_definition_id = t.task_definition_id
 union all
-select a.task_id, d.name, a.kind, a.payload, e.worker, a.finished_at - coalesce(a.duration_ms, 0) * interval '1 ms', a.finished_at, a.duration_ms,
+select a.task_id, d.name, a.kind, a.payload, e.worker, a.finished_at - a.duration_ms * interval '1 ms', a.finished_at, a.duration_ms,
        'done', null, a.task_execution_id, a.fence
   from taskgate.archived a
   join taskgate.task_definition d on d.task_definition_id = a.task_definition_id
