@@ -10,7 +10,7 @@ const askedMax = 20;
 /** A definition whose ready tasks no worker takes. */
 export interface Unserved {
   readonly name: string;
-  /** What is to be seen, and what may help. */
+  /** The state, and a way out. */
   readonly text: string;
 }
 

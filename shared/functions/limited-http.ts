@@ -58,7 +58,7 @@ export class BodyBegin {
 
   /**
    * What `work` gives. Where its body hasn't begun 4 s after `waitMs`, this throws StoreUnavailableError, and it begins no more:
-   * only a silent database takes so long to say no.
+   * only a silent database needs longer to say no.
    */
   async inTime<Result>(work: Promise<Result>, waitMs: number): Promise<Result> {
     work.catch(() => undefined);

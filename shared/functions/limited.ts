@@ -18,7 +18,7 @@ import type { AnyTaskKind } from "../worker/define/task-kind";
  * of its own, and the invocation ends. `defer`: a storage queue's message goes back into its queue with a delay; those of other
  * triggers can't. `refuse`: HTTP answers 429 with Retry-After, a timer ends, every other trigger throws LimitReachedError for the
  * host's own retry. Service Bus delivers again at once and counts a try, so `task` suits it best.
- * While the database is away HTTP answers 503 with Retry-After, and a storage queue's message goes back, whatever this says.
+ * While the database is away HTTP answers 503 with Retry-After, and a storage queue's message goes back, for each of the three.
  */
 export type Overflow = "task" | "defer" | "refuse";
 

@@ -232,7 +232,7 @@ function describeComputed(setup: StoreSetup): void {
     });
   }
 
-  test("a repeat with its operation id is answered as the first time, whatever the code of the kind says since", async () => {
+  test("a repeat with its operation id is answered as the first time, although the kind has other rules since", async () => {
     const { store } = open();
     const name = await defineKind(store, {});
     const enqueue = call(name, [{ payload: ada }, { payload: ada }], {

@@ -271,7 +271,7 @@ describe("versions", () => {
     expect(Math.sign(compareVersions(left, right))).toBe(sign);
   });
 
-  test("an own migration that is still to apply brings the own procedures, whoever made the present ones", async () => {
+  test("an own migration that is still to apply brings the own procedures, over those of any release", async () => {
     const script = (version: number, name: string) => ({
       ...row(version, "0.0.0"),
       name,

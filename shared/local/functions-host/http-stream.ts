@@ -121,7 +121,7 @@ function sendOn({ request, url, port, invocationId }: StreamedExchange): ClientR
   return upstream;
 }
 
-/** Resolves when the whole response is with the caller, or nobody takes it any more. Rejects when it was cut off. */
+/** Resolves when the whole response is with the caller, or its connection is closed. Rejects when it was cut off. */
 function answerBy(upstream: ClientRequest, response: ServerResponse): Promise<void> {
   return new Promise<void>((resolve, reject) => {
     upstream.on("error", reject);

@@ -294,7 +294,7 @@ describe("values of the wrong form, from callers without a compiler", () => {
     expect((await store.listDefinitions({})).definitions).toEqual([]);
   });
 
-  test("an enqueue for a definition that nobody has registered says who registers it", async () => {
+  test("an enqueue for an unregistered definition says which program registers it", async () => {
     const { client } = openWorkerBench([free]);
     await expect(client.enqueue(taskRef({ name: "cmp" }), {})).rejects.toMatchObject({
       code: "TASKGATE_ARG_UNKNOWN",

@@ -184,7 +184,7 @@ describe("withTokens in one process", () => {
     );
   });
 
-  test("withTokens without a number has that of another place of the process, whichever comes first", async () => {
+  test("withTokens without a number has that of another place of the process, in either order", async () => {
     const scene = new TokenScene();
     const { call, pools } = scene.process("one");
     const first = [1, 2].map(() => call({ name: "partner" }, { waitMs: 5_000 }));

@@ -81,7 +81,7 @@ BEGIN
   FROM Taskgate.TaskDefinition AS d
   WHERE d.Name = @vName;
 
-  -- A repeat of a call that is committed was found sound the first time, whatever the code of its kinds says since.
+  -- A repeat of a call that is committed was found sound the first time; the kinds' rules may have changed since.
   IF @OperationId IS NOT NULL AND @vDefinition IS NOT NULL
     SELECT @vIsRepeat = 1, @vAnswer = o.Answer
     FROM Taskgate.Operation AS o WITH (READCOMMITTEDLOCK, READPAST) -- versions or not, no wait: one that isn't committed is looked at below

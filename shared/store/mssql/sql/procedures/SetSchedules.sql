@@ -80,7 +80,7 @@ BEGIN
            WHEN ISJSON(x.Payload) <> 1 OR LEFT(x.Payload, 1) <> N'{' OR SUBSTRING(x.Payload, DATALENGTH(x.Payload) / 2, 1) <> N'}'
              THEN N'payload: expected the text of a JSON object (' + LEFT(x.Payload, 100) + N')'
            WHEN EXISTS (
-             SELECT 1 FROM OPENJSON(CASE WHEN ISJSON(x.Payload) = 1 THEN x.Payload END) AS m -- null: whatever the plan's order
+             SELECT 1 FROM OPENJSON(CASE WHEN ISJSON(x.Payload) = 1 THEN x.Payload END) AS m -- null: in any order of the plan
              WHERE m.[key] COLLATE Latin1_General_100_BIN2 = N'scheduledFor')
              THEN N'payload: expected an object without scheduledFor, which each instant adds (' + LEFT(x.Payload, 100) + N')'
            WHEN DATALENGTH(CONVERT(varchar(max), x.Payload COLLATE Latin1_General_100_BIN2_UTF8)) > 65472

@@ -40,7 +40,7 @@ begin
       select e.task_execution_id as id, bool_and(e.started_at < v_now - interval '10 s') over (order by e.task_execution_id) as is_settled
         from unnest(v_new) u(id) join task_execution e on e.task_execution_id = u.id) x where x.is_settled), v_round.last_execution_id);
 
-  -- Once: what is counted is what is remembered, although tasks end and executions with them meanwhile.
+  -- Read once: the counted totals are the remembered ones, although tasks and executions end meanwhile.
   v_seen := array(select e from unnest(v_ids) u(id) join task_execution e on e.task_execution_id = u.id);
 
   -- 2. Their counts since, and ready tasks of now, by definition and period.
