@@ -52,7 +52,7 @@ function dependency(items: readonly Item[], name: RegExp): Item | undefined {
 function nameOfStatement(text: string): string {
   return text
     .replace(/^begin;.*$/s, "begin")
-    .replace(/^select c\.\*.* from (taskgate\.\w+)\(.*; commit$/s, "$1 and commit")
+    .replace(/^select c\.\*.* from (taskgate\.\w+)\(.*; commit; close all; .*$/s, "$1, commit, and a tidy session")
     .replace(/^select \* from (.+)\(.*$/, "$1");
 }
 
@@ -95,7 +95,7 @@ describe("what one task leaves in Application Insights", () => {
       "insert into effect (word) values ($1)",
       "taskgate.enqueue_tasks",
       "select set_config('taskgate.completion_values', $1, true)",
-      "taskgate.complete_task and commit",
+      "taskgate.complete_task, commit, and a tidy session",
       "task child",
     ]);
     const insert = below.find((item) => item.data.baseData.data?.startsWith("insert"));
