@@ -41,7 +41,7 @@ module.exports = {
   projects: [product, require("./tsql-server/jest.config.cjs")],
   // Of both projects: jest takes the limit of a run, and none of a project.
   testTimeout: 120_000,
-  maxWorkers: 4,
+  maxWorkers: 3,
   testSequencer: require.resolve("./support/longest-first.cjs"),
   // Node takes 0.3 s to end with a heap of 600 MB, 0.8 s with 1.4 GB: jest's 0.5 s call that a leak. One that leaves a handle never ends.
   workerGracefulExitTimeout: 10_000,
