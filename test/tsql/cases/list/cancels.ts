@@ -56,12 +56,14 @@ function isMinded(end: Ending, by: number): string | undefined {
   return "the request is lost";
 }
 
-/** A request stands where somebody acts on it: not on a task that waits for its time. */
+/** A request stands where a call acts on it: not on a task that waits for its time. */
 function isActedOn(end: Ending, by: number): string | undefined {
   const isLate = end.rows("Scheduled").some((row) => Number(row["TaskId"]) === 1);
-  return outcomesOf(end.answers[by]?.[0]) === "requested" && isLate
-    ? "a scheduled task was only asked to end"
-    : undefined;
+  if (!isLate) return undefined;
+  if (outcomesOf(end.answers[by]?.[0]) === "requested")
+    return "a scheduled task was only asked to end";
+  const isAsked = end.rows("Task").some((row) => Number(row["CancelRequested"]) === 1);
+  return isAsked ? "a request stands on a scheduled task" : undefined;
 }
 
 /** An operator's cancel against every other move of the task. */
