@@ -67,8 +67,9 @@ async function untilNotes(
   await until("the notes are complete", look, maxMs);
 }
 
-const numbered = (count: number): { id: number }[] =>
-  Array.from({ length: count }, (_, index) => ({ id: index + 1 }));
+/** They share an `Id`, behind which the host hides the message's own. */
+const numbered = (count: number): { id: number; Id: string }[] =>
+  Array.from({ length: count }, (_, index) => ({ id: index + 1, Id: "customer-7" }));
 
 describe("limited functions in a host", () => {
   let app: LimitedApp;
