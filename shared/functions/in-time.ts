@@ -5,6 +5,8 @@ import { untilEnd } from "./invocations";
 
 /** Who calls by HTTP waits no longer for the database; with its way the answer comes within 5 s. */
 export const answerMs = 4_000;
+/** After so many seconds such a client may try again while the database is away. */
+export const awayRetrySeconds = 5;
 /** How long a request that is told to end may still ask the database. */
 const endGraceMs = 2_200;
 
@@ -18,17 +20,26 @@ export async function inTime<Result>(
   { reads, ending }: { reads: boolean; ending: AbortSignal },
 ): Promise<Result> {
   work.catch(() => undefined);
-  let cancel = (): void => undefined;
-  const late = new Promise<never>((_, reject) => {
-    cancel = nodeTimers.after(answerMs, () => {
-      reject(lateError(reads));
-    });
-  });
+  const { late, cancel } = lateAfter(answerMs, () => lateError(reads));
   try {
     return await untilEnd(Promise.race([work, late]), { ending, graceMs: endGraceMs });
   } finally {
     cancel();
   }
+}
+
+/** Rejects after `ms` with what `toError` makes then; to be raced against, and taken back by `cancel`. */
+export function lateAfter(
+  ms: number,
+  toError: () => Error,
+): { readonly late: Promise<never>; readonly cancel: () => void } {
+  let cancel = (): void => undefined;
+  const late = new Promise<never>((_, reject) => {
+    cancel = nodeTimers.after(ms, () => {
+      reject(toError());
+    });
+  });
+  return { late, cancel };
 }
 
 /** Is this the error of a request that the database hasn't answered in time? */

@@ -1,13 +1,9 @@
 import { StoreUnavailableError, TaskgateError } from "../core/errors";
 import type { ErrorCode } from "../core/errors";
-import { nodeTimers } from "../platform/node-timers";
 import type { Denial } from "../worker/run/ask-outlook";
-import { answerMs } from "./in-time";
+import { answerMs, awayRetrySeconds, lateAfter } from "./in-time";
 
 /** What an HTTP function under a limit answers when its handler doesn't run. */
-
-/** After so many seconds a client may try again while the database is away; as the app's own API says. */
-const awayRetrySeconds = 5;
 
 /** Without a token nothing has happened, also where the answer to the ask was lost. */
 const outages: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -62,17 +58,16 @@ export class BodyBegin {
    */
   async inTime<Result>(work: Promise<Result>, waitMs: number): Promise<Result> {
     work.catch(() => undefined);
-    const late = new Promise<never>((_, reject) => {
-      this.#cancel = nodeTimers.after(waitMs + answerMs, () => {
-        const error = new StoreUnavailableError("The database hasn't answered in time");
-        this.#late.abort(error);
-        reject(error);
-      });
+    const { late, cancel } = lateAfter(waitMs + answerMs, () => {
+      const error = new StoreUnavailableError("The database hasn't answered in time");
+      this.#late.abort(error);
+      return error;
     });
+    this.#cancel = cancel;
     try {
       return await Promise.race([work, late]);
     } finally {
-      this.#cancel();
+      cancel();
     }
   }
 }

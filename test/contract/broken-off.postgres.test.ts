@@ -1,24 +1,17 @@
 import { getEventListeners } from "node:events";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
-import { openPlainStore } from "../support/postgres-setup";
-import { createTestDatabase } from "../support/test-postgres";
+import { useContention } from "../support/contention";
 
 /* A signal breaks off the statement that it was given with, and nothing that comes after it on the same connection. */
 
-let database: { url: string; drop(): Promise<void> };
+const scene = useContention();
 let store: TaskStore;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  // Every call has the same connection.
-  store = openPlainStore(database.url, 1);
-});
-
-afterAll(async () => {
-  await store.close();
-  await database.drop();
+beforeEach(() => {
+  // Every transaction has the same connection.
+  store = scene.openStore(1);
 });
 
 function statement(text: string, signal?: AbortSignal): Promise<unknown> {

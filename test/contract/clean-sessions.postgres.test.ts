@@ -1,23 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { StoreTransaction, TaskStore } from "../../shared/ports/task-store";
 import { define, done, enqueue, startWorker } from "../support/builders";
-import { openPlainStore } from "../support/postgres-setup";
-import { createTestDatabase } from "../support/test-postgres";
+import { useContention } from "../support/contention";
 
 /* What a user's statements change in their session ends with their transaction: the next task finds the connection as it was. */
 
-let database: { url: string; drop(): Promise<void> };
+const scene = useContention();
 let store: TaskStore;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
+beforeEach(() => {
   // Every transaction has the same connection.
-  store = openPlainStore(database.url, 1);
-});
-
-afterAll(async () => {
-  await store.close();
-  await database.drop();
+  store = scene.openStore(1);
 });
 
 /** Each would trouble the next task on the connection. */

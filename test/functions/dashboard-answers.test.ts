@@ -12,6 +12,7 @@ let task = "";
 const stage = useStage({
   fill: async ({ register, store }) => {
     await register("reports", { limit: 3 });
+    await register("calls:partner", { limit: null });
     [task = ""] = await enqueue(store, "reports", 1);
     const hourly = {
       name: "hourly",
@@ -179,4 +180,15 @@ describe("limits", () => {
     const page = await stage().open("limits");
     await page.shows("4, by an operator; no code names it");
   });
+
+  testHere(
+    `the pause of functions under a limit tells what still runs${chromiumNote}`,
+    async () => {
+      const page = await stage().open("definitions/calls:partner");
+      await page.click('[aria-label="pause calls:partner"]');
+      await page.shows(
+        "Messages that become tasks run as those: a shared limit of 0 holds them, too.",
+      );
+    },
+  );
 });

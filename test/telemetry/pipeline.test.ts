@@ -52,7 +52,10 @@ function dependency(items: readonly Item[], name: RegExp): Item | undefined {
 function nameOfStatement(text: string): string {
   return text
     .replace(/^begin;.*$/s, "begin")
-    .replace(/^select c\.\*.* from (taskgate\.\w+)\(.*; commit; close all; .*$/s, "$1, commit, and a tidy session")
+    .replace(
+      /^select c\.\*.* from (taskgate\.\w+)\(.*; commit; close all; .*$/s,
+      "$1, commit, and a tidy session",
+    )
     .replace(/^select \* from (.+)\(.*$/, "$1");
 }
 

@@ -8,7 +8,7 @@ import type { Problem } from "../../admin/read-result";
 import { TaskgateError } from "../../core/errors";
 import type { ErrorCode } from "../../core/errors";
 import { SignInError } from "./sign-in";
-import { inTime, isLate } from "../in-time";
+import { awayRetrySeconds, inTime, isLate } from "../in-time";
 import { PartlyDone } from "./partly-done";
 import { isStream } from "./read-body";
 import { SettingsChanged } from "./settings-changed";
@@ -145,9 +145,6 @@ const problemKinds: Readonly<Record<ErrorCode, ProblemKind>> = {
   TASKGATE_ASSERTION: internal,
 };
 
-/** After so many seconds a client may try again. */
-const retryAfterSeconds = 5;
-
 /** What an answer tells beside the error itself. */
 interface Told {
   readonly error: unknown;
@@ -194,7 +191,7 @@ function respondToError(thrown: unknown, context: InvocationContext): HttpRespon
       "content-type": "application/problem+json",
       ...closedHeaders,
       ...headers,
-      ...(isTemporary ? { "retry-after": String(retryAfterSeconds) } : {}),
+      ...(isTemporary ? { "retry-after": String(awayRetrySeconds) } : {}),
     },
   };
 }

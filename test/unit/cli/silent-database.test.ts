@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "../../../shared/cli/main";
+import { findFreePort } from "../../../shared/local/free-port";
 
 /* A database that takes connections and never says a word. */
 const sockets = new Set<Socket>();
@@ -65,12 +66,7 @@ describe("a command before a silent database", () => {
   });
 
   test("tells what the attempts met where they were answered", async () => {
-    const closed = createServer();
-    closed.listen(0, "127.0.0.1");
-    await once(closed, "listening");
-    const { port } = closed.address() as AddressInfo;
-    closed.close();
-    await once(closed, "close");
+    const port = await findFreePort();
     const refused = `connect ECONNREFUSED 127.0.0.1:${String(port)}`;
     const { code, errors } = await run(["status", "--timeout", "1s"], "postgres://u:p@", port);
     expect(code).toBe(4);
@@ -80,12 +76,7 @@ describe("a command before a silent database", () => {
   });
 
   test("tries for as long as it says where the attempts are answered, and tells that first", async () => {
-    const closed = createServer();
-    closed.listen(0, "127.0.0.1");
-    await once(closed, "listening");
-    const { port } = closed.address() as AddressInfo;
-    closed.close();
-    await once(closed, "close");
+    const port = await findFreePort();
     const refused = `PostgreSQL can't be reached: connect ECONNREFUSED 127.0.0.1:${String(port)}`;
     const words = ["status", "--timeout", "7s"];
     const { code, errors, tookMs, hangs } = await run(words, "postgres://u:p@", port);

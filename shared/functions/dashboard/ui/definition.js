@@ -132,6 +132,12 @@ function makePausing(name) {
   return { node, fill };
 }
 
+function effectOfPause(name) {
+  return name.startsWith("calls:")
+    ? "No invocation of its functions runs its handler any more. Messages that become tasks run as those: a shared limit of 0 holds them, too."
+    : "No further task of it starts. Running tasks go on to their end; new tasks wait.";
+}
+
 /** `shown`: the definition as the page tells it when the dialog opens. */
 function setPaused(shown, isPaused) {
   const { name } = shown;
@@ -139,13 +145,7 @@ function setPaused(shown, isPaused) {
   return change({
     title: `${isPaused ? "Pause" : "Resume"} ${name}?`,
     body: [
-      say(
-        isPaused
-          ? name.startsWith("calls:")
-            ? "No invocation of its functions runs its handler any more. Messages that become tasks run as those: a shared limit of 0 holds them, too."
-            : "No further task of it starts. Running tasks go on to their end; new tasks wait."
-          : "Its tasks start again as its limit and rate allow.",
-      ),
+      say(isPaused ? effectOfPause(name) : "Its tasks start again as its limit and rate allow."),
     ],
     verb: isPaused ? "Pause it" : "Resume it",
     doIt: (reason) => send("POST", `definitions/${inPath(name)}/${what}`, reason, shown),
