@@ -1,6 +1,8 @@
 // The package's declarations: one file per door, and files for what several doors share, because a class that is
 // declared twice is two types.
 "use strict";
+const { execFileSync } = require("node:child_process");
+const { mkdirSync, mkdtempSync, rmSync } = require("node:fs");
 const { join, posix } = require("node:path");
 const { rollup } = require("rollup");
 const { dts } = require("rollup-plugin-dts");
@@ -17,15 +19,50 @@ const knownElsewhere = /^node:/;
 const inner = ["Limit", "Registry", "WorkerEnvironment"];
 
 /**
+ * Writes each source's own declarations with the repository's compiler and gives their folder to `use`. The roll-up's own
+ * compiler would take eight times as long for them.
+ */
+async function withDeclarations(use) {
+  const dist = join(root, "dist");
+  mkdirSync(dist, { recursive: true });
+  const made = mkdtempSync(join(dist, "declarations-"));
+  try {
+    const compiler = join(root, "node_modules", "@typescript", "native", "bin", "tsc");
+    // The types are checked by `npm run typecheck` and `npm run build`.
+    const options = [
+      "--noCheck",
+      "--emitDeclarationOnly",
+      "--sourceMap",
+      "false",
+      "--outDir",
+      made,
+    ];
+    const args = [compiler, "-p", join(root, "tsconfig.json"), ...options];
+    execFileSync(process.execPath, args, { stdio: ["ignore", "inherit", "inherit"] });
+    await use(made);
+  } finally {
+    rmSync(made, { recursive: true, force: true });
+  }
+}
+
+/** `shared/index.ts` is declared by `shared/index.d.ts`. */
+const declarationOf = (source) => source.replace(/\.ts$/, ".d.ts");
+
+/**
  * Writes them below `folder`. Throws when a type is named by a door and exported by none (in an app that infers it the
  * compiler says TS2742), or when a door's types name a package that an app may lack.
  */
-async function writeDeclarations(folder) {
+const writeDeclarations = (folder) => withDeclarations((made) => rollUp(made, folder));
+
+async function rollUp(made, folder) {
   const doors = listDoors();
   const hidden = new Set();
   const bundle = await rollup({
     input: Object.fromEntries(
-      Object.values(doors).map((file) => [placeOf(file).slice(0, -3), join(root, file)]),
+      Object.values(doors).map((file) => [
+        placeOf(file).slice(0, -3),
+        join(made, declarationOf(file)),
+      ]),
     ),
     external: (id) => !id.startsWith(".") && !id.startsWith("/"),
     plugins: [dts({ tsconfig: join(root, "tsconfig.json") })],
@@ -39,7 +76,7 @@ async function writeDeclarations(folder) {
     dir: folder,
     format: "es",
     entryFileNames: "[name].d.ts",
-    chunkFileNames: "lib/parts/[name].d.ts",
+    chunkFileNames: ({ name }) => `lib/parts/${name.replace(/\.d$/, "")}.d.ts`,
     hoistTransitiveImports: false,
   });
   await bundle.close();

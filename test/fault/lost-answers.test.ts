@@ -120,13 +120,14 @@ function describeLostAnswers({ setup, lose, lost }: Lossy): void {
 
 describe("PostgreSQL behind a network that loses answers", () => {
   let proxy: LossyProxy | undefined;
-  const setup = postgresSetup(async (url) => {
+  const reach = async (url: string): Promise<string> => {
     const { hostname, port } = new URL(url);
     proxy ??= await LossyProxy.start({ host: hostname, port: Number(port) });
     const through = new URL(url);
     [through.hostname, through.port] = ["127.0.0.1", String(proxy.port)];
     return through.toString();
-  });
+  };
+  const setup = postgresSetup({ reach });
   afterAll(async () => {
     await setup.close();
     await proxy?.close();

@@ -10,7 +10,7 @@ export function pgbouncerSetup(options: PgbouncerOptions): StoreSetup {
     const through = (await (started ??= Pgbouncer.start(url, options))).through(url);
     return options.isPreparing === true ? through : withoutNames(through);
   };
-  const setup = postgresSetup(reach, reach);
+  const setup = postgresSetup({ reach, reachPlain: reach });
   return {
     ...setup,
     close: async () => {

@@ -9,19 +9,26 @@ import { recordCalls } from "./call-record";
 import { openRoleStores, roleOfSql, storeOfRoles, urlAs } from "./roles";
 import type { RoleStores } from "./roles";
 import type { AuditEntry, LogEntry, StoreSetup, TestStore } from "./store-setup";
-import { createTestDatabase } from "./test-postgres";
+import { createTestDatabase, withClient } from "./test-postgres";
 
 /** Another address of the same database: the way to it leads through something. */
 export type Reach = (url: string) => Promise<string>;
 
 const directly: Reach = (url) => Promise.resolve(url);
 
-/**
- * A fresh database of the test server for the whole file, emptied for each test. `reach`: the address under which the store
- * under test finds it; `reachPlain`: the same of the stores that repeat nothing. The owner's connections go there directly.
- */
-export function postgresSetup(reach: Reach = directly, reachPlain: Reach = directly): StoreSetup {
-  const ways = { reach, reachPlain };
+/** How a setup finds its database, and what that is like. */
+interface Place {
+  /** The address under which the store under test finds it. */
+  readonly reach: Reach;
+  /** The same of the stores that repeat nothing. The owner's connections go there directly. */
+  readonly reachPlain: Reach;
+  /** Settings that the database gives its sessions, by their names. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** A fresh database of the test server for the whole file, emptied for each test. */
+export function postgresSetup(place: Partial<Place> = {}): StoreSetup {
+  const ways: Place = { reach: directly, reachPlain: directly, settings: {}, ...place };
   let opened: Promise<OpenDatabase> | undefined;
   const connections: TaskStore[] = [];
   return {
@@ -30,7 +37,7 @@ export function postgresSetup(reach: Reach = directly, reachPlain: Reach = direc
     record: recordCalls(),
     open: async () => {
       const database = await (opened ??= openDatabase(ways));
-      await emptyDatabase(database.client);
+      await database.client.query("select taskgate._test_empty()");
       return new PostgresTestStore(database);
     },
     connect: async (count) => {
@@ -60,17 +67,15 @@ interface OpenDatabase {
   drop: () => Promise<void>;
 }
 
-async function openDatabase({
-  reach,
-  reachPlain,
-}: {
-  reach: Reach;
-  reachPlain: Reach;
-}): Promise<OpenDatabase> {
+async function openDatabase({ reach, reachPlain, settings }: Place): Promise<OpenDatabase> {
   const { url, drop } = await createTestDatabase();
+  await setDefaults(url, settings);
   const client = new Client({ connectionString: url });
   await client.connect();
+  // It calls helpers that no operation has set up, with texts that are written for the usual setting.
+  await client.query("set standard_conforming_strings = on");
   await installClock(client);
+  await installEmptying(client);
   const options = { connectionsMax: 10, random: realRandom, sleep };
   const reached = await reach(url);
   const roles = openRoleStores((role) => openStore({ url: urlAs(reached, role), ...options }));
@@ -85,6 +90,15 @@ async function openDatabase({
     client,
     drop,
   };
+}
+
+/** For the sessions that begin from now on. */
+async function setDefaults(url: string, settings: Place["settings"]): Promise<void> {
+  const database = `"${new URL(url).pathname.slice(1)}"`;
+  await withClient(url, async (client) => {
+    for (const [name, value] of Object.entries(settings))
+      await client.query(`alter database ${database} set ${name} = '${value}'`);
+  });
 }
 
 /** A store that repeats nothing; each call is made by a login of its role. */
@@ -110,20 +124,27 @@ export async function installClock(client: Client): Promise<void> {
       select coalesce(c.stands_at, clock_timestamp()) + c.offset_ms * interval '1 ms' from taskgate.test_clock c $$`);
 }
 
-/** Deletes every row but those that a schema is made with and the clock; stops the clock at a whole millisecond. */
-async function emptyDatabase(client: Client): Promise<void> {
+/** Tables whose rows come with the schema. */
+const keptTables = ["schema_version", "test_clock", "group_round", "statistic_round", "stop"];
+
+/**
+ * A function that deletes every row but those that a schema is made with, and stops the clock at a whole millisecond. The
+ * server plans its statements once, and not for each test.
+ */
+async function installEmptying(client: Client): Promise<void> {
   const tables = await client.query<{ name: string }>(
-    `select tablename as name from pg_tables
-      where schemaname = 'taskgate' and tablename not in ('schema_version', 'test_clock', 'group_round', 'statistic_round', 'stop')`,
+    "select tablename as name from pg_tables where schemaname = 'taskgate' and not tablename = any($1)",
+    [keptTables],
   );
   const deletes = tables.rows.map(({ name }) => `delete from taskgate.${name};`);
-  await client.query(
-    `${deletes.join(" ")}
-     update taskgate.group_round set last_group_id = 0, ended_at = '2000-01-01 00:00:00+00';
-     update taskgate.statistic_round set last_execution_id = 0, ended_at = '2000-01-01 00:00:00+00';
-     update taskgate.stop set stopped_at = null, stopped_by = null, reason = null;
-     update taskgate.test_clock set offset_ms = 0, stands_at = date_trunc('milliseconds', clock_timestamp())`,
-  );
+  await client.query(`
+    create or replace function taskgate._test_empty() returns void language plpgsql as $$ begin
+      ${deletes.join(" ")}
+      update taskgate.group_round set last_group_id = 0, ended_at = '2000-01-01 00:00:00+00';
+      update taskgate.statistic_round set last_execution_id = 0, ended_at = '2000-01-01 00:00:00+00';
+      update taskgate.stop set stopped_at = null, stopped_by = null, reason = null;
+      update taskgate.test_clock set offset_ms = 0, stands_at = date_trunc('milliseconds', clock_timestamp());
+    end $$`);
 }
 
 class PostgresTestStore implements TestStore {
@@ -228,10 +249,18 @@ class PostgresTestStore implements TestStore {
   }
 
   asOwner<Result>(body: (transaction: StoreTransaction) => Promise<Result>): Promise<Result> {
-    return this.#owner.transaction(body);
+    return this.#owner.transaction(async (transaction) => {
+      // Helpers are called without an operation, which would say how their texts are read.
+      await transaction.query("set local standard_conforming_strings = on");
+      return body(transaction);
+    });
   }
 
   call(sql: string): Promise<Record<string, unknown>[]> {
-    return this.roles[roleOfSql(sql)].transaction((transaction) => transaction.query(sql));
+    return this.roles[roleOfSql(sql)].transaction(async (transaction) => {
+      // The texts of tests have plain literals, whatever the database's own setting is.
+      await transaction.query("set local standard_conforming_strings = on");
+      return transaction.query(sql);
+    });
   }
 }

@@ -51,7 +51,7 @@ function dependency(items: readonly Item[], name: RegExp): Item | undefined {
 /** An operation by its name, any other statement as it was sent, without the bounds of a transaction. */
 function nameOfStatement(text: string): string {
   return text
-    .replace(/^begin;.*$/s, "begin")
+    .replace(/^begin .*$/s, "begin")
     .replace(
       /^select c\.\*.* from (taskgate\.\w+)\(.*; commit; close all; .*$/s,
       "$1, commit, and a tidy session",
@@ -97,7 +97,7 @@ describe("what one task leaves in Application Insights", () => {
       "begin",
       "insert into effect (word) values ($1)",
       "taskgate.enqueue_tasks",
-      "select set_config('taskgate.completion_values', $1, true)",
+      "select set_config('taskgate.completion_values', $1, true), set_config('array_nulls', 'on', true)",
       "taskgate.complete_task, commit, and a tidy session",
       "task child",
     ]);

@@ -61,7 +61,8 @@ export function beginText(idleMs: number = limits.transactionIdleMsMax): string 
   const texts = Object.entries(settings).map(
     ([name, value]) => `set local ${name} = ${String(value)}`,
   );
-  return ["begin", ...texts].join("; ");
+  // Databases and roles may have another level as their default, at which operations that wait for a row would fail.
+  return ["begin isolation level read committed", ...texts].join("; ");
 }
 
 /** A transaction on one connection: the store's own, or one that the user began. */
@@ -155,9 +156,10 @@ export class PostgresTransaction implements StoreTransaction {
   }
 }
 
+/** Values may be null, which an array tells only where `array_nulls` is on. */
 function keepValues({ values }: Statement): Statement {
   return {
-    text: `select set_config('${valuesSetting}', $1, true)`,
+    text: `select set_config('${valuesSetting}', $1, true), set_config('array_nulls', 'on', true)`,
     values: [values.map(textOf)],
   };
 }

@@ -20,7 +20,7 @@ create or replace function taskgate.advance_watermark(
   p_name text, p_watermark text, p_expected_version bigint, p_value text, p_build bigint, p_tasks text, p_operation_id uuid default null,
   out status text, out version bigint, out value text, out task_ids text, out outcomes text, out ready boolean, out next_due_ms bigint)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();

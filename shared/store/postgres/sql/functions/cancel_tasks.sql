@@ -15,7 +15,7 @@ create or replace function taskgate.cancel_tasks(
   p_task_ids bigint[], p_reason text default null, p_changed_by text default null,
   out status text, out results text, out woken text, out opening text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();

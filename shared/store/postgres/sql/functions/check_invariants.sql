@@ -8,7 +8,7 @@
 -- Twin:   mssql/sql/procedures/CheckInvariants.sql
 create or replace function taskgate.check_invariants(out status text, out findings text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp as $$
+set search_path = taskgate, pg_temp set standard_conforming_strings = on as $$
 begin
   with claimed as materialized (
     select u.id as task_id, e.task_execution_id, e.task_definition_id, e.state from task_execution e cross join lateral unnest(e.inflight) u(id)),

@@ -14,7 +14,7 @@ create or replace function taskgate.complete_task(
   p_task_execution_id bigint, p_task_id bigint, p_fence bigint, p_duration_ms int default null, p_result text default null,
   out status text, out woken text, out opening text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();

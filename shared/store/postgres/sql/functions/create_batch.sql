@@ -11,7 +11,7 @@
 create or replace function taskgate.create_batch(
   p_operation_id uuid, p_name text, p_failure_policy text, p_waves int, out status text, out batch bigint, out waves text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 begin
   perform _check_text('name', p_name);

@@ -12,7 +12,7 @@ create or replace function taskgate.finish_execution(
   p_task_execution_id bigint,
   out status text, out given_back int, out tokens_freed int, out ready boolean, out next_due_ms bigint, out woken text, out opening text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();

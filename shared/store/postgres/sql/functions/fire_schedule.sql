@@ -16,7 +16,7 @@
 create or replace function taskgate.fire_schedule(
   p_schedule_id int, p_expected_run_at text, p_run_ats text, p_next_run_at text, out status text, out task_ids text, out next_due_ms bigint)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();

@@ -13,7 +13,7 @@
 create or replace function taskgate.list_audit(
   p_object text, p_action text, p_changed_by text, p_since text, p_before text, p_max int, out status text, out entries text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_since timestamptz := coalesce(_instant(p_since), '0001-01-01T00:00:00Z');

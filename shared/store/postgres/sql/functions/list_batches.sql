@@ -10,7 +10,7 @@
 -- Twin:   mssql/sql/procedures/ListBatches.sql
 create or replace function taskgate.list_batches(p_batch_id bigint, p_before bigint, p_max int, out status text, out batches text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();

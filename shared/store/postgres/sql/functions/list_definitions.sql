@@ -12,7 +12,7 @@
 -- Twin:   mssql/sql/procedures/ListDefinitions.sql
 create or replace function taskgate.list_definitions(p_name text default null, out status text, out definitions text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();

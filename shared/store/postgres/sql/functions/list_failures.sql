@@ -12,7 +12,7 @@
 create or replace function taskgate.list_failures(
   p_name text, p_max int, out status text, out looked_at int, out is_whole boolean, out failures text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_definition int;

@@ -9,7 +9,7 @@
 -- Twin:   mssql/sql/procedures/ListStopped.sql
 create or replace function taskgate.list_stopped(p_max int, out status text, out stop text, out definitions text, out schedules text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 begin
   perform _check_range('max', p_max, 1, 1000);

@@ -24,7 +24,7 @@ create or replace function taskgate.list_tasks(
   p_look_max int default 5000, out status text, out tasks text, out looked_at int, out next text,
   out last_task bigint, out last_at text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();

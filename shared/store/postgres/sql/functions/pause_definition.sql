@@ -11,7 +11,7 @@ create or replace function taskgate.pause_definition(
   p_name text, p_changed_by text, p_reason text default null, p_is_stop boolean default false, p_expected_paused boolean default null,
   out status text, out ready boolean)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 begin
   select c.o_status, c.o_ready into status, ready

@@ -10,7 +10,7 @@
 create or replace function taskgate.promote_scheduled(
   p_name text, p_max int, out status text, out promoted int, out next_due_ms bigint, out ready boolean)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_definition int;

@@ -9,7 +9,7 @@
 -- Twin:   mssql/sql/procedures/PumpBatch.sql
 create or replace function taskgate.pump_batch(p_batch_id bigint, p_max int, out status text, out moved int, out more boolean, out woken text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();

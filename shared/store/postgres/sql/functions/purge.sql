@@ -16,7 +16,7 @@ create or replace function taskgate.purge(
   p_max int, out status text, out purged int, out tasks int, out executions int, out operations int, out keys int, out groups int,
   out batches int, out audit_entries int, out more boolean)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();

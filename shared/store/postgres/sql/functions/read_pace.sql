@@ -14,7 +14,7 @@ create or replace function taskgate.read_pace(
   p_name text, p_max int, out status text, out now_at text, out oldest_task_id bigint, out oldest_created_at text, out oldest_due_at text,
   out finished int, out over_ms bigint, out kinds text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();

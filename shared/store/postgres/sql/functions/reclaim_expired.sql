@@ -13,7 +13,7 @@
 create or replace function taskgate.reclaim_expired(
   p_max int, out status text, out executions int, out tasks_back int, out tasks_lost int, out tasks_dead int, out definitions text, out more boolean, out opening text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();

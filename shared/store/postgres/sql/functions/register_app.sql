@@ -11,7 +11,7 @@
 create or replace function taskgate.register_app(
   p_app text, p_definitions text, p_address text default null, out status text, out refused text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();

@@ -27,7 +27,7 @@ create or replace function taskgate.register_definition(
   p_kinds text default null, p_keep_payload boolean default true,
   out status text, out task_definition_id int)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_problem text;

@@ -15,7 +15,7 @@ create or replace function taskgate.release_surplus(
   p_task_execution_id bigint, p_keep int,
   out status text, out tokens int, out freed int, out over_limit int, out given int, out woken text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_definition int;

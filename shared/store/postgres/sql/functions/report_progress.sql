@@ -10,7 +10,7 @@ create or replace function taskgate.report_progress(
   p_task_execution_id bigint, p_task_id bigint, p_fence bigint, p_done bigint, p_total bigint, p_text text,
   out status text, out cancel_requested boolean)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 begin
   if p_done < 0 or p_total < 0 then raise exception 'done: expected 0 or more (% of %)', p_done, p_total using errcode = 'TG422'; end if;

@@ -19,7 +19,7 @@ create or replace function taskgate.set_group(
   out status text, out old_slots int, out new_slots int, out old_paused boolean, out new_paused boolean, out old_strict boolean, out new_strict boolean,
   out used int, out waiting int, out woken text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();

@@ -13,7 +13,7 @@ create or replace function taskgate.set_rate(
   p_name text, p_count int, p_period_ms int, p_burst int, p_changed_by text, p_reason text default null, p_expected_rate text default null,
   out status text, out old_rate text, out new_rate text, out ready boolean)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();

@@ -18,7 +18,7 @@
 create or replace function taskgate.set_schedules(
   p_name text, p_build bigint, p_schedules text, p_changed_by text, out status text, out changed int, out next_due_ms bigint)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();

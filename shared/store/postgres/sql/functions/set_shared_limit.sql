@@ -17,7 +17,7 @@ create or replace function taskgate.set_shared_limit(
   p_name text, p_limit int, p_operation_id uuid, p_changed_by text, p_reason text default null, p_expected_limit int default null,
   out status text, out old_limit int, out new_limit int, out held int, out over_limit int, out definitions text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();

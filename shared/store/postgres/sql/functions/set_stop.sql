@@ -12,7 +12,7 @@
 -- Twin:   mssql/sql/procedures/SetStop.sql
 create or replace function taskgate.set_stop(p_is_on boolean, p_changed_by text, p_reason text default null, out status text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();

@@ -19,7 +19,7 @@ create or replace function taskgate.start_execution(
   out status text, out task_execution_id bigint, out lease_ms int, out tokens int, out token_fence bigint, out prefetch_max smallint,
   out ready int, out retry_in_ms bigint, out next_due_ms bigint, out dead_holders int, out demand text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();                       -- before any wait: a late grant has a shorter lease, never a longer one

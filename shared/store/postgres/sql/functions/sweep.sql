@@ -20,7 +20,7 @@ create or replace function taskgate.sweep(
   p_max int, out status text, out expired int, out definitions text, out next_due_ms bigint, out opening text, out schedules text,
   out purgeable boolean)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();

@@ -35,7 +35,7 @@ create or replace function taskgate.work(
   out started int, out last_priority smallint, out last_rank bigint, out refused_task_ids text, out lease_ms int, out over_limit int,
   out release_requested boolean, out free_tokens int, out next_due_ms bigint, out retry_in_ms bigint, out woken text, out opening text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();
