@@ -87,11 +87,11 @@ function toRequests(
   event: IngestEvent,
   registry: Registry,
 ): TaskRequest[] | string {
-  const matching = routes.filter((route) => route.matches(event));
-  if (matching.length === 0) {
-    return `No route takes events of type \`${event.type}\` from \`${event.source}\`; add one to the \`events\` of \`taskgate({ .. })\``;
-  }
   try {
+    const matching = routes.filter((route) => route.matches(event));
+    if (matching.length === 0) {
+      return `No route takes events of type \`${event.type}\` from \`${event.source}\`; add one to the \`events\` of \`taskgate({ .. })\``;
+    }
     const requests = matching.flatMap((route) => route.toTasks(event));
     return requests.map((request, index) => {
       // The kind's own key is of the payload, and no other is taken.

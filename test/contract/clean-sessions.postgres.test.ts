@@ -78,6 +78,19 @@ describe("a session is as it was behind a user's transaction", () => {
         await expect(ended).rejects.toThrow("rolled back");
       },
     ],
+    [
+      "was refused at its commit, by a constraint that waits for it",
+      async () => {
+        const ended = store.transaction(async (transaction) => {
+          await litter(transaction);
+          await transaction.query("reset role");
+          await transaction.query("set local search_path = public");
+          await transaction.query("create temp table once (id int unique initially deferred)");
+          await transaction.query("insert into once values (1), (1)");
+        });
+        await expect(ended).rejects.toThrow("once_id_key");
+      },
+    ],
     ["ended with a completion", () => complete(false)],
     ["ended with a completion that was fenced", () => complete(true)],
   ])("that %s", async (_, run) => {

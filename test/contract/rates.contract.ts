@@ -530,6 +530,25 @@ function describeChanges(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ rateInMs: 70, rateSource: "operator" });
   });
 
+  exact("gives turns anew", async () => {
+    const opened = open();
+    const { store } = opened;
+    const { name } = await busy(store, slow);
+    // Until two old intervals from now.
+    const ask = async (): Promise<number | null> =>
+      (await (await startForTasks(store, name, 1)).work({ want: 1 })).retryInMs;
+    for (let count = 0; count < 3; count += 1) await ask();
+    await setRate(store, name, tenPerSecond(1));
+    expect([await ask(), await ask(), await ask(), await ask()]).toEqual([100, 100, 100, 200]);
+    // Nor does a rate that was taken away leave any behind.
+    await setRate(store, name, slow);
+    await ask();
+    await setRate(store, name, null);
+    await setRate(store, name, tenPerSecond(1));
+    await (await startForTasks(store, name, 1)).work({ want: 1 });
+    expect(await ask()).toBe(100);
+  });
+
   exact("lets pass what was used above the new burst", async () => {
     const opened = open();
     const { store } = opened;

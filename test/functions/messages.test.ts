@@ -164,11 +164,14 @@ describe("ingest", () => {
   test("an event whose task is refused, and one whose route fails, keep no other one out", async () => {
     const urgent = { ...landed("urgent"), type: "too-urgent" };
     const thrown = { ...landed("thrown"), type: "thrown" };
-    await send("taskgate-ingest", [landed("e"), urgent, thrown, landed("g")]);
+    const shallow = { ...landed("shallow"), type: "deep" };
+    await send("taskgate-ingest", [landed("e"), urgent, thrown, shallow, landed("g")]);
     await untilExecuted("ingest");
     expect(await ingestedNames()).toEqual(["a", "d", "e", "g"]);
+    const isUndefined = "Cannot read properties of undefined (reading 'id')";
     expect((await take("taskgate-ingest-poison")).map(({ text }) => text)).toEqual([
       { taskgate: { reason: "Its route failed: a mistake in a route" }, message: thrown },
+      { taskgate: { reason: `Its route failed: ${isUndefined}` }, message: shallow },
       { taskgate: { reason: expect.stringContaining("priority") }, message: urgent },
     ]);
   });

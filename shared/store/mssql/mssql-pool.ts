@@ -163,6 +163,7 @@ export class Lease {
   readonly driver: Driver;
   readonly #parts: LeaseParts;
   readonly #parent: Mssql.ConnectionPool;
+  #isUsers = false;
 
   constructor(parts: LeaseParts) {
     this.driver = parts.driver;
@@ -230,15 +231,47 @@ export class Lease {
     this.#parts.connection.close();
   }
 
-  /** Gives the connection back. One with an open transaction is closed: its locks must not wait for the next user. */
+  /** Statements of a user are about to run: what they leave in the session ends before it is another's. */
+  becomeUsers(): void {
+    this.#isUsers = true;
+  }
+
+  /**
+   * Gives the connection back; nobody waits for its reset. One with an open transaction is closed: its locks must not
+   * wait for the next user.
+   */
   release(): void {
     if (this.isInTransaction) this.discard();
     // The driver leaves its listener behind where a transaction ended by a statement in it.
     this.#parts.connection.removeAllListeners("rollbackTransaction");
+    if (this.#isUsers && !this.#parts.connection.closed) void this.#resetAndGiveBack();
+    else this.#giveBack();
+  }
+
+  #giveBack(): void {
     if (!this.#parts.connection.closed) this.#parts.onRelease();
     // A pool that was closed has no inner pool any more, although its type says that it has one.
     const inner = this.#parts.pool.pool as Mssql.ConnectionPool["pool"] | null;
     inner?.release(this.#parts.connection);
+  }
+
+  /**
+   * Takes away session context, application locks of the session and what else outlives a statement, as other drivers do
+   * before they lend a connection again (sp_reset_connection, a flag of the protocol). Never rejects.
+   */
+  async #resetAndGiveBack(): Promise<void> {
+    const { connection } = this.#parts;
+    const asked = (): Promise<void> =>
+      new Promise((resolve, reject) => {
+        connection.reset((error) => {
+          if (error instanceof Error) reject(error);
+          else resolve();
+        });
+      });
+    await this.run(asked).catch(() => {
+      this.discard();
+    });
+    this.#giveBack();
   }
 }
 

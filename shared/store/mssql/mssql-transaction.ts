@@ -71,6 +71,7 @@ export class MssqlTransaction implements StoreTransaction {
     const { signal, timeoutMs } = options;
     return this.#run(async (driver) => {
       signal?.throwIfAborted();
+      this.#lease.becomeUsers();
       const request = requestOf(driver, this.#inner, timeoutMs);
       for (const [index, value] of values.entries()) {
         const bound = bindValue(driver, value);

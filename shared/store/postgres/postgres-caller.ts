@@ -9,20 +9,14 @@ import {
 import { loadPackage } from "../../core/load-package";
 import type { StatementOptions, StoreTransaction, TransactionBounds } from "../../ports/task-store";
 import { operations } from "../operations";
-import { parameterTypes, toCamelCase, toSnakeCase } from "../operations/operation";
-import type {
-  AnswerRow,
-  ParameterType,
-  ParameterValue,
-  ParameterValues,
-  Procedure,
-} from "../operations/operation";
+import type { AnswerRow, ParameterValues, Procedure } from "../operations/operation";
 import type { ProcedureCaller } from "../procedure-caller";
 import { mapPostgresError, storeTroubleOf } from "./postgres-errors";
 import type { Sent } from "./postgres-errors";
 import { readPreparesStatements } from "./postgres-pooler";
 import { readPostgresTarget } from "./postgres-tls";
 import type { PostgresTarget } from "./postgres-tls";
+import { answerOf, PostgresStatements } from "./postgres-statements";
 import { beginText, PostgresTransaction } from "./postgres-transaction";
 import type { QueryResult, Statement } from "./postgres-transaction";
 import { notifyStatement } from "./postgres-waiting";
@@ -57,15 +51,16 @@ export class PostgresCaller implements ProcedureCaller {
   readonly #pool: Pool;
   readonly #options: PostgresOptions;
   readonly #target: PostgresTarget;
-  readonly #preparesStatements: boolean;
-  readonly #texts = new Map<string, string>();
+  readonly #statements: PostgresStatements;
+  readonly #readsCommitted = new WeakMap<PoolClient, boolean>();
   readonly #inFlight = new Set<Promise<unknown>>();
 
   /** Throws InvalidArgumentError for a bad address; sends nothing. */
   constructor(options: PostgresOptions) {
     this.#options = options;
     this.#target = readPostgresTarget(options.url);
-    this.#preparesStatements = readPreparesStatements(options.url);
+    const { schema = "taskgate" } = options;
+    this.#statements = new PostgresStatements(schema, readPreparesStatements(options.url));
     const driver = loadPackage<typeof Pg>("pg");
     this.#pool = new driver.Pool({
       ...this.#target,
@@ -89,72 +84,36 @@ export class PostgresCaller implements ProcedureCaller {
     values: ParameterValues,
     within?: StoreTransaction,
   ): Promise<AnswerRow> {
-    const statement = this.#statement(procedure, values);
-    if (within !== undefined) return toAnswer(procedure.name, await ours(within).run(statement));
-    return this.#withClient(async (client) =>
-      toAnswer(procedure.name, await this.#bounded(client.query(statement))),
-    );
+    const statement = this.#statements.of(procedure, values);
+    if (within !== undefined) return answerOf(procedure, await ours(within).run(statement));
+    return this.#withClient(async (client) => {
+      const result = (await this.#isReadCommitted(client))
+        ? await this.#bounded(client.query(statement))
+        : await this.#transactionOn(client, (transaction) => transaction.run(statement));
+      return answerOf(procedure, result);
+    });
   }
 
   async completeAndCommit(values: ParameterValues, within: StoreTransaction): Promise<AnswerRow> {
     const procedure = operations.completeTask;
-    const statement = this.#statement(procedure, values);
-    return toAnswer(procedure.name, await ours(within).complete(statement));
+    const statement = this.#statements.of(procedure, values);
+    return answerOf(procedure, await ours(within).complete(statement));
   }
 
   readonly notifyWaiting = async (definition: string, tasks: number): Promise<number> => {
     const { schema = "taskgate" } = this.#options;
-    const { name, ...statement } = notifyStatement({ schema, definition }, tasks);
-    const named = this.#preparesStatements ? { name, ...statement } : statement;
+    const statement = this.#statements.named(notifyStatement({ schema, definition }, tasks));
     return this.#withClient(async (client) => {
-      const { rows } = await this.#bounded(client.query(named));
+      const { rows } = await this.#bounded(client.query(statement));
       return rows.length;
     });
   };
 
   async transaction<Result>(
     body: (transaction: StoreTransaction) => Promise<Result>,
-    { idleMs }: TransactionBounds = {},
+    bounds: TransactionBounds = {},
   ): Promise<Result> {
-    return this.#withClient(async (client) => {
-      await this.#bounded(client.query(beginText(idleMs)));
-      let backend: Promise<number> | undefined;
-      const runText = (text: string): Promise<QueryResult[]> => this.#runText(client, text);
-      const transaction = new PostgresTransaction({
-        run: (statement, options = {}) =>
-          this.#runStatement(client, statement, {
-            ...options,
-            // Once per transaction, and only where a statement may be broken off.
-            backend: () => (backend ??= this.#backendOf(client)),
-          }),
-        runText,
-        isInTransaction: () => client.getTransactionStatus() !== "I",
-      });
-      let result: Result;
-      try {
-        result = await body(transaction);
-        if (transaction.end === null) transaction.expectOpen();
-        transaction.close();
-      } catch (error) {
-        transaction.close();
-        const text = transaction.endText("rollback");
-        const isBroken = transaction.end !== "committed" && !(await this.#rollBack(client, text));
-        throw new BodyError(storeTroubleOf(error) ?? error, isBroken);
-      }
-      if (transaction.end === "committed") return result;
-      if (transaction.end === "fenced") {
-        await runText(transaction.endText("rollback"));
-        return result;
-      }
-      const [commit] = await runText(transaction.endText("commit"));
-      // A transaction in which a statement failed answers a commit with ROLLBACK, without an error.
-      if (commit?.command === "ROLLBACK") {
-        throw new StoreContractError(
-          "The transaction was rolled back: a statement in it had failed and the error was swallowed",
-        );
-      }
-      return result;
-    });
+    return this.#withClient((client) => this.#transactionOn(client, body, bounds));
   }
 
   async close(): Promise<void> {
@@ -169,6 +128,63 @@ export class PostgresCaller implements ProcedureCaller {
     // What hangs is not waited for: its own deadline ends it.
     if (this.#inFlight.size === 0) await ended;
     else ended.catch(() => undefined);
+  }
+
+  /**
+   * Does a call that is sent by itself run at read committed, at which it sees what the one that it waited for has written? A
+   * role's and a database's default may be another level, which a connection tells when it is asked: once.
+   */
+  async #isReadCommitted(client: PoolClient): Promise<boolean> {
+    const known = this.#readsCommitted.get(client);
+    if (known !== undefined) return known;
+    const [level] = await this.#runText(client, "show transaction_isolation");
+    const isSo = level?.rows[0]?.["transaction_isolation"] === "read committed";
+    this.#readsCommitted.set(client, isSo);
+    return isSo;
+  }
+
+  async #transactionOn<Result>(
+    client: PoolClient,
+    body: (transaction: PostgresTransaction) => Promise<Result>,
+    { idleMs }: TransactionBounds = {},
+  ): Promise<Result> {
+    await this.#bounded(client.query(beginText(idleMs)));
+    let backend: Promise<number> | undefined;
+    const runText = (text: string): Promise<QueryResult[]> => this.#runText(client, text);
+    const transaction = new PostgresTransaction({
+      run: (statement, options = {}) =>
+        this.#runStatement(client, statement, {
+          ...options,
+          // Once per transaction, and only where a statement may be broken off.
+          backend: () => (backend ??= this.#backendOf(client)),
+        }),
+      runText,
+      isInTransaction: () => client.getTransactionStatus() !== "I",
+    });
+    let result: Result;
+    try {
+      result = await body(transaction);
+      if (transaction.end === null) transaction.expectOpen();
+      transaction.close();
+    } catch (error) {
+      transaction.close();
+      const isBroken =
+        transaction.end !== "committed" && !(await this.#rollBack(client, transaction));
+      throw new BodyError(storeTroubleOf(error) ?? error, isBroken);
+    }
+    if (transaction.end === "committed") return result;
+    if (transaction.end === "fenced") {
+      await runText(transaction.endText("rollback"));
+      return result;
+    }
+    const [commit] = await this.#commit(client, transaction);
+    // A transaction in which a statement failed answers a commit with ROLLBACK, without an error.
+    if (commit?.command === "ROLLBACK") {
+      throw new StoreContractError(
+        "The transaction was rolled back: a statement in it had failed and the error was swallowed",
+      );
+    }
+    return result;
   }
 
   async #withClient<Result>(body: (client: PoolClient) => Promise<Result>): Promise<Result> {
@@ -197,8 +213,9 @@ export class PostgresCaller implements ProcedureCaller {
         throw error.cause;
       }
       const mapped = mapPostgresError(error, sent);
-      // A connection in doubt isn't given to the next call, nor one whose prepared statements are outdated.
-      client?.release(isFatal(mapped.code) || mapped.details["isRenewal"] === true);
+      // A connection in doubt isn't given to the next call, nor one in a transaction, nor one whose prepared statements are outdated.
+      const isIdle = client?.getTransactionStatus() === "I";
+      client?.release(isFatal(mapped.code) || !isIdle || mapped.details["isRenewal"] === true);
       throw mapped;
     }
   }
@@ -218,10 +235,21 @@ export class PostgresCaller implements ProcedureCaller {
     }
   }
 
-  /** False where the connection is gone: the server rolls back by itself, and what the body threw is what counts. */
-  async #rollBack(client: PoolClient, text: string): Promise<boolean> {
+  /** A commit that is refused, by a constraint that waited for it, ends its message: nothing has tidied up behind it. */
+  async #commit(client: PoolClient, transaction: PostgresTransaction): Promise<QueryResult[]> {
     try {
-      await this.#runText(client, text);
+      return await this.#runText(client, transaction.endText("commit"));
+    } catch (error) {
+      const mapped = mapPostgresError(error, "sent");
+      if (isFatal(mapped.code)) throw mapped;
+      throw new BodyError(mapped, !(await this.#rollBack(client, transaction)));
+    }
+  }
+
+  /** False where the connection is gone: the server rolls back by itself, and what the body threw is what counts. */
+  async #rollBack(client: PoolClient, transaction: PostgresTransaction): Promise<boolean> {
+    try {
+      await this.#runText(client, transaction.endText("rollback"));
       return true;
     } catch {
       return false;
@@ -314,25 +342,6 @@ export class PostgresCaller implements ProcedureCaller {
       clearTimeout(timer);
     }
   }
-
-  #statement(procedure: Procedure, values: ParameterValues): Statement {
-    const { name, parameters } = procedure;
-    let text = this.#texts.get(name);
-    if (text === undefined) {
-      const marks = parameters.map(
-        ([, type], index) => `$${String(index + 1)}::${parameterTypes[type].postgres}`,
-      );
-      const { schema = "taskgate" } = this.#options;
-      // Another name may be a word of SQL; the usual one stays as telemetry's readers know it.
-      const place = schema === "taskgate" ? schema : `"${schema}"`;
-      text = `select * from ${place}.${toSnakeCase(name)}(${marks.join(", ")})`;
-      this.#texts.set(name, text);
-    }
-    const bound = parameters.map(([parameter, type]) => bind(type, values[parameter] ?? null));
-    return this.#preparesStatements
-      ? { name: `taskgate_${name}`, text, values: bound }
-      : { text, values: bound };
-  }
 }
 
 function ours(transaction: StoreTransaction): PostgresTransaction {
@@ -343,39 +352,17 @@ function ours(transaction: StoreTransaction): PostgresTransaction {
   );
 }
 
-/** Carries what the user's body threw past the mapping of the driver's errors. */
+/** Carries what the user's body threw, and why its commit was refused, past the mapping of the driver's errors. */
 class BodyError extends Error {
   /** Of its connection, which isn't given to the next call then. */
   readonly isBroken: boolean;
 
   constructor(cause: unknown, isBroken: boolean) {
-    super("the body of a transaction threw", { cause });
+    super("a transaction wasn't committed", { cause });
     this.isBroken = isBroken;
   }
 }
 
 function isFatal(code: string): boolean {
   return code === "TASKGATE_STORE_UNCERTAIN" || code === "TASKGATE_STORE_UNAVAILABLE";
-}
-
-/** Lists travel as one text: an array of the driver's costs several times the processor time per entry (measured). */
-function bind(type: ParameterType, value: ParameterValue): unknown {
-  if (value === null || !Array.isArray(value)) return value;
-  if (type !== "ids" && type !== "ints")
-    throw new StoreContractError(`A list was bound as ${type}`);
-  return `{${value.join(",")}}`;
-}
-
-function toAnswer(name: string, result: QueryResult): AnswerRow {
-  const row = result.rows[0];
-  if (row === undefined || result.rows.length !== 1) {
-    throw new StoreContractError(
-      `Expected one row from ${name}, got ${String(result.rows.length)}`,
-    );
-  }
-  const answer: Record<string, string | number | boolean | null> = {};
-  for (const [column, value] of Object.entries(row)) {
-    answer[toCamelCase(column)] = value as string | number | boolean | null;
-  }
-  return answer;
 }

@@ -81,6 +81,7 @@ export function changeRate(
   definition.settings = { ...definition.settings, rate: to.code };
   definition.operatorRate = to.operator;
   const now = rateOf(definition);
+  if (rateText(old) !== rateText(now)) definition.turnAtUs = null;
   if (to.code === null && to.operator === "code") definition.nextFreeAtUs = null;
   else if (definition.nextFreeAtUs === null)
     definition.nextFreeAtUs = instantsOf(memory, definition).nowUs;

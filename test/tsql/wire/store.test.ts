@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 // A reset connection must look here as it does outside jest.
 import "../../support/node-errors";
+import { until } from "../../support/gate";
 import { runCli } from "../../../shared/cli/main";
 import { StoreUncertainError } from "../../../shared/core/errors";
 import { readVersion } from "../../../shared/platform/own-manifest";
@@ -369,4 +370,20 @@ test("only one connection: calls queue up for it, also behind a transaction", as
   const answers = await Promise.all([...calls, inside]);
   expect(new Set(answers.map(({ taskIds }) => only(taskIds))).size).toBe(11);
   expect(simulated.server.openConnections).toBe(1);
+});
+
+test("what a user's statement leaves in the session ends before another task has the connection", async () => {
+  const store = open({ connectionsMax: 1 });
+  const take =
+    "EXEC sp_getapplock @Resource = N'report', @LockMode = 'Exclusive', @LockOwner = 'Session';";
+  await store.transaction((transaction) => transaction.query(take));
+  // The other connection would wait for the lock.
+  const other = open({ connectionsMax: 1 });
+  const free =
+    "DECLARE @vStatus int; EXEC @vStatus = sp_getapplock @Resource = N'report', @LockMode = 'Exclusive', @LockOwner = 'Session', @LockTimeout = 0; SELECT @vStatus AS Status;";
+  await until("the lock is free", async () => {
+    const [row] = await other.transaction((transaction) => transaction.query(free));
+    return row?.["Status"] === 0;
+  });
+  await define(store);
 });

@@ -1,12 +1,13 @@
 -- Taskgate._ChangeRate: writes a definition's rate, the code's or the operator's. The used part of the old burst is used of the new
--- one: a slow rate's long pause doesn't outlive it, and a new rate isn't a new burst.
+-- one: a slow rate's long pause doesn't outlive it, nor do the turns that it gave, and a new rate isn't a new burst.
 -- In:     @TaskDefinitionId int; @IsOverride bit: the operator's; @Count int: null: none said, -1: none (the operator's only);
 --         @PeriodMs, @Burst int
 -- Out:    @oOld, @oNew: that side's, as of _RateText; @oOldRate, @oNewRate: in force, null: none
 -- Raises: -
--- Locks:  RateBucket: waits for a claim that holds it. The caller holds TaskDefinition. Joins the caller's transaction
+-- Locks:  RateBucket: waits for a claim that holds it; RateTurn, under it. The caller holds TaskDefinition. Joins the caller's
+--         transaction
 -- Isolation: only the holder of the definition's row makes, changes or deletes the row; claims move its instant, and are waited for
--- Plan:   primary key
+-- Plan:   primary keys
 -- Twin:   postgres/sql/functions/_change_rate.sql
 CREATE OR ALTER PROCEDURE Taskgate._ChangeRate
   @TaskDefinitionId int, @IsOverride bit, @Count int, @PeriodMs int, @Burst int,
@@ -45,6 +46,10 @@ BEGIN
   END;
   SET @oNewRate = NULLIF(COALESCE(Taskgate._RateText(@vCountOverride, @vPeriodMsOverride, @vBurstOverride),
     Taskgate._RateText(@vCount, @vPeriodMs, @vBurst)), N'none');
+  IF COALESCE(@oOldRate, N'') <> COALESCE(@oNewRate, N'')
+    DELETE t
+    FROM Taskgate.RateTurn AS t WITH (ROWLOCK, UPDLOCK, INDEX (PK_RateTurn)) -- the bucket's row keeps others away
+    WHERE t.TaskDefinitionId = @TaskDefinitionId;
   IF COALESCE(@vCount, 0) = 0 AND @vCountOverride IS NULL
     DELETE b -- without a rate there is no cost
     FROM Taskgate.RateBucket AS b WITH (ROWLOCK, UPDLOCK, INDEX (PK_RateBucket)) -- the row is ours already

@@ -1,11 +1,11 @@
 -- taskgate._change_rate: writes a definition's rate, the code's or the operator's. The used part of the old burst is used of the new
--- one: a slow rate's long pause doesn't outlive it, and a new rate isn't a new burst.
+-- one: a slow rate's long pause doesn't outlive it, nor do the turns that it gave, and a new rate isn't a new burst.
 -- In:     p_task_definition_id int; p_is_override boolean: the operator's; p_count int: null: none said, -1: none (the operator's
 --         only); p_period_ms, p_burst int
 -- Out:    o_old, o_new text: that side's, as of _rate_text; o_old_rate, o_new_rate: in force, null: none
 -- Raises: -
--- Locks:  rate_bucket: waits for a claim that holds it. The caller holds task_definition
--- Plan:   primary key
+-- Locks:  rate_bucket: waits for a claim that holds it; rate_turn, under it. The caller holds task_definition
+-- Plan:   primary keys
 -- Twin:   mssql/sql/procedures/_ChangeRate.sql
 create or replace function taskgate._change_rate(
   p_task_definition_id int, p_is_override boolean, p_count int, p_period_ms int, p_burst int,
@@ -35,6 +35,9 @@ begin
                                 _rate_text(b.rate_count, b.rate_period_ms, b.rate_burst)), 'none');
   o_new_rate := nullif(coalesce(_rate_text(n.rate_count_override, n.rate_period_ms_override, n.rate_burst_override),
                                 _rate_text(n.rate_count, n.rate_period_ms, n.rate_burst)), 'none');
+  if o_old_rate is distinct from o_new_rate then
+    delete from rate_turn x where x.task_definition_id = p_task_definition_id;
+  end if;
   if n.rate_count = 0 and n.rate_count_override is null then
     delete from rate_bucket where task_definition_id = p_task_definition_id;   -- without a rate there is no cost
     return;
