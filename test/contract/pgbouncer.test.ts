@@ -16,17 +16,18 @@ import { openPostgresStoreAs } from "../support/postgres-setup";
 import { urlAs } from "../support/roles";
 import type { StoreSetup } from "../support/store-setup";
 import { createTestDatabase } from "../support/test-postgres";
+import { isWhole } from "../support/whole";
 import { describeClaims } from "./claims.contract";
 import { describeCompletion } from "./completion.contract";
 import { describeEndedTransactions } from "./ended-transactions.contract";
 import { describeStore } from "./store.contract";
 
 /*
- * The store behind PgBouncer in transaction mode. The gate runs what claims, completes and commits; `npm run test:pgbouncer`
+ * The store behind PgBouncer in transaction mode. The gate runs what claims, completes and commits; `npm run test:whole`
  * runs the whole contract.
  */
 
-const isWhole = process.env["TASKGATE_TEST_PGBOUNCER_WHOLE"] === "1";
+
 const describeHere = hasPgbouncer ? describe : describe.skip;
 
 describeHere(`PostgreSQL behind PgBouncer keeps the contract${pgbouncerNote}`, () => {

@@ -1,15 +1,15 @@
 import { afterAll, describe } from "@jest/globals";
 import { simulatedMssqlSetup } from "../support/simulated-mssql-setup";
-import { isWholeTsql } from "../support/whole-tsql";
+import { isWhole } from "../support/whole";
 import { describeStore, describeSureCalls } from "./store.contract";
 
 /*
  * One caller after the other. The gate runs here what tsql-interleaved.test.ts, which runs all the rest under harder
- * conditions, has to skip; `npm run test:tsql` runs the whole contract.
+ * conditions, has to skip; `npm run test:whole` runs the whole contract.
  */
 const setup = simulatedMssqlSetup();
 afterAll(() => setup.close());
 
 describe("The simulated SQL Server keeps the contract", () => {
-  (isWholeTsql ? describeStore : describeSureCalls)(setup);
+  (isWhole ? describeStore : describeSureCalls)(setup);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { EngineName } from "../../tsql-server/engine/options";
-import { describeWholeTsql } from "../../support/whole-tsql";
+import { describeWhole } from "../../support/whole";
 import { explore } from "../../tsql-server/schedule/explore";
 import { printFinding } from "../../tsql-server/schedule/replay";
 import { holds } from "./explore-case";
@@ -17,11 +17,11 @@ import { isLongOn, plainVariant } from "./variants";
  */
 describeEngine("azure");
 
-describeWholeTsql("Row versions without optimized locking", () => {
+describeWhole("Row versions without optimized locking", () => {
   describeEngine("versioned");
 });
 
-describeWholeTsql("Locks alone", () => {
+describeWhole("Locks alone", () => {
   describeEngine("locking");
 });
 

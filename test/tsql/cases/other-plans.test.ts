@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { plant, plantedBugs } from "../bugs/planted-bugs";
+import { describeWhole } from "../../support/whole";
 import type { EngineName } from "../../tsql-server/engine/options";
 import { describeFinding } from "./explore-case";
 import { allCases } from "./list/all";
@@ -25,25 +26,27 @@ const cases: readonly [ModelCase, EngineName][] = [
   [caseOf("fail-x-same-fail"), "locking"],
 ];
 
-test.each(cases.map(([model, engine]) => [model.name, engine, model] as const))(
-  "%s is safe on every other plan, %s",
-  (_name, engine, model) => {
-    const variant = plainVariant(engine);
-    const unsafe: string[] = [];
-    const kinds = new Set<string>();
-    for (const plan of otherPlansOf(model, variant, bounds)) {
-      const verdict = judgePlan({ model, variant }, plan, bounds);
-      kinds.add(verdict.kind);
-      if (verdict.kind === "unsafe")
-        unsafe.push(describeFinding(model, onPlan(variant, plan), verdict.finding));
-    }
+describeWhole("On every other plan", () => {
+  test.each(cases.map(([model, engine]) => [model.name, engine, model] as const))(
+    "%s is safe, %s",
+    (_name, engine, model) => {
+      const variant = plainVariant(engine);
+      const unsafe: string[] = [];
+      const kinds = new Set<string>();
+      for (const plan of otherPlansOf(model, variant, bounds)) {
+        const verdict = judgePlan({ model, variant }, plan, bounds);
+        kinds.add(verdict.kind);
+        if (verdict.kind === "unsafe")
+          unsafe.push(describeFinding(model, onPlan(variant, plan), verdict.finding));
+      }
 
-    expect(unsafe).toEqual([]);
-    expect(kinds).toContain("alike");
-    expect(kinds).not.toContain("incomplete");
-  },
-  120_000,
-);
+      expect(unsafe).toEqual([]);
+      expect(kinds).toContain("alike");
+      expect(kinds).not.toContain("incomplete");
+    },
+    120_000,
+  );
+});
 
 test("a name of another plan says all that is needed to run on it again", () => {
   const plan = {

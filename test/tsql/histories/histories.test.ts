@@ -7,6 +7,7 @@ import type { PlantedFault } from "../../support/planted-setup";
 import { postgresSetup } from "../../support/postgres-setup";
 import { simulatedMssqlSetup } from "../../support/simulated-mssql-setup";
 import type { StoreSetup } from "../../support/store-setup";
+import { isWhole } from "../../support/whole";
 import { runCalls, runSeed } from "./history";
 import type { HistoryResult, OpenStores } from "./history";
 import { openModelStore } from "./memory-store";
@@ -148,7 +149,7 @@ describe("histories answer alike and end in equal tables", () => {
 });
 
 describe("fast-check makes histories of its own", () => {
-  const asked = { seed: testSeed(), runs: 20, calls: 120 };
+  const asked = { seed: testSeed(), runs: isWhole ? 40 : 5, calls: 120 };
 
   test(`and none differs (seed ${String(asked.seed)})`, async () => {
     const found = await search(open, asked);

@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { partOf, totalOf } from "./coverage";
-import { describeWholeTsql } from "../../support/whole-tsql";
+import { describeWhole } from "../../support/whole";
 import type { Judged } from "./equivalents";
 import type { ShippedRun } from "./passes";
 
 /*
- * Of `npm run test:tsql`. A sample of `npm run mutate:tsql`, the same each time, of all kinds but numbers and without those explained as known
+ * Of `npm run test:whole`. A sample of `npm run mutate:tsql`, the same each time, of all kinds but numbers and without those explained as known
  * (known-survivors): something must notice every edit of it. With it come a planted edit that no test can notice, which must
  * be reported, and what the suite covers of the T-SQL.
  */
@@ -30,7 +30,7 @@ const fatal = {
   to: "AND c.TaskId = @TaskId",
 };
 
-describeWholeTsql("A sample of mutants", () => {
+describeWhole("A sample of mutants", () => {
   let report: Judged & ShippedRun;
   let folder: string;
 
