@@ -27,7 +27,6 @@ import { describeStore } from "./store.contract";
  * runs the whole contract.
  */
 
-
 const describeHere = hasPgbouncer ? describe : describe.skip;
 
 describeHere(`PostgreSQL behind PgBouncer keeps the contract${pgbouncerNote}`, () => {
