@@ -13,9 +13,10 @@ import { realRandom, sleep } from "../../shared/platform/real-clock";
 import { migrateStore, openStore } from "../../shared/store/open-store";
 import { define, operationId } from "../support/builders";
 import { withClient } from "../support/test-postgres";
+import { isWhole } from "../support/whole";
 
 const kills = 4;
-const perKill = 2_500;
+const perKill = isWhole ? 2_500 : 1_000;
 const connections = 24;
 
 let home: string;

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
-import { describe, expect, test } from "@jest/globals";
+import { afterAll, describe, expect, test } from "@jest/globals";
 import { chromiumNote, hasChromium } from "../support/browser";
 import type { Page } from "../support/browser";
 import { sleep } from "../../shared/platform/real-clock";
 import { enqueue } from "../support/builders";
+import { describeWhole } from "../support/whole";
 import { findBarriers } from "./axe-findings";
 import { useStage } from "./dashboard-stage";
 import { makeIncident } from "./dashboard-incident";
@@ -101,14 +102,40 @@ async function checkWidth(page: Page, width: number): Promise<void> {
   expect(tooLow).toEqual([]);
 }
 
-const looks = [
+/** To another place by the address's end, as a link goes; waits for its first look. */
+async function go(page: Page, place: string): Promise<void> {
+  await page.evaluate(`(() => {
+    window.hasArrived = false;
+    window.addEventListener("hashchange", () => { window.hasArrived = true; }, { once: true });
+    window.location.hash = ${JSON.stringify(`#${place}`)};
+  })()`);
+  await page.until("window.hasArrived");
+  await page.until(`document.querySelector('#page[aria-busy="false"]') !== null`);
+}
+
+const looks: readonly Look[] = [
   { width: 1440, isDark: false },
   { width: 1440, isDark: true },
   { width: 360, isDark: false },
-  { width: 360, isDark: true },
-] as const;
+];
 
-describe.each(looks)("at $width, dark: $isDark", ({ width, isDark }) => {
+describe.each(looks)("at $width, dark: $isDark", (look) => {
+  describePages(look);
+});
+describeWhole("at 360, dark: true", () => {
+  describePages({ width: 360, isDark: true });
+});
+
+function describePages({ width, isDark }: Look): void {
+  let visited: Page | null = null;
+  afterAll(() => visited?.close());
+  /** Each place as a page of its own once; then one page goes from place to place, as people do. */
+  const visit = async (place: string): Promise<Page> => {
+    if (width > 960 && !isDark) return stage().open(place, { width, isDark });
+    visited ??= await stage().browser.open(`${stage().server.url}#audit`, { width, isDark });
+    await go(visited, place);
+    return visited;
+  };
   const suffix = `${String(width)}-${isDark ? "dark" : "light"}`;
   const take = async (page: Page, name: string, isWhole = true): Promise<void> => {
     const file = `${name}-${suffix}.png`;
@@ -124,7 +151,7 @@ describe.each(looks)("at $width, dark: $isDark", ({ width, isDark }) => {
       `${name} can be read by all${chromiumNote}`,
       async () => {
         const [address, text] = place();
-        const page = await stage().open(address, { width, isDark });
+        const page = await visit(address);
         await page.shows(text);
         // Further looks add what is asked less often.
         await page.until(`document.getElementById("connection").className === "good"`);
@@ -166,17 +193,17 @@ describe.each(looks)("at $width, dark: $isDark", ({ width, isDark }) => {
     },
     60_000,
   );
-});
+}
 
 describe("at widths between", () => {
   for (const width of [980, 1100]) {
     testHere(
       `no page is wider than ${String(width)} pixels${chromiumNote}`,
       async () => {
-        const page = await stage().open("overview", { width });
+        const page = await stage().open("audit", { width });
         for (const place of Object.values(places)) {
           const [address, text] = place();
-          await page.evaluate(`location.hash = ${JSON.stringify(`#${address}`)}; 1`);
+          await go(page, address);
           await page.shows(text);
           await checkWidth(page, width);
         }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { isWhole } from "../support/whole";
 import { spread } from "./spread";
 import type { SpreadOptions } from "./spread";
 
@@ -6,7 +7,7 @@ import type { SpreadOptions } from "./spread";
  * Goal: no token idles longer than one task, and one read of its receiver, while tasks wait and a living host wants
  * one. Method: the shipped worker on hosts of virtual time; after each call it is seen which tokens are free.
  * For a host that is gone when a token is given for it the bound is another one: the reservation, then the next task's end.
- * TASKGATE_TEST_PRINT=1 prints the worst of each case.
+ * TASKGATE_TEST_PRINT=1 prints the worst of each case. Every night there are more of them.
  */
 interface Case {
   readonly name: string;
@@ -26,11 +27,11 @@ const base: SpreadOptions = {
   lastsMs: 20_000,
   seed: 1,
 };
-const durations = [20, 50, 1_000];
+const durations = isWhole ? [20, 50, 1_000] : [20, 1_000];
 const cases: readonly Case[] = [
   { name: "two hosts come after one, limit 4", options: {}, turn: 1 },
   { name: "the same, tasks that block their host", options: { isBlocking: true }, turn: 4 },
-  ...[20, 30, 47].map((limit) => ({
+  ...(isWhole ? [20, 30, 47] : [47]).map((limit) => ({
     name: `twenty hosts come one by one, limit ${String(limit)}`,
     options: { hosts: 20, limit },
     turn: 1,

@@ -21,6 +21,7 @@ import { schedule } from "../../contract/schedule-builders";
 import { enqueue, startWorker } from "../../support/builders";
 import { Dice } from "../../support/dice";
 import { urlAs } from "../../support/roles";
+import { isWhole } from "../../support/whole";
 import { setupApi } from "../api-setup";
 import type { ApiSetup } from "../api-setup";
 import { startApp } from "../built-app";
@@ -48,7 +49,8 @@ interface Answer {
 
 const name = "orders";
 const names: Names = { definition: name, schedule: "nightly", kind: name, burst: 1 };
-const runs = 8;
+/** Of each operation; every night more. */
+const runs = isWhole ? 20 : 4;
 
 let azurite: Azurite;
 let api: ApiSetup;
