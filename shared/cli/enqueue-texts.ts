@@ -33,5 +33,5 @@ export function whenItStarts(
   const isQueueKnown = context.app() !== null || context.target().settings.storage !== null;
   return isQueueKnown
     ? " A worker is told."
-    : " No queue is known here (AzureWebJobsStorage): the next sweep finds it.";
+    : " No queue is known here (AzureWebJobsStorage): the next sweep finds it, or `taskgate work` at once.";
 }

@@ -71,7 +71,7 @@ async function show(context: CommandContext, query: ListGroupsRequest): Promise<
   );
   report(context, { groups: found }, () =>
     found.length === 0
-      ? "There is no such group: none of its tasks has been enqueued yet."
+      ? "There is no such group: none of its tasks has been enqueued, or none since it was removed for being idle."
       : renderTable(found, columns, context.output),
   );
   return found.length === 0 ? exitCodes.notFound : exitCodes.ok;

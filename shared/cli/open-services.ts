@@ -105,7 +105,7 @@ export function openServices(
         run: () =>
           storage === null
             ? Promise.resolve(
-                "No queue is known here (AzureWebJobsStorage): only the sweep finds work.",
+                "No queue is known here (AzureWebJobsStorage): only the sweep and `taskgate work` find work.",
               )
             : checkHintQueue(storage, hintQueue),
       },

@@ -15,6 +15,8 @@ export const limits = {
   appDefinitionsMax: 1_000,
   /** Tokens of one definition: the token string stays a few pages long. */
   tokensMax: 1_000,
+  /** Executions in one heartbeat; more are cut by the worker. */
+  heartbeatExecutionsMax: 1_000,
   /** Tasks one `work` call may claim: below lock escalation (5,000) and a readable answer. */
   claimMax: 1_000,
   /** Tasks per enqueue call; larger input is cut by the client. */

@@ -1,3 +1,5 @@
+import { joinSignals } from "../core/join-signals";
+import type { JoinedSignal } from "../core/join-signals";
 import { TaskClient } from "../worker/client/client";
 import type { TaskRequest } from "../worker/define/task-ref";
 import type { InvocationWork } from "../worker/run/invocation-work";
@@ -15,6 +17,7 @@ let working = 0;
 export class IngestWork {
   readonly #app: AppProcess;
   #work: InvocationWork | null = null;
+  #ending: JoinedSignal | null = null;
   #isCounted = false;
 
   constructor(app: AppProcess) {
@@ -29,6 +32,7 @@ export class IngestWork {
   /** Resolves when no task of this invocation runs any more. Never rejects. */
   async settled(): Promise<void> {
     await this.#work?.settled();
+    this.#ending?.leave();
     if (this.#isCounted) working -= 1;
     this.#isCounted = false;
   }
@@ -43,7 +47,9 @@ export class IngestWork {
     working += 1;
     this.#isCounted = true;
     const stay = runtime.stay();
-    const ending = [AbortSignal.timeout(worksForMs), ...(stay.draining ? [stay.draining] : [])];
-    return runtime.work({ ...stay, draining: AbortSignal.any(ending) });
+    const { draining } = stay;
+    const ending = [AbortSignal.timeout(worksForMs), ...(draining === undefined ? [] : [draining])];
+    this.#ending = joinSignals(...ending);
+    return runtime.work({ ...stay, draining: this.#ending.signal });
   }
 }

@@ -145,16 +145,19 @@ async function workUntilDrained(
 function listen(runtime: Runtime, wake: (definition: string | null) => void): TaskListener | null {
   const { settings, environment } = runtime;
   const { logger } = environment;
+  let isTroubled = false;
   return openListener({
     ...addressOf(settings),
     timers: nodeTimers,
     events: {
       onNews: wake,
       onListening: () => {
-        logger.debug("new tasks are notified");
+        if (isTroubled) logger.info("new tasks are notified again");
+        isTroubled = false;
         wake(null);
       },
       onTrouble: (reason) => {
+        isTroubled = true;
         logger.warn("new tasks aren't notified now; polls find them", { reason });
       },
     },

@@ -95,8 +95,13 @@ export class AppHints implements WakeUp {
   #nextSweepMs(schedule: string | null): number | null {
     if (schedule === null) return null;
     const now = new Date(this.#options.clock.nowMs());
-    const next = nextTimerRun(schedule, now);
-    return next === null ? null : next.getTime() - now.getTime();
+    try {
+      const next = nextTimerRun(schedule, now);
+      return next === null ? null : next.getTime() - now.getTime();
+    } catch {
+      // Another app has registered what this one can't read.
+      return null;
+    }
   }
 
   #isOwnQueue(address: AppAddress | null): boolean {

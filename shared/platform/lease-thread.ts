@@ -68,12 +68,9 @@ export function runLeaseThread(options: LeaseThreadOptions): void {
       return !isBound && blockedMs >= thirdMs && nowMs - triedAtMs >= thirdMs;
     });
     for (const entry of due) entry.triedAtMs = nowMs;
-    if (due.length > 0) {
-      void renew(
-        options,
-        due.map(({ execution }) => execution.executionId),
-      );
-    }
+    const ids = due.map(({ execution }) => execution.executionId);
+    for (let from = 0; from < ids.length; from += limits.heartbeatExecutionsMax)
+      void renew(options, ids.slice(from, from + limits.heartbeatExecutionsMax));
     if (!isHung && blockedMs >= Math.max(...bounds)) {
       isHung = true;
       options.onHung(blockedMs);

@@ -43,17 +43,22 @@ const names = {
   },
 } as const;
 
+/** Roles are the server's, so the schema's owner may lack the right to make them. */
+const makeRoles =
+  "The first `npx taskgate migrate` on a PostgreSQL server makes two roles: give the login that right by `alter role LOGIN createrole`, or have them made before by `create role taskgate_worker; create role taskgate_operator`.";
+
 /** The login reached the database and lacks a right there: says which one, and the command that gives it. */
 export function missingRight({ dialect, said, cause }: MissingRight): StoreForbiddenError {
   const { worker, operator, named } = names[dialect];
+  const reason = said.replace(/\.$/, "");
+  const refused = `The database refuses this to the login (${reason}).`;
+  if (said.includes("permission denied to create role"))
+    return new StoreForbiddenError(`${refused} ${makeRoles}`, { cause });
   const isOperators = operatorOperations.some((name) => isNamed(said, named(name)));
   const fix = isOperators
     ? `Only operators may do that: as owner of the schema run \`${operator}\`.`
     : `As owner of the schema run \`${worker}\` for an app, \`${operator}\` for people. A login that has its role already lacks rights of a newer version, or does what only the owner may: run \`npx taskgate migrate\` with the owner's login.`;
-  const reason = said.replace(/\.$/, "");
-  return new StoreForbiddenError(`The database refuses this to the login (${reason}). ${fix}`, {
-    cause,
-  });
+  return new StoreForbiddenError(`${refused} ${fix}`, { cause });
 }
 
 function isNamed(said: string, name: string): boolean {

@@ -97,7 +97,7 @@ describe("enqueue --from", () => {
     const file = fileOf(lines(2_500));
     const { code, out, shown } = await enqueue(["--from", file]);
     expect(out).toEqual([
-      `2500 tasks were added to ${name}, 0 were there already. No queue is known here (AzureWebJobsStorage): the next sweep finds it.`,
+      `2500 tasks were added to ${name}, 0 were there already. No queue is known here (AzureWebJobsStorage): the next sweep finds it, or \`taskgate work\` at once.`,
     ]);
     expect(code).toBe(0);
     expect(await ready()).toBe(2_500);

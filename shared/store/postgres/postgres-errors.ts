@@ -63,7 +63,9 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
       { cause: error, details: { isRenewal: true } },
     );
   }
-  const trouble = troubleOf(code);
+  // A server that can't even begin a session: "could not write init file", where its disk is full.
+  const isStartFailure = sent === "not sent" && code === "XX000";
+  const trouble = isStartFailure ? "unavailable" : troubleOf(code);
   if (trouble === "conflict")
     return new StoreConflictError(`PostgreSQL undid the call (${code}): ${message}`, {
       cause: error,

@@ -118,8 +118,9 @@ export class PostgresListener implements TaskListener {
     return answer;
   }
 
-  async #connect(): Promise<void> {
-    const { url, connectTimeoutMs, events } = this.#options;
+  /** Throws where a file of the address can't be read. */
+  #openClient(): Client {
+    const { url, connectTimeoutMs } = this.#options;
     const driver = loadPackage<typeof Pg>("pg");
     const client = new driver.Client({
       ...readPostgresTarget(url),
@@ -135,7 +136,15 @@ export class PostgresListener implements TaskListener {
     client.on("notification", (notification) => {
       this.#hear(notification);
     });
+    return client;
+  }
+
+  /** Never rejects: nobody waits for it. */
+  async #connect(): Promise<void> {
+    const { events } = this.#options;
+    let client: Client | undefined;
     try {
+      client = this.#openClient();
       await client.connect();
       if (!(await isDirect(client))) {
         this.#isClosed = true;
@@ -153,7 +162,7 @@ export class PostgresListener implements TaskListener {
       await Promise.all([...this.#waits.values()].map((wait) => this.#takePlace(wait)));
       events.onListening();
     } catch (error) {
-      await client.end().catch(() => undefined);
+      await client?.end().catch(() => undefined);
       this.#retry(messageOf(error));
     }
   }

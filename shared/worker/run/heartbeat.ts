@@ -1,5 +1,6 @@
 import { messageOf } from "../../core/foreign-value";
 import type { ExecutionId, TaskId } from "../../core/ids";
+import { limits } from "../../core/limits";
 import type { HeartbeatAnswer } from "../../ports/task-store";
 import type { WorkerEnvironment } from "../environment";
 import { instants } from "../environment";
@@ -85,6 +86,13 @@ export class Heartbeat {
     );
     if (due.length === 0 || this.#isRenewing) return;
     this.#isRenewing = true;
+    for (let from = 0; from < due.length; from += limits.heartbeatExecutionsMax)
+      await this.#renewThese(due.slice(from, from + limits.heartbeatExecutionsMax));
+    this.#isRenewing = false;
+  }
+
+  /** In one call. Never throws. */
+  async #renewThese(due: readonly LeaseHolder[]): Promise<void> {
     const renewals = due.map((holder) => ({ holder, started: holder.takeStarted() }));
     const sentAt = instants(this.#environment.clock);
     try {
@@ -109,8 +117,6 @@ export class Heartbeat {
           executions: renewals.length,
         },
       );
-    } finally {
-      this.#isRenewing = false;
     }
   }
 }

@@ -1,5 +1,7 @@
-import { limits } from "../../core/limits";
 import type { Fence } from "../../core/ids";
+import { joinSignals } from "../../core/join-signals";
+import type { JoinedSignal } from "../../core/join-signals";
+import { limits } from "../../core/limits";
 import { checkInteger } from "../../core/text";
 import type { DenialReason } from "./ask-outlook";
 import { hasRate } from "./call-limits";
@@ -76,17 +78,21 @@ async function runHeld<Result>(
 ): Promise<Result> {
   const { tokens, fence, stop } = held;
   const { signal, body } = run;
+  let joined: JoinedSignal | undefined;
   const context: TokenContext = {
     tokens,
     fence,
     // Made when the body asks for it: most bodies never do.
     get signal() {
-      return signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);
+      if (signal === undefined) return stop.signal;
+      joined ??= joinSignals(stop.signal, signal);
+      return joined.signal;
     },
   };
   try {
     return await body(context);
   } finally {
+    joined?.leave();
     pool.giveBack(held);
   }
 }

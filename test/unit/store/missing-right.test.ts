@@ -40,6 +40,13 @@ describe("a missing right", () => {
     );
   });
 
+  test("an owner who may not make the roles is told who can", () => {
+    const error = Object.assign(new Error("permission denied to create role"), { code: "42501" });
+    expect(mapPostgresError(error, "sent").message).toMatch(
+      /^The database refuses this to the login \(permission denied to create role\)\. The first .* `alter role LOGIN createrole`, .* `create role taskgate_worker; create role taskgate_operator`\.$/,
+    );
+  });
+
   test("a function that isn't there is a missing schema", () => {
     const error = Object.assign(new Error("function taskgate.work does not exist"), {
       code: "42883",

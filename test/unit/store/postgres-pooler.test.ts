@@ -45,6 +45,12 @@ describe("what PgBouncer says", () => {
     },
   );
 
+  test("a session that the server can't begin, as on a full disk, is an outage; in a session the same code isn't", () => {
+    const error = said("could not write init file", { code: "XX000" });
+    expect(mapPostgresError(error, "not sent").code).toBe("TASKGATE_STORE_UNAVAILABLE");
+    expect(mapPostgresError(error, "sent").code).toBe("TASKGATE_STORE_CONTRACT");
+  });
+
   test("a violation of the protocol that the server itself tells isn't taken for an outage", () => {
     const error = said("bind message supplies 1 parameters", { severity: "ERROR" });
     expect(mapPostgresError(error, "sent").code).toBe("TASKGATE_STORE_CONTRACT");

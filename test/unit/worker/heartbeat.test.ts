@@ -103,3 +103,11 @@ test("a heartbeat beats at most six times per shortest lease however many execut
   await time.run(2 * minuteMs);
   expect(beats).toHaveLength(before);
 });
+
+test("a heartbeat renews more executions than one call takes in several", async () => {
+  const { time, heartbeat, beats, holder } = openScene();
+  for (let id = 1; id <= 2_500; id += 1) heartbeat.add(holder(id, 6_000));
+  await time.run(2_500);
+  expect(beats.map(({ executions }) => executions.length)).toEqual([1_000, 1_000, 500]);
+  heartbeat.stop();
+});
