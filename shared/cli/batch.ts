@@ -67,7 +67,9 @@ export const batchCommand: Command = {
       );
     } else {
       const batch = await admin.batch(batchId);
-      report(context, batch, () => describe(batch, context.output));
+      report(context, batch, () =>
+        [describe(batch, context.output), ...nextStep(batch)].join("\n"),
+      );
     }
     return exitCodes.ok;
   },
@@ -79,6 +81,22 @@ const resumed = {
   draft: "It hasn't been started yet.",
   ended: "It was cancelled.",
 } as const;
+
+/** What a person does next with a batch that doesn't go on by itself. */
+function nextStep({ batch, state }: BatchReport): string[] {
+  const line = `taskgate batch ${batch}`;
+  if (state === "halted")
+    return [
+      "",
+      `It halts after a dead task: \`${line} --resume\` continues it. To run the task again first: \`taskgate tasks --batch ${batch} --state dead\`, then \`taskgate redrive ID\`.`,
+    ];
+  if (state === "draft")
+    return [
+      "",
+      `It hasn't been started: the code that made it starts it by \`batches.start\`; \`${line} --cancel\` gives it up.`,
+    ];
+  return [];
+}
 
 function describe(batch: BatchReport, screen: Screen): string {
   const left =

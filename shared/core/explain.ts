@@ -105,6 +105,15 @@ export interface ExplainableTask {
     readonly ahead: number;
     readonly holders: readonly string[];
   };
+  /** Of a blocked task: the wave that holds it back. */
+  readonly wave?: {
+    readonly batch: string;
+    /** Of the batch. */
+    readonly name: string;
+    readonly batchState: "draft" | "running" | "halted" | "done" | "cancelled";
+    readonly ordinal: number;
+    readonly state: "blocked" | "opening" | "open" | "done";
+  } | null;
   readonly claim?: {
     readonly execution: string;
     readonly worker: string;
@@ -153,14 +162,30 @@ function explainState(task: ExplainableTask): Reason[] {
     case "waiting":
       return [...explainGroup(task, true), ...explainPause(task, true)];
     case "blocked":
-      return [
-        decides(
-          "wave-closed",
-          "Its wave isn't open: it opens when the last task of the wave before has ended.",
-        ),
-        ...explainPause(task, true),
-      ];
+      return [decides("wave-closed", describeWave(task)), ...explainPause(task, true)];
   }
+}
+
+/** Why its wave isn't open, and what opens it. */
+function describeWave({ wave }: ExplainableTask): string {
+  if (wave === undefined || wave === null) {
+    return "Its wave isn't open: it opens when the last task of the wave before has ended.";
+  }
+  const { batch, name, batchState, ordinal, state } = wave;
+  const of = `batch ${batch} (${quote(name)})`;
+  if (batchState === "draft") {
+    return `Its wave ${String(ordinal)} isn't open: ${of} is a draft. The code that made it starts it by \`batches.start\`; \`taskgate batch ${batch} --cancel\` gives it up.`;
+  }
+  if (batchState === "halted") {
+    return `Its wave ${String(ordinal)} isn't open: ${of} is halted at a dead task. \`taskgate batch ${batch} --resume\` opens the next wave; redrive the dead task first, if it shall run again.`;
+  }
+  if (batchState === "cancelled") {
+    return `It is of ${of}, which is cancelled: the next sweep ends the task as cancelled.`;
+  }
+  if (state === "opening" || state === "open") {
+    return `Wave ${String(ordinal)} of ${of} is being opened: a worker or the next sweep lets the task in.`;
+  }
+  return `Wave ${String(ordinal)} of ${of} isn't open: it opens when the last task of the wave before has ended.`;
 }
 
 function explainReady(task: ExplainableTask): Reason[] {

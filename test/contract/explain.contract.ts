@@ -13,6 +13,7 @@ import {
 import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
+import { filled, start } from "./batch-builders";
 import { inDialect } from "./two-dialects";
 
 /** Everything that decides when a task runs, beside others that have nothing to do with it. */
@@ -189,6 +190,31 @@ function describeCounts(setup: StoreSetup): void {
     const facts = await factsOf(store, only((await store.enqueueTasks(input)).taskIds));
     expect(facts.state).toBe("blocked");
     expect(facts.readyAhead).toBeUndefined();
+  });
+
+  test("the wave and the batch of a blocked task, and of no other", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const batch = await filled(store, name, { counts: [1, 201], name: 'night "ly"' });
+    const [first, blocked] = [only(at(batch.tasks, 0)), at(at(batch.tasks, 1), 0)];
+    const wave = { batch: batch.batchId, name: 'night "ly"', state: "blocked" };
+    const draft = { ...wave, batchState: "draft" };
+    expect((await factsOf(store, first)).wave).toEqual({ ...draft, ordinal: 1 });
+    expect((await factsOf(store, blocked)).wave).toEqual({ ...draft, ordinal: 2 });
+    await start(store, batch);
+    expect((await factsOf(store, first)).wave).toBeUndefined();
+    expect((await factsOf(store, blocked)).wave).toMatchObject({ batchState: "running" });
+    const worker = await startWorker(store, name);
+    await worker.fail(await worker.claim(1), { as: "dead" });
+    expect((await factsOf(store, blocked)).wave).toMatchObject({ batchState: "halted" });
+    await store.resumeBatch({ batchId: batch.batchId });
+    const last = at(at(batch.tasks, 1), 200);
+    const opening = { ...wave, batchState: "running", ordinal: 2, state: "opening" };
+    expect((await factsOf(store, last)).wave).toEqual(opening);
+    await store.cancelBatch({ batchId: batch.batchId });
+    expect((await factsOf(store, last)).wave).toEqual({ ...opening, batchState: "cancelled" });
+    await store.pumpBatch({ batchId: batch.batchId, max: 100 });
+    expect((await factsOf(store, last)).wave).toBeUndefined();
   });
 
   test("progress with a text and no number", async () => {

@@ -110,6 +110,20 @@ describe("batch --follow", () => {
     ]);
   });
 
+  test("without --follow, the next step of a halted batch and of a draft is told", async () => {
+    const id = await started([1, 1], "halt");
+    await work(id, 1, "dead");
+    const { out } = await follow([id], []);
+    expect(out[0]).toContain(
+      `\nIt halts after a dead task: \`taskgate batch ${id} --resume\` continues it.`,
+    );
+    const { batchId } = await filled(api.store, name, { counts: [1] });
+    const draft = await follow([batchId], []);
+    expect(draft.out[0]).toContain("\nIt hasn't been started: the code that made it starts it");
+    const { out: running } = await follow([await started([1], "halt")], []);
+    expect(running[0]).not.toMatch(/starts it|continues it/);
+  });
+
   test("a cancelled batch is 1; one that hasn't been started is waited for", async () => {
     const { batchId } = await filled(api.store, name, { counts: [1] });
     const cancel = () => api.admin.cancelBatch({ batchId, changedBy: "test" });

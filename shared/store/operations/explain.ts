@@ -1,5 +1,6 @@
-import type { TaskId } from "../../core/ids";
+import type { BatchId, TaskId } from "../../core/ids";
 import type { Rate } from "../../core/rate";
+import type { BatchStatus, WaveStatus } from "./batches";
 import { json, status } from "./columns";
 import { limitOf, sharedLimitsOf } from "./limit";
 import type { Limit, SharedLimitRow, SharedLimitStatus } from "./limit";
@@ -63,6 +64,8 @@ export interface TaskFacts {
     ahead: number;
     holders: string[];
   };
+  /** Of a blocked task; null: it was opened, and its batch ended, since the task was read. */
+  wave?: BlockedWave | null;
   claim?: {
     execution: string;
     worker: string;
@@ -77,6 +80,16 @@ export interface TaskFacts {
   worker?: string | null;
   durationMs?: number | null;
   result?: string | null;
+}
+
+/** The wave that holds a task back. */
+export interface BlockedWave {
+  batch: BatchId;
+  /** Of the batch. */
+  name: string;
+  batchState: BatchStatus["state"];
+  ordinal: number;
+  state: WaveStatus["state"];
 }
 
 export interface TaskAttempt {

@@ -6,6 +6,7 @@ import { compareNumbers, comparePlaces, definitionOf, limitOf, readyOf } from ".
 import { permitInMs, rateOf } from "./rates";
 import { describeShared } from "./shared-tokens";
 import type { ArchiveRow, ClaimRow, DefinitionRow, ExecutionRow, Memory, TaskRow } from "./state";
+import { batchOf } from "./waves";
 
 /** Counts of those ahead stop here. */
 const aheadMax = 1_000;
@@ -108,7 +109,7 @@ function leaseLeftMs(memory: Memory, execution: ExecutionRow): number {
   return Math.floor(execution.leaseUntilMs - memory.nowMs);
 }
 
-type StandingFacts = Pick<TaskFacts, "state" | "claim" | "readyAhead" | "dueInMs">;
+type StandingFacts = Pick<TaskFacts, "state" | "claim" | "readyAhead" | "dueInMs" | "wave">;
 
 /** The state, with the facts that belong to it; null: the task stands nowhere. */
 function standingFacts(memory: Memory, task: TaskRow): StandingFacts | null {
@@ -127,11 +128,18 @@ function standingFacts(memory: Memory, task: TaskRow): StandingFacts | null {
     return { state: "ready", readyAhead };
   }
   if (state.groupWaiting.some(isSame)) return { state: "waiting" };
-  if (state.waveBlocked.some(isSame)) return { state: "blocked" };
+  if (state.waveBlocked.some(isSame)) return { state: "blocked", ...waveFacts(memory, task) };
   const scheduled = state.scheduled.find(isSame);
   if (scheduled === undefined) return null;
   const dueInMs = Math.ceil(scheduled.runAtMs - memory.nowMs);
   return { state: "scheduled", dueInMs };
+}
+
+function waveFacts({ state }: Memory, task: TaskRow): Pick<TaskFacts, "wave"> {
+  const wave = task.waveId === null ? undefined : state.waves.get(task.waveId);
+  if (wave === undefined) return { wave: null };
+  const { batchId, name, state: batchState } = batchOf(state, wave.batchId);
+  return { wave: { batch: batchId, name, batchState, ordinal: wave.ordinal, state: wave.state } };
 }
 
 function claimFacts(

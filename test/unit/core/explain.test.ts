@@ -136,6 +136,32 @@ describe("the sentence that decides", () => {
   test("of a blocked task is its wave", () => {
     expect(deciding({ state: "blocked" })[0]).toMatch(/^Its wave isn't open/);
   });
+
+  const wave = { batch: "3", name: "nightly", ordinal: 2 };
+  test.each([
+    ["running", "blocked", "Wave 2 of batch 3 (`nightly`) isn't open: it opens when the last task"],
+    ["running", "opening", "Wave 2 of batch 3 (`nightly`) is being opened: a worker or the next"],
+    [
+      "draft",
+      "blocked",
+      "Its wave 2 isn't open: batch 3 (`nightly`) is a draft. The code that made",
+    ],
+    ["halted", "blocked", "Its wave 2 isn't open: batch 3 (`nightly`) is halted at a dead task."],
+    ["cancelled", "opening", "It is of batch 3 (`nightly`), which is cancelled: the next sweep"],
+  ] as const)(
+    "of a blocked task in a %s batch, wave %s, names both",
+    (batchState, state, start) => {
+      const [sentence] = deciding({ state: "blocked", wave: { ...wave, batchState, state } });
+      expect(sentence?.slice(0, start.length)).toBe(start);
+    },
+  );
+
+  test("of a blocked task names the command that helps", () => {
+    const ofBatch = (batchState: "draft" | "halted") =>
+      deciding({ state: "blocked", wave: { ...wave, batchState, state: "blocked" } })[0];
+    expect(ofBatch("halted")).toContain("`taskgate batch 3 --resume` opens the next wave");
+    expect(ofBatch("draft")).toContain("`taskgate batch 3 --cancel` gives it up");
+  });
 });
 
 describe("the sentence about the end", () => {

@@ -6,6 +6,7 @@
 --           traceParent: of the enqueue, or null,
 --           progress {done, total, text}, limit, limitSource, held, paused, holders [{execution, worker, tokens, leaseLeftMs}],
 --           and by state: dueInMs; group {key, slots, used, paused, strict, ahead, holders [task ids]}; readyAhead (counted up to 1000);
+--           wave {batch, name: of the batch, batchState: as ListBatches, ordinal, state: blocked | opening} of a blocked one;
 --           claim {execution, worker, fence, claimedAt, leaseLeftMs, isPrefetched: not told as started, standing: as ListTasks}; finishedAt, result, payload, worker;
 --           attempts [{fence, worker, claimedAt, finishedAt, durationMs, outcome, error}], newest 50
 -- Raises: 50490 inside a transaction
@@ -23,11 +24,11 @@ BEGIN
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vStatus nvarchar(20), @vFacts nvarchar(max), @vAttempts nvarchar(max),
-          @vDefinition int, @vCommon nvarchar(max), @vPriority smallint, @vRank bigint, @vGroupId int,
+          @vDefinition int, @vCommon nvarchar(max), @vPriority smallint, @vRank bigint, @vGroupId int, @vWaveId bigint,
           @vPendingKey nvarchar(200), @vScope int, @vRunAt datetime2(3),
           @vIsReady bit, @vIsWaiting bit, @vIsBlocked bit, @vExecution bigint, @vFence bigint, @vOrdinal int,
           @vClaim nvarchar(max), @vCount int, @vHeld int, @vHolders nvarchar(max), @vSlots int, @vSlotHolders nvarchar(max),
-          @vGroup nvarchar(max), @vShared nvarchar(max), @vRate nvarchar(100), @vRateInMs bigint;
+          @vGroup nvarchar(max), @vWave nvarchar(max), @vShared nvarchar(max), @vRate nvarchar(100), @vRateInMs bigint;
   DECLARE @vOpen TABLE (
     TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, Worker nvarchar(200) NULL, TokenCount int NOT NULL,
     LeaseUntil datetime2(3) NULL);
@@ -76,7 +77,7 @@ BEGIN
   -- 2. An unfinished one, with its place.
   IF @vStatus IS NULL
   BEGIN
-    SELECT @vDefinition = t.TaskDefinitionId, @vPriority = t.Priority, @vRank = t.Rank, @vGroupId = t.GroupId, @vRunAt = s.RunAt,
+    SELECT @vDefinition = t.TaskDefinitionId, @vPriority = t.Priority, @vRank = t.Rank, @vGroupId = t.GroupId, @vWaveId = t.WaveId, @vRunAt = s.RunAt,
            @vPendingKey = t.PendingGroupKey, @vScope = CASE t.PendingGroupIsGlobal WHEN 1 THEN 0 ELSE t.TaskDefinitionId END,
            @vIsReady = CASE WHEN r.TaskId IS NULL THEN 0 ELSE 1 END, @vIsWaiting = CASE WHEN w.TaskId IS NULL THEN 0 ELSE 1 END,
            @vIsBlocked = CASE WHEN h.TaskId IS NULL THEN 0 ELSE 1 END,
@@ -148,7 +149,19 @@ BEGIN
   ELSE IF @vIsWaiting = 1
     SET @vClaim = N',"state":"waiting"';
   ELSE IF @vIsBlocked = 1
-    SET @vClaim = N',"state":"blocked"';
+  BEGIN
+    SELECT @vWave = CONVERT(nvarchar(max), N'{"batch":"' + CONVERT(nvarchar(20), b.BatchId)
+             + N'","name":"' + STRING_ESCAPE(b.Name, 'json')
+             + N'","batchState":"' + CASE b.State WHEN 0 THEN N'draft' WHEN 1 THEN N'running' WHEN 2 THEN N'halted' WHEN 3 THEN N'done'
+                 ELSE N'cancelled' END
+             + N'","ordinal":' + CONVERT(nvarchar(11), w.Ordinal)
+             + N',"state":"' + CASE w.State WHEN 0 THEN N'blocked' WHEN 1 THEN N'opening' WHEN 2 THEN N'open' ELSE N'done' END + N'"}')
+    FROM Taskgate.Wave AS w
+    INNER JOIN Taskgate.Batch AS b ON b.BatchId = w.BatchId
+    WHERE w.WaveId = @vWaveId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each
+    SET @vClaim = N',"state":"blocked","wave":' + COALESCE(@vWave, N'null');
+  END;
   ELSE IF @vRunAt IS NOT NULL
     SET @vClaim = N',"state":"scheduled","dueInMs":' + CONVERT(nvarchar(20), DATEDIFF_BIG(MILLISECOND, @vNow, @vRunAt));
   ELSE IF @vStatus IS NULL

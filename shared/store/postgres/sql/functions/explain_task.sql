@@ -6,6 +6,7 @@
 --           traceParent: of the enqueue, or null,
 --           progress {done, total, text}, limit, limitSource, held, paused, holders [{execution, worker, tokens, leaseLeftMs}],
 --           and by state: dueInMs; group {key, slots, used, paused, strict, ahead, holders [task ids]}; readyAhead (counted up to 1000);
+--           wave {batch, name: of the batch, batchState: as list_batches, ordinal, state: blocked | opening} of a blocked one;
 --           claim {execution, worker, fence, claimedAt, leaseLeftMs, isPrefetched: not told as started, standing: as list_tasks}; finishedAt, result, payload, worker;
 --           attempts [{fence, worker, claimedAt, finishedAt, durationMs, outcome, error}], newest 50
 -- Raises: -
@@ -88,9 +89,14 @@ begin
   elsif t.is_ready then
     v_json := v_json || jsonb_build_object('readyAhead', (select count(*) from (
       select 1 from ready r where r.task_definition_id = t.task_definition_id and (r.priority, r.rank, r.task_id) < (t.priority, t.rank, t.task_id) limit 1000) c));
-  elsif t.run_at is not null and not t.is_waiting and not t.is_blocked then
+  elsif t.is_blocked and not t.is_waiting then
+    v_json := v_json || jsonb_build_object('wave', (
+      select jsonb_build_object('batch', b.batch_id::text, 'name', b.name, 'batchState', (array['draft', 'running', 'halted', 'done', 'cancelled'])[b.state + 1],
+               'ordinal', w.ordinal, 'state', (array['blocked', 'opening', 'open', 'done'])[w.state + 1])
+        from wave w join batch b on b.batch_id = w.batch_id where w.wave_id = t.wave_id));
+  elsif t.run_at is not null and not t.is_waiting then
     v_json := v_json || jsonb_build_object('dueInMs', ceil(extract(epoch from t.run_at - v_now) * 1000)::bigint);
-  elsif not t.is_waiting and not t.is_blocked then
+  elsif not t.is_waiting then
     status := 'moving'; return;
   end if;
   if t.pending_group_key is not null then            -- on its way into a group, which may be there already
