@@ -32,7 +32,7 @@ export interface RunOnceOptions<Payload> {
   timeLeftMs?: number;
   /** Answers statements inside `ctx.completeWith`; without it they throw. */
   sql?: SqlFake;
-  /** Aborts `ctx.signal` with this reason, `afterMs` (default 0: before the handler starts). `lost` also refuses the completion. */
+  /** Aborts `ctx.signal` with this reason, `afterMs` (default 0: before the handler starts). `lost` also refuses how it ends: `end` is `lost`. */
   interrupt?: { as: "deadline" | "stopped" | "lost" | "cancelled"; afterMs?: number };
 }
 
@@ -53,7 +53,7 @@ export type TaskEnd =
   | { readonly kind: "dead" | "cancelled"; readonly error: string }
   /** Comes back uncounted, after a checkpoint or an interruption. */
   | { readonly kind: "continued"; readonly state: JsonValue; readonly afterMs: number }
-  /** Another worker holds it: nothing was written. */
+  /** Another worker holds it: neither its end nor what is written together with it was taken. */
   | { readonly kind: "lost" };
 
 /** Everything that one run left behind. */
@@ -85,10 +85,11 @@ export async function runTaskOnce<Input, Output>(
   if (options.interrupt) checkNames("interrupt", options.interrupt, ["as", "afterMs"]);
   const task = claimedTask(kind, options);
   const lines: LogLine[] = [];
+  const isLost = options.interrupt?.as === "lost";
   const store = new RecordingStore({
     clock: { now: () => realClock.nowMs() },
     random: createSeededRandom(1),
-    isLost: options.interrupt?.as === "lost",
+    isLost,
     ...(options.sql === undefined ? {} : { sql: options.sql }),
   });
   const environment: WorkerEnvironment = {
@@ -124,7 +125,8 @@ export async function runTaskOnce<Input, Output>(
   const ended = await ending;
   cancelTimer();
   return {
-    end: describeEnd(ended, store.transactionResult),
+    // Whatever a worker would tell the database about a lost task is refused.
+    end: isLost ? { kind: "lost" } : describeEnd(ended, store.transactionResult),
     thrown: observed.thrown(),
     enqueued: store.enqueued,
     progress: observed.progress,

@@ -78,6 +78,27 @@ describe("how it ends", () => {
     expect(run.end.kind).toBe(kind);
   });
 
+  test.each([
+    ["date", undefined],
+    ["throw", undefined],
+    ["give up", undefined],
+    ["part", undefined],
+    ["date", 60_000],
+  ])("lost, whatever the handler does: %s, after %s", async (how, afterMs) => {
+    const interrupt = { as: "lost" as const, ...(afterMs === undefined ? {} : { afterMs }) };
+    const run = await runTaskOnce(end, { payload: { how, at: new Date() }, interrupt });
+    expect(run.end).toEqual({ kind: "lost" });
+    // Tasks of a part are written before its checkpoint, by themselves.
+    const written = how === "part" ? ["at-once", "child"] : ["at-once"];
+    expect(run.enqueued.map((task) => task.kind)).toEqual(written);
+  });
+
+  test("lost for a handler that only returns", async () => {
+    const plain = defineTask({ name: "plain", run: () => Promise.resolve({ a: 1 }) });
+    const run = await runTaskOnce(plain, { interrupt: { as: "lost" } });
+    expect(run.end).toEqual({ kind: "lost" });
+  });
+
   test("a payload that the schema refuses is dead, and the handler isn't called", async () => {
     const strict = defineTask({
       name: "strict",
