@@ -2,8 +2,10 @@ import { describe, expect, test } from "@jest/globals";
 import type { Rate } from "../../shared/core/rate";
 import type { SetRateInput, TaskStore } from "../../shared/ports/task-store";
 import {
+  at,
   define,
   enqueue,
+  factsOf,
   idsOf,
   registration,
   setLimit,
@@ -124,6 +126,22 @@ function describeCounting(setup: StoreSetup): void {
       expect(claims).toBe(24);
       // Each asks at the start; then three ask for each of the other permits, and the one that got it asks again.
       expect(calls).toBeLessThanOrEqual(24 + 4 * 24);
+    },
+  );
+
+  exact(
+    "tells lists and people when the next permit comes, whatever turns were given",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { ...plenty, rate: tenPerSecond(1) });
+      const tasks = await enqueue(store, name, 60);
+      for (let count = 0; count < 8; count += 1)
+        await (await startForTasks(store, name, 1)).work({ want: 1 });
+      expect(await statusOf(store, name)).toMatchObject({ rateInMs: 100 });
+      expect(await factsOf(store, at(tasks, 59))).toMatchObject({ rateInMs: 100 });
+      await opened.advance(100);
+      expect(await statusOf(store, name)).toMatchObject({ rateInMs: 0 });
     },
   );
 

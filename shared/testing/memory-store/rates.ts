@@ -23,10 +23,9 @@ export function permitsOf(memory: Memory, definition: DefinitionRow, want: numbe
   return rate === null ? null : countPermits(rate, instantsOf(memory, definition), want);
 }
 
-/** Until the rate lets another task start; 0: now; null: no rate. */
+/** Until the rate lets another task start, as SQL tells lists and people: 0: now; null: no rate. */
 export function permitInMs(memory: Memory, definition: DefinitionRow): number | null {
-  const permits = permitsOf(memory, definition, 1);
-  return permits === null ? null : (permits.retryInMs ?? 0);
+  return rateOf(definition) === null ? null : (nextPermitMs(memory, definition) ?? 0);
 }
 
 /** Until the next permit, whoever takes it: no turn of a crowd counts. null: there is one now, or no rate. */
