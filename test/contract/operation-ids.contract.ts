@@ -58,6 +58,9 @@ export function describeOperationIds(setup: StoreSetup): void {
   describe("an operation's id that a user's open transaction has enqueued with", () => {
     describeTaken(setup);
   });
+  describe("an operation's id that the caller has made", () => {
+    describeForm(setup);
+  });
   describe("an operation's id of two stays", () => {
     describeStarts(setup);
   });
@@ -121,6 +124,37 @@ function describeTaken(setup: StoreSetup): void {
       await refused;
     });
   }
+}
+
+function describeForm(setup: StoreSetup): void {
+  const open = useStore(setup);
+  const change = { limit: 7, changedBy: "an operator" };
+
+  test.each(["7", "", "not a uuid", "{00000000-0000-4000-8000-000000000001}"])(
+    "is refused where it is no UUID: %s",
+    async (id) => {
+      const { store } = open();
+      const name = await define(store);
+      const wrong = { code: "TASKGATE_ARG_INVALID", field: "operationId" } as const;
+      await expectError(store.setLimit({ ...change, name, operationId: id }), {
+        ...wrong,
+        value: `expected a UUID made for this call and kept for its repeats (the text "${id}")`,
+      });
+      const batch = { name: "nightly", waves: 1, failurePolicy: "halt" } as const;
+      await expectError(store.createBatch({ ...batch, operationId: id }), wrong);
+      await expectError(store.startExecution({ ...startInput(name), operationId: id }), wrong);
+      expect((await statusOf(store, name)).limitSource).toBe("code");
+    },
+  );
+
+  test("is one in either case", async () => {
+    const { store } = open();
+    const id = operationId();
+    const batch = { name: "nightly", waves: 1, failurePolicy: "halt" } as const;
+    const first = await store.createBatch({ ...batch, operationId: id });
+    const again = await store.createBatch({ ...batch, operationId: id.toUpperCase() });
+    expect(again).toEqual(first);
+  });
 }
 
 function describeStarts(setup: StoreSetup): void {

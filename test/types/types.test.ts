@@ -10,7 +10,7 @@ import ts from "typescript";
 const root = join(__dirname, "../..");
 const here = join(__dirname, "fixtures");
 const areas = ["payload", "result", "progress", "children", "options", "limits", "schedules"];
-const doors = ["versions", "events", "client", "create-client", "gate", "transactions"];
+const doors = ["versions", "events", "client", "create-client", "gate", "transactions", "testing"];
 const strictFiles = [...areas, ...doors].map((area) => join(here, "strict", `${area}.ts`));
 const unusedExpectation = 2578;
 
@@ -21,6 +21,7 @@ const common: ts.CompilerOptions = {
   paths: {
     taskgate: [join(root, "shared/index.ts")],
     "taskgate/functions": [join(root, "shared/functions/index.ts")],
+    "taskgate/testing": [join(root, "shared/testing/index.ts")],
   },
 };
 const strict: ts.CompilerOptions = {
@@ -137,6 +138,15 @@ describe("an app in strict TypeScript", () => {
         to: "readonly [checked]?: true",
       },
       "events",
+    ],
+    [
+      "a test's interruption",
+      {
+        file: "shared/testing/run-task-once.ts",
+        from: 'as: "deadline" | "stopped" | "lost" | "cancelled"',
+        to: "as: string",
+      },
+      "testing",
     ],
     [
       "a path into the payload",

@@ -1,5 +1,5 @@
 import { asBatchId, asWaveId } from "../../core/ids";
-import type { BatchId, OperationId, WaveId } from "../../core/ids";
+import type { BatchId, WaveId } from "../../core/ids";
 import { checkName } from "./checks";
 import { batchIds, bool, int, json, names, status, text } from "./columns";
 import { operationsOf } from "./operation";
@@ -35,7 +35,8 @@ export interface BatchOperations {
 export type FailurePolicy = "halt" | "continue" | "cancel";
 
 export interface CreateBatchInput {
-  operationId: OperationId;
+  /** A UUID made at random for this call and kept for its repeats. */
+  operationId: string;
   /** For people; 1..200 characters, need not be unique. */
   name: string;
   failurePolicy: FailurePolicy;

@@ -1,9 +1,11 @@
 import { InvalidArgumentError } from "../../core/errors";
-import { isId } from "../../core/ids";
+import { asOperationId, isId } from "../../core/ids";
+import type { OperationId } from "../../core/ids";
 import { instantMs } from "../../core/instant";
 import { limits } from "../../core/limits";
 import type { Rate } from "../../core/rate";
 import { checkInteger, checkKey, cleanText } from "../../core/text";
+import { wrongValue } from "../../core/wrong-value";
 
 /*
  * What SQL can't check by itself, or only too late: texts that can't be stored as they are, numbers that would lose
@@ -37,6 +39,16 @@ export function checkIds(field: string, ids: readonly string[]): void {
     `${field}: expected 1..${String(limits.idsMax)} ids (${cleanText(bad, 100)})`,
     { details: { field } },
   );
+}
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** A UUID as databases write it; null or undefined: the call has none. Whether it may be left out is SQL's to say. */
+export function cleanOperationId(field: string, id: unknown): OperationId | null | undefined {
+  if (id === null || id === undefined) return id;
+  const text = typeof id === "string" ? id.toLowerCase() : "";
+  if (uuid.test(text)) return asOperationId(text);
+  throw wrongValue(field, "a UUID made for this call and kept for its repeats", id);
 }
 
 /** An id that isn't one. */

@@ -1,4 +1,3 @@
-import type { OperationId } from "../../core/ids";
 import type { Rate } from "../../core/rate";
 import { checkInteger, checkKey, cleanText } from "../../core/text";
 import { limits } from "../../core/limits";
@@ -116,7 +115,8 @@ export interface SetLimitInput {
   name: string;
   /** null: no limit; "code": the code's limit again. */
   limit: Limit | "code";
-  operationId: OperationId;
+  /** A UUID made at random for this call and kept for its repeats. */
+  operationId: string;
   changedBy: string;
   reason?: string;
   /** Only if this limit is in force, else the answer is a conflict; left out: any. */

@@ -1,4 +1,4 @@
-import type { OperationId, WaveId } from "../../core/ids";
+import type { WaveId } from "../../core/ids";
 import { bool, int, intOrNull, status } from "./columns";
 import { checkNewTasks, enqueuedTasks, tasksToSql } from "./new-tasks";
 import type { EnqueuedTasks, NewTask } from "./new-tasks";
@@ -21,7 +21,8 @@ export interface EnqueueTasksInput {
   build: number;
   /** 1..10,000 tasks, at most 8 MiB. */
   tasks: readonly NewTask[];
-  operationId: OperationId | null;
+  /** A UUID made at random for this call and kept for its repeats; null: it isn't repeated. */
+  operationId: string | null;
   /** They are blocked until this wave of a batch opens; then none has `runAt` or `runInMs`. */
   waveId?: WaveId;
   /** The operator, for the audit; left out: the app itself, which leaves no entry there. */

@@ -1,5 +1,5 @@
 import { asExecutionId, asTaskId, isId } from "../../core/ids";
-import type { ExecutionId, Fence, OperationId, TaskId } from "../../core/ids";
+import type { ExecutionId, Fence, TaskId } from "../../core/ids";
 import type { BatchId } from "../../core/ids";
 import { cleanText } from "../../core/text";
 import { badId, checkInt, checkName } from "./checks";
@@ -35,7 +35,8 @@ export interface ExecutionOperations {
 
 export interface StartExecutionInput {
   name: string;
-  operationId: OperationId;
+  /** A UUID made at random for this call and kept for its repeats. */
+  operationId: string;
   worker: string;
   build: number;
   /** null: don't compare settings. */

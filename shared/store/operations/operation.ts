@@ -1,3 +1,4 @@
+import { cleanOperationId } from "./checks";
 import type { StoreTransaction } from "./store-transaction";
 
 /*
@@ -138,11 +139,26 @@ export function operationsOf<Methods>(): <
     return {
       name,
       parameters: declared,
-      check: check ?? ((input) => input),
+      check: withOperationIds(declared, check ?? ((input) => input)),
       bind: bind ?? ((input) => fieldsOf(input, declared)),
       decode,
       whenLocked,
     };
+  };
+}
+
+/** Ids that the caller has made are UUIDs; each is passed on in the form that databases write. */
+function withOperationIds<Input>(
+  parameters: readonly Parameter[],
+  check: (input: Input) => Input,
+): (input: Input) => Input {
+  const names = parameters.filter(([, type]) => type === "uuid").map(([name]) => name);
+  if (names.length === 0) return check;
+  return (given) => {
+    const input = check(given);
+    const fields = input as Readonly<Record<string, unknown>>;
+    const ids = new Map(names.map((name) => [name, cleanOperationId(name, fields[name])]));
+    return { ...input, ...(Object.fromEntries(ids) as object) };
   };
 }
 

@@ -1,4 +1,3 @@
-import type { OperationId } from "../../core/ids";
 import { checkInt } from "./checks";
 import { int, intOrNull, json, names, status } from "./columns";
 import { limitOf, limitToSql } from "./limit";
@@ -21,7 +20,8 @@ export interface SetSharedLimitInput {
   name: string;
   /** null: no limit; "code": the code's limit again. */
   limit: Limit | "code";
-  operationId: OperationId;
+  /** A UUID made at random for this call and kept for its repeats. */
+  operationId: string;
   changedBy: string;
   reason?: string;
   /** Only if this limit is in force, else the answer is a conflict; left out: under each limit, also where there is none yet. */

@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from "../../core/errors";
 import { isId } from "../../core/ids";
-import type { OperationId } from "../../core/ids";
 import { checkKey, cleanText } from "../../core/text";
 import { checkJsonContainer } from "./checks";
 import { json, status, text, textOrNull } from "./columns";
@@ -45,7 +44,7 @@ export interface AdvanceWatermarkInput {
   /** 0..10,000 tasks, at most 8 MiB. Grouped ones become ready with the next claim or promotion. */
   tasks: readonly NewTask[];
   /** null: the version alone protects; a repeat is told of a conflict. */
-  operationId: OperationId | null;
+  operationId: string | null;
 }
 
 /** No tasks are added on a conflict. */
@@ -64,7 +63,8 @@ export interface SetWatermarkInput extends OperatorInput {
   value: string | null;
   /** Only if this is its version; left out: any version. */
   expectedVersion?: string;
-  operationId: OperationId;
+  /** A UUID made at random for this call and kept for its repeats. */
+  operationId: string;
 }
 
 export interface SetWatermarkAnswer {

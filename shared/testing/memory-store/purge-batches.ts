@@ -1,4 +1,3 @@
-import { asOperationId } from "../../core/ids";
 import { compareNumbers } from "./rows";
 import type { BatchRow, Memory } from "./state";
 import { wavesOf } from "./waves";
@@ -32,7 +31,7 @@ export function purgeBatches(
   const touched = due.filter((batch) => gone.some((wave) => wave.batchId === batch.batchId));
   const whole = touched.filter((batch) => wavesOf(state, batch).length === 0);
   for (const { batchId } of whole) state.batches.delete(batchId);
-  for (const batch of touched) batch.operationId = asOperationId(memory.random.uuid());
+  for (const batch of touched) batch.operationId = memory.random.uuid();
   return { batches: whole.length, waves: gone.length, isFull: found.length >= max };
 }
 

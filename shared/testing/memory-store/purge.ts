@@ -1,5 +1,5 @@
 import type { PurgeAnswer } from "../../ports/task-store";
-import type { OperationId, TaskId } from "../../core/ids";
+import type { TaskId } from "../../core/ids";
 import { expectRange } from "./arguments";
 import { outdatedCalls, outdatedEntries } from "./purge-audit";
 import { hasFinishedBatches, purgeBatches } from "./purge-batches";
@@ -135,7 +135,7 @@ function endedExecutions(memory: Memory, max: number): ExecutionRow[] {
     .filter((row) => row.endedAtMs !== null && row.endedAtMs < endedBeforeMs);
 }
 
-function oldOperations({ state, nowMs }: Memory): [OperationId, OperationRow][] {
+function oldOperations({ state, nowMs }: Memory): [string, OperationRow][] {
   return [...state.operations]
     .filter(([, row]) => row.doneAtMs < nowMs - dayMs)
     .sort(([, a], [, b]) => a.doneAtMs - b.doneAtMs);

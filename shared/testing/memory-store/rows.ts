@@ -1,7 +1,7 @@
 import { compareTexts } from "../../core/text";
 import { AssertionError } from "../../core/errors";
 import type { InvalidArgumentError } from "../../core/errors";
-import type { OperationId, TaskId, WaveId } from "../../core/ids";
+import type { TaskId, WaveId } from "../../core/ids";
 import type { Limit } from "../../ports/task-store";
 import { conflict, unknownArgument } from "./arguments";
 import type {
@@ -157,13 +157,13 @@ export function dedupeId(definitionId: number, dedupeKey: string): string {
 /** What the operation of that id did, if it was made before. */
 export function earlierOperation(
   state: MemoryState,
-  operationId: OperationId | null,
+  operationId: string | null,
 ): OperationRow | undefined {
   return operationId === null ? undefined : state.operations.get(operationId);
 }
 
 /** An operation id names one operation. */
-export function usedElsewhere(operationId: OperationId | null): InvalidArgumentError {
+export function usedElsewhere(operationId: string | null): InvalidArgumentError {
   return conflict(`operation_id: was used by another operation (${String(operationId)})`);
 }
 

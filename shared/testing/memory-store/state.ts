@@ -1,5 +1,5 @@
 import type { AuditAction } from "../../core/audit-actions";
-import type { BatchId, ExecutionId, Fence, OperationId, TaskId, WaveId } from "../../core/ids";
+import type { BatchId, ExecutionId, Fence, TaskId, WaveId } from "../../core/ids";
 import type { MissedPolicy } from "../../core/cron";
 import type { Rate } from "../../core/rate";
 import type { Random } from "../../ports/random";
@@ -70,7 +70,7 @@ export interface MemoryState {
   attempts: AttemptRow[];
   /** Finished tasks. */
   archive: Map<TaskId, ArchiveRow>;
-  operations: Map<OperationId, OperationRow>;
+  operations: Map<string, OperationRow>;
   /** By id, in the order of creation. */
   schedules: Map<number, ScheduleRow>;
   /** null: no stop of everything is on. */
@@ -142,7 +142,7 @@ export interface SharedLimitRow {
  */
 export interface ExecutionRow {
   readonly executionId: ExecutionId;
-  readonly operationId: OperationId;
+  readonly operationId: string;
   readonly definitionId: number;
   state: "live" | "ended" | "dead" | "reclaimed";
   readonly startedAtMs: number;
@@ -285,7 +285,7 @@ export interface GroupWaitingRow extends Place {
 export interface BatchRow {
   readonly batchId: BatchId;
   /** Of its creation; another one once a purge has begun with its waves. */
-  operationId: OperationId;
+  operationId: string;
   readonly name: string;
   state: BatchStatus["state"];
   readonly failurePolicy: FailurePolicy;

@@ -97,11 +97,11 @@ async function plant(): Promise<Record<string, string>> {
   const watermark = { name, watermark: "by-id", value: '{"last":"1"}', changedBy: "somebody" };
   await store.setWatermark({
     ...watermark,
-    operationId: "00000000-0000-4000-8000-000000000001" as never,
+    operationId: "00000000-0000-4000-8000-000000000001",
   });
   await store.setSharedLimit({
     ...{ name: "partner", limit: 2, changedBy: "somebody" },
-    operationId: "00000000-0000-4000-8000-000000000002" as never,
+    operationId: "00000000-0000-4000-8000-000000000002",
   });
   const ofBatches = ["api-batch", "api-batch-resume", "api-batch-cancel"];
   return {

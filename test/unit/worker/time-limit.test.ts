@@ -174,7 +174,7 @@ describe("a handler whose time is over", () => {
     const held = await bench.store.startExecution({
       ...{ name: "hangs", build: 1, want: 3, needsReady: false, worker: "other" },
       settingsHash: task.definition.settingsHash,
-      operationId: realRandom.uuid() as never,
+      operationId: realRandom.uuid(),
     });
     expect(held.tokens).toBe(2);
     await bench.store.finishExecution({ executionId: held.executionId as ExecutionId });
