@@ -12,19 +12,29 @@ import { wrongValue } from "./wrong-value";
 /** A path's text; steps joined by dots, each a name that needs no quotes in either database. */
 export const pathForm = /^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$/;
 
-/** The paths of a payload's texts and numbers, four steps deep; of a payload whose members aren't known: any text. */
+/**
+ * The paths of a payload's texts and numbers, four steps deep, of any type in a union; of a payload whose members aren't known: any
+ * text. Beside declared members an index signature adds names only where its values are known.
+ */
 export type KeyPath<Payload> = JsonObject extends Payload
   ? string
   : PathWithin<NonNullable<Payload>, [1, 1, 1, 1]>;
 
-type PathWithin<Value, Depth extends readonly unknown[]> = Depth extends readonly [
-  unknown,
-  ...infer Deeper,
-]
-  ? {
-      [Name in keyof Value & string]: PathThrough<Name, NonNullable<Value[Name]>, Deeper>;
-    }[keyof Value & string]
-  : never;
+type PathWithin<Value, Depth extends readonly unknown[]> = Value extends readonly unknown[]
+  ? never
+  : Depth extends readonly [unknown, ...infer Deeper]
+    ? PathAt<Value, DeclaredName<Value>, Deeper> | PathAt<Value, IndexName<Value>, Deeper>
+    : never;
+
+type PathAt<Value, Name extends keyof Value & string, Depth extends readonly unknown[]> = {
+  [Each in Name]: PathThrough<Each, NonNullable<Value[Each]>, Depth>;
+}[Name];
+
+type DeclaredName<Value> = keyof Value & keyof Declared<Value> & string;
+
+type Declared<Value> = { [Name in keyof Value as string extends Name ? never : Name]: 1 };
+
+type IndexName<Value> = string extends keyof Value ? keyof Value & string : never;
 
 type PathThrough<Name extends string, Value, Depth extends readonly unknown[]> = Value extends
   | string
