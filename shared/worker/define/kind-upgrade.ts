@@ -16,9 +16,14 @@ type Before = [never, never, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 
 /** Versions that have one before them. */
 type LaterVersion = Exclude<Before[number], 1> | 20;
 
+/** Every version before it. */
+type Older<Version extends number> = Version extends LaterVersion
+  ? Before[Version] | Older<Before[Version]>
+  : never;
+
 /** Each step gives the next version's payload; the last one gives what the kind takes now. */
 type Upgrades<Version extends LaterVersion, Input> = {
-  readonly [From in Before[number]]?: From extends Before[Version]
+  readonly [From in Older<Version>]?: From extends Before[Version]
     ? UpgradeStep<Given<Input>>
     : UpgradeStep<object | null>;
 };
