@@ -1,12 +1,12 @@
 import { InvalidArgumentError } from "../../core/errors";
 import { describeValue } from "../../core/foreign-value";
-import { validate } from "../define/standard-schema";
+import { validateGiven } from "../define/standard-schema";
 import type { Validated } from "../define/standard-schema";
 import type { AnyTaskRef } from "../define/task-ref";
 
 /**
  * Asks a kind's schema about a payload as its JSON says it, as a worker will: what would only be refused later is refused
- * here. Returns nothing where the schema answers at once. Throws InvalidArgumentError naming the payload and its problems;
+ * here. Returns nothing where the schema answers at once. Throws InvalidArgumentError naming the payload and its problems, also where the schema itself throws;
  * `at`: which of several, such as `tasks[2].`.
  */
 export function checkPayload(
@@ -16,7 +16,7 @@ export function checkPayload(
 ): Promise<void> | undefined {
   if (kind.schema === null) return undefined;
   const payload = text === null ? null : (JSON.parse(text) as unknown);
-  const checked = validate(kind.schema, payload);
+  const checked = validateGiven(kind.schema, payload);
   const place = { kind: kind.kind, payload, field: `${at}payload` };
   if (checked instanceof Promise)
     return checked.then((answer) => {
@@ -35,5 +35,6 @@ function expectValid(
   const problem = { field, value: describeValue(payload), expected };
   throw new InvalidArgumentError(`${field}: expected ${expected}`, {
     details: { field, problems: [problem] },
+    cause: checked.cause,
   });
 }

@@ -7,7 +7,7 @@ import { limits } from "../../core/limits";
 import { keyOf } from "../../core/payload-key";
 import { checkKey } from "../../core/text";
 import type { KindRules } from "../../ports/task-store";
-import { validate } from "./standard-schema";
+import { validateGiven } from "./standard-schema";
 import type { StandardSchema } from "./standard-schema";
 import type { KindSchedule } from "./task-kind";
 
@@ -79,11 +79,11 @@ function scheduleOf(kind: ScheduledKind, at: string, schedule: AnySchedule): Kin
 function checkInput(field: string, { name, schema }: ScheduledKind, text: string | null): void {
   if (schema === null) return;
   const given = (text === null ? {} : JSON.parse(text)) as JsonObject;
-  const checked = validate(schema, { ...given, scheduledFor: "2030-01-01T00:00:00.000Z" });
+  const checked = validateGiven(schema, { ...given, scheduledFor: "2030-01-01T00:00:00.000Z" });
   if (checked instanceof Promise || checked.ok) return;
   throw new InvalidArgumentError(
     `${field}: expected what kind ${name} takes, without scheduledFor (${checked.problems.join("; ")})`,
-    { details: { field } },
+    { details: { field }, cause: checked.cause },
   );
 }
 

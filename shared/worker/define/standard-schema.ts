@@ -1,3 +1,7 @@
+import { TaskgateError } from "../../core/errors";
+import { isOf, messageOf } from "../../core/foreign-value";
+import { cleanText } from "../../core/text";
+
 /**
  * The part of Standard Schema v1 (standardschema.dev) that Taskgate calls. Any validation library that implements it fits
  * (zod, valibot, arktype); none is needed. `Input` is the payload as it is enqueued, `Output` what the handler gets.
@@ -23,7 +27,13 @@ export interface SchemaIssue {
 }
 
 /** The value, or problems as `path: message`. */
-export type Validated<Output> = { ok: true; value: Output } | { ok: false; problems: string[] };
+export type Validated<Output> =
+  | { ok: true; value: Output }
+  /** `cause`: what the schema threw. */
+  | { ok: false; problems: string[]; cause?: unknown };
+
+/** Characters of what a schema throws that an answer shows. */
+const reasonLengthMax = 400;
 
 /** Validates, at once where the schema answers at once. Throws what the schema throws. */
 export function validate<Output>(
@@ -32,6 +42,25 @@ export function validate<Output>(
 ): Validated<Output> | Promise<Validated<Output>> {
   const result = schema["~standard"].validate(value);
   return "then" in result ? result.then(describeResult) : describeResult(result);
+}
+
+/** The same for a payload that is being enqueued: what the schema throws is the payload's problem. An error of Taskgate is thrown as it is. */
+export function validateGiven<Output>(
+  schema: StandardSchema<unknown, Output>,
+  value: unknown,
+): Validated<Output> | Promise<Validated<Output>> {
+  try {
+    const checked = validate(schema, value);
+    return checked instanceof Promise ? checked.catch(describeSchemaThrew) : checked;
+  } catch (error) {
+    return describeSchemaThrew(error);
+  }
+}
+
+function describeSchemaThrew(error: unknown): { ok: false; problems: string[]; cause: unknown } {
+  if (isOf(error, TaskgateError)) throw error;
+  const reason = cleanText(messageOf(error), reasonLengthMax) || "an error without a message";
+  return { ok: false, problems: [`its input schema threw: ${reason}`], cause: error };
 }
 
 function describeResult<Output>(result: SchemaResult<Output>): Validated<Output> {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { StoreUnavailableError } from "../../../shared/core/errors";
 import type { JsonObject } from "../../../shared/core/json";
 import { defineLimit, defineQueue } from "../../../shared/worker/define/define-queue";
 import { defineTask } from "../../../shared/worker/define/define-task";
@@ -73,6 +74,50 @@ describe.each([false, true])(
     });
   },
 );
+
+describe.each([false, true])("a schema that throws (by a promise: %j)", (isLate) => {
+  const thrown = new TypeError("inner");
+  const throwing = (error: unknown): StandardSchema<{ to: string }> => {
+    const validate = () => {
+      if (isLate) return Promise.reject(error as Error);
+      throw error;
+    };
+    return { "~standard": { version: 1, vendor: "test", validate } };
+  };
+  const message = "payload: expected what kind letter takes (its input schema threw: inner)";
+
+  test("enqueue names the payload, the kind and the cause, and adds nothing", async () => {
+    const letter = defineTask({ name: "letter", input: throwing(thrown), run });
+    const { client, store } = openWorkerBench([letter]);
+    const refused = client.enqueue(letter, { to: "Ada" });
+    await expect(refused).rejects.toMatchObject({
+      ...{ code: "TASKGATE_ARG_INVALID", message, cause: thrown },
+      details: { field: "payload", problems: [expect.objectContaining({ field: "payload" })] },
+    });
+    expect((await store.listDefinitions({})).definitions).toEqual([]);
+    const silent = defineTask({ name: "letter", input: throwing(new Error("")), run });
+    await expect(openWorkerBench([silent]).client.enqueue(silent, { to: "" })).rejects.toThrow(
+      "(its input schema threw: an error without a message)",
+    );
+  });
+
+  test("an error of Taskgate stays what it is: an outage isn't the payload's fault", async () => {
+    const away = new StoreUnavailableError("the database is away");
+    const letter = defineTask({ name: "letter", input: throwing(away), run });
+    const { client } = openWorkerBench([letter]);
+    await expect(client.enqueue(letter, { to: "Ada" })).rejects.toBe(away);
+  });
+});
+
+test("a schedule whose schema throws is refused where it is declared", () => {
+  const validate = () => {
+    throw new Error("inner");
+  };
+  const input = { "~standard": { version: 1 as const, vendor: "test", validate } };
+  expect(() => defineTask({ name: "a", input, schedule: { cron: "@daily" }, run })).toThrow(
+    "schedule.payload: expected what kind a takes, without scheduledFor (its input schema threw: inner)",
+  );
+});
 
 describe("an option that nothing knows", () => {
   const loose = defineTask as unknown as (options: object) => unknown;
