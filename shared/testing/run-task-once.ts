@@ -12,6 +12,7 @@ import type { EndedTask } from "../worker/run/running-tasks";
 import { RunningTasks } from "../worker/run/running-tasks";
 import { toRequest } from "../worker/define/task-ref";
 import type { TaskContext } from "../worker/define/task-context";
+import { checkRun } from "./check-options";
 import type { EnqueuedTask } from "./enqueued-task";
 import { ownTimers } from "./own-timers";
 import { createRecordingLogger } from "./recording-logger";
@@ -75,14 +76,14 @@ export interface TaskRun {
 /**
  * Runs a kind's handler once, as a worker does: the payload travels as JSON and is checked by the schema, the context is
  * the shipped one, what the handler returns or throws is judged by the shipped rules. No database, no queue, real time.
- * Never rejects for what the handler does; throws InvalidArgumentError for a payload that couldn't be enqueued, and for an unknown option.
+ * Never rejects for what the handler does; throws InvalidArgumentError for a payload that couldn't be enqueued, and for an option that is unknown or has a value that there can't be.
  */
 export async function runTaskOnce<Input, Output>(
   kind: TaskKind<Input, unknown, Output>,
   options: RunOnceOptions<Input> = {},
 ): Promise<TaskRun> {
   checkNames("runTaskOnce", options, optionNames);
-  if (options.interrupt) checkNames("interrupt", options.interrupt, ["as", "afterMs"]);
+  checkRun(options);
   const task = claimedTask(kind, options);
   const lines: LogLine[] = [];
   const isLost = options.interrupt?.as === "lost";

@@ -1,6 +1,6 @@
 import { checkNames } from "../core/known-names";
 import { instantMs } from "../core/instant";
-import { limits } from "../core/limits";
+import type { InvalidArgumentError } from "../core/errors";
 import { wrongValue } from "../core/wrong-value";
 import { isKindNamed } from "../core/kind-version";
 import { asTaskId } from "../core/ids";
@@ -16,6 +16,7 @@ import { createRegistry } from "../worker/define/registry";
 import type { Registry } from "../worker/define/registry";
 import { reclaim, runWorker } from "../worker/run/run-worker";
 import { fireSchedules, registerSchedules } from "../worker/run/schedules";
+import { checkBench, checkMaxRuns, checkMs, checkState } from "./check-options";
 import { CrashingStore } from "./crashing-store";
 import { ownTimers } from "./own-timers";
 import { createRecordingLogger } from "./recording-logger";
@@ -90,9 +91,9 @@ export class TestBench implements EnqueueCalls {
   #prepared: Promise<void> | null = null;
   #run: { count: number; max: number; last: string; stop: AbortController } | null = null;
 
-  /** Throws InvalidArgumentError when a kind comes twice, two definitions of one name differ, or an option is unknown. */
+  /** Throws InvalidArgumentError when a kind comes twice, two definitions of one name differ, or an option is unknown or has a value that there can't be. */
   constructor(kinds: readonly AnyTaskKind[], options: TestBenchOptions = {}) {
-    checkNames("TestBench", options, ["startAt", "seed", "others", "sql", "concurrency"]);
+    checkBench(options);
     this.#options = options;
     this.#startMs = instantMs("startAt", options.startAt ?? new Date("2030-01-01T00:00:00Z"));
     this.#nowMs = this.#startMs;
@@ -130,8 +131,7 @@ export class TestBench implements EnqueueCalls {
 
   /** Moves the clock; runs nothing. Schedules count from the bench's start. */
   advance(ms: number): void {
-    if (!(ms >= 0 && ms <= limits.runInMsMax))
-      throw wrongValue("ms", `a number in 0..${String(limits.runInMsMax)}`, ms);
+    checkMs("ms", ms);
     this.#nowMs += ms;
   }
 
@@ -170,10 +170,12 @@ export class TestBench implements EnqueueCalls {
    */
   async drain(options: { maxRuns?: number } = {}): Promise<DrainReport> {
     checkNames("drain", options, ["maxRuns"]);
+    const { maxRuns = 1_000 } = options;
+    checkMaxRuns(maxRuns);
     await this.#prepare();
     const run = {
       count: 0,
-      max: options.maxRuns ?? 1_000,
+      max: maxRuns,
       last: "",
       stop: new AbortController(),
     };
@@ -203,8 +205,9 @@ export class TestBench implements EnqueueCalls {
    */
   async settle(options: { maxRuns?: number; maxMs?: number } = {}): Promise<SettleReport> {
     checkNames("settle", options, ["maxRuns", "maxMs"]);
-    const maxMs = options.maxMs ?? 24 * 3_600_000;
-    const maxRuns = options.maxRuns ?? 1_000;
+    const { maxMs = 24 * 3_600_000, maxRuns = 1_000 } = options;
+    checkMs("maxMs", maxMs);
+    checkMaxRuns(maxRuns);
     const startMs = this.#nowMs;
     let { ran } = await this.drain({ maxRuns });
     for (;;) {
@@ -224,27 +227,28 @@ export class TestBench implements EnqueueCalls {
    */
   crashBeforeCompletion(kind: AnyTaskKind | string): void {
     const name = nameOf(kind);
-    if (this.#registry.kind(name) === null) {
-      const known = this.#registry.definitions.flatMap(({ kinds = [] }) =>
-        kinds.map((each) => each.kind),
-      );
-      throw wrongValue("kind", `one of the bench's: ${known.join(", ")}`, name);
-    }
+    if (this.#registry.kind(name) === null) throw this.#unknownKind(name);
     this.#store.crashBeforeCompletion(name);
   }
 
-  /** Tasks by id, oldest first: those that wait and those that ended, from any caller. */
+  /**
+   * Tasks by id, oldest first: those that wait and those that ended, from any caller. Throws InvalidArgumentError for a state that
+   * there isn't, and for a kind that the bench hasn't, unless such a task is there or `others` may have it.
+   */
   async tasks(filter: TaskFilter = {}): Promise<TestTask[]> {
     checkNames("tasks", filter, ["kind", "state"]);
+    checkState(filter.state);
     const ids = Object.keys(this.#store.inspect().places).sort((a, b) => Number(a) - Number(b));
     const answers = await Promise.all(
       ids.map((id) => this.#store.explainTask({ taskId: asTaskId(id) })),
     );
     const kind = filter.kind === undefined ? undefined : nameOf(filter.kind);
-    return answers
-      .flatMap(({ facts }) => (facts === null ? [] : [describeTask(facts)]))
-      .filter((task) => kind === undefined || isKindNamed(task.kind, kind))
-      .filter((task) => filter.state === undefined || task.state === filter.state);
+    const all = answers.flatMap(({ facts }) => (facts === null ? [] : [describeTask(facts)]));
+    const named = all.filter((task) => kind === undefined || isKindNamed(task.kind, kind));
+    // Which kinds the definitions of other code have isn't known here.
+    const isTypo = kind !== undefined && named.length === 0 && this.#registry.kind(kind) === null;
+    if (isTypo && (this.#options.others ?? []).length === 0) throw this.#unknownKind(kind);
+    return named.filter((task) => filter.state === undefined || task.state === filter.state);
   }
 
   /** Tasks that gave up or used up their attempts, with their errors. */
@@ -255,6 +259,13 @@ export class TestBench implements EnqueueCalls {
   /** Statements that handlers sent inside `ctx.completeWith`, also those that were rolled back. */
   get statements(): readonly SqlStatement[] {
     return this.#store.statements;
+  }
+
+  #unknownKind(name: unknown): InvalidArgumentError {
+    const known = this.#registry.definitions.flatMap(({ kinds = [] }) =>
+      kinds.map((each) => each.kind),
+    );
+    return wrongValue("kind", `one of the bench's: ${known.join(", ")}`, name);
   }
 
   /** Whichever call comes first: a constructor can't wait. Until that is over others wait, too. */
@@ -324,5 +335,7 @@ export class TestBench implements EnqueueCalls {
 }
 
 function nameOf(kind: AnyTaskKind | string): string {
-  return typeof kind === "string" ? kind : kind.kind;
+  const name: unknown = typeof kind === "string" ? kind : kind.kind;
+  if (typeof name === "string") return name;
+  throw wrongValue("kind", "what defineTask returns, or its name", kind);
 }

@@ -287,6 +287,22 @@ test("a payload that could not be enqueued throws", async () => {
   });
 });
 
+test.each([
+  [{ attempt: 0 }, "attempt: expected a whole number in 1..2147483647 (0)"],
+  [{ attempt: "x" }, "attempt: expected a whole number in 1..2147483647 (x)"],
+  [{ timeLeftMs: "5" }, 'timeLeftMs: expected a number of milliseconds (the text "5")'],
+  [{ sql: [] }, "sql: expected a function (an array)"],
+  [
+    { interrupt: { as: "dead" } },
+    'interrupt.as: expected one of deadline, stopped, lost, cancelled (the text "dead")',
+  ],
+  [{ interrupt: { as: "lost", afterMs: -1 } }, "interrupt.afterMs: expected a number in 0.."],
+  [{ interrupt: "lost" }, "interrupt: expected an object, of as, afterMs"],
+])("a value that there can't be is refused by name: %j", async (options, message) => {
+  const run = runTaskOnce(end, { payload: { how: "date" }, ...(options as object) });
+  await expect(run).rejects.toThrow(message);
+});
+
 test("an unknown option is refused by name, of the run and of its interruption", async () => {
   const once = (options: object) => runTaskOnce(end, { payload: { how: "date" }, ...options });
   await expect(once({ atempt: 2 })).rejects.toThrow(

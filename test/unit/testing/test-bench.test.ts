@@ -301,3 +301,40 @@ test("an instant, a time and a kind that there can't be are refused by name", ()
     bench.crashBeforeCompletion("notes");
   }).toThrow('kind: expected one of the bench\'s: note (the text "notes")');
 });
+
+test.each([
+  [{ concurrency: 0 }, "concurrency: expected a whole number in 1..1000 (0)"],
+  [{ seed: "1" }, "seed: expected a whole number in"],
+  [{ others: "note" }, "others: expected a list of names of definitions"],
+  [{ sql: {} }, "sql: expected a function (an object)"],
+])("a value that there can't be is refused where the bench is made: %j", (options, message) => {
+  expect(() => new TestBench([note], options as object)).toThrow(message);
+});
+
+test("a bound, a state and a kind that there can't be are refused by the call", async () => {
+  const bench = new TestBench([note]);
+  await expect(bench.settle({ maxMs: -1 })).rejects.toThrow("maxMs: expected a number in 0..");
+  await expect(bench.settle({ maxRuns: 0.5 })).rejects.toThrow("maxRuns: expected a whole number");
+  await expect(bench.drain({ maxRuns: Number.NaN })).rejects.toThrow("maxRuns: expected");
+  expect(await bench.drain({ maxRuns: 0 })).toEqual({ ran: 0 });
+  await expect(bench.tasks({ state: "finished" } as object)).rejects.toThrow(
+    "state: expected one of blocked, ready, scheduled, waiting, claimed, done, dead, cancelled",
+  );
+  await expect(bench.tasks({ kind: "notes" })).rejects.toThrow(
+    'kind: expected one of the bench\'s: note (the text "notes")',
+  );
+  await expect(bench.tasks({ kind: 7 } as object)).rejects.toThrow(
+    "kind: expected what defineTask returns, or its name (7)",
+  );
+  expect(await bench.tasks({ kind: "note", state: "blocked" })).toEqual([]);
+});
+
+test("a kind of other code may have no tasks yet, and one that no code here has may have some", async () => {
+  const other = new TestBench([note], { others: ["imports"] });
+  expect(await other.tasks({ kind: "load" })).toEqual([]);
+  const bench = new TestBench([note]);
+  await bench.enqueue(note, { name: "a" });
+  const tasks = [{ kind: "later", payload: null }];
+  await bench.store.enqueueTasks({ name: "note", build: 1, operationId: null, tasks });
+  expect(await bench.tasks({ kind: "later" })).toHaveLength(1);
+});

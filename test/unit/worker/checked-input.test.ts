@@ -77,9 +77,9 @@ describe.each([false, true])(
 
 describe.each([false, true])("a schema that throws (by a promise: %j)", (isLate) => {
   const thrown = new TypeError("inner");
-  const throwing = (error: unknown): StandardSchema<{ to: string }> => {
+  const throwing = (error: Error): StandardSchema<{ to: string }> => {
     const validate = () => {
-      if (isLate) return Promise.reject(error as Error);
+      if (isLate) return Promise.reject(error);
       throw error;
     };
     return { "~standard": { version: 1, vendor: "test", validate } };
