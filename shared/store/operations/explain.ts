@@ -64,8 +64,15 @@ export interface TaskFacts {
     ahead: number;
     holders: string[];
   };
-  /** Of a blocked task; null: it was opened, and its batch ended, since the task was read. */
-  wave?: BlockedWave | null;
+  /** Of a blocked task: the wave that holds it back; null: it was opened, and its batch purged, since the task was read. */
+  wave?: {
+    batch: BatchId;
+    /** Of the batch. */
+    name: string;
+    batchState: BatchStatus["state"];
+    ordinal: number;
+    state: WaveStatus["state"];
+  } | null;
   claim?: {
     execution: string;
     worker: string;
@@ -80,16 +87,6 @@ export interface TaskFacts {
   worker?: string | null;
   durationMs?: number | null;
   result?: string | null;
-}
-
-/** The wave that holds a task back. */
-export interface BlockedWave {
-  batch: BatchId;
-  /** Of the batch. */
-  name: string;
-  batchState: BatchStatus["state"];
-  ordinal: number;
-  state: WaveStatus["state"];
 }
 
 export interface TaskAttempt {
