@@ -114,12 +114,19 @@ describe.each(["a database", "the address of an app"])("with %s", (place) => {
   });
 
   describe("completion", () => {
-    test.each(cases)("bash offers for `%s`", async (words, offered) => {
-      const lines = await shell(`eval "$(taskgate completion bash)"
+    test("bash offers what fits", async () => {
+      const asked = cases.map(
+        ([words]) => `COMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); COMPREPLY=()
+          _taskgate && printf '%s\\n' "\${COMPREPLY[@]}"
+          echo ==`,
+      );
+      const told = await shell(`eval "$(taskgate completion bash)"
         complete -p taskgate >&2
-        COMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))
-        _taskgate && printf '%s\\n' "\${COMPREPLY[@]}"`);
-      expect(lines.trim().split("\n").sort()).toEqual([...offered]);
+        ${asked.join("\n")}`);
+      const lists = told.split("==\n").map((lines) => lines.trim().split("\n").sort());
+      expect(cases.map(([words], index) => [words, lists[index]])).toEqual(
+        cases.map(([words, offered]) => [words, [...offered]]),
+      );
     });
 
     const zsh = ["/usr/bin/zsh", "/bin/zsh"].find((path) => existsSync(path));
