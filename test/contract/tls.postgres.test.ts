@@ -1,4 +1,5 @@
-import { appendFile, chown, copyFile, stat, chmod } from "node:fs/promises";
+import { appendFile, chown, copyFile, mkdtemp, rm, stat, chmod } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { startEmbeddedPostgres } from "../../shared/local/embedded-postgres";
@@ -61,6 +62,15 @@ function isEncrypted(store: TaskStore): Promise<unknown> {
   });
 }
 
+/** The store's only connection ends itself. */
+async function endSessions(store: TaskStore): Promise<void> {
+  await store
+    .transaction((transaction) =>
+      transaction.query("select pg_terminate_backend(pg_backend_pid())"),
+    )
+    .catch(() => undefined);
+}
+
 const beginnings = (): string[] =>
   recorder.sent.map((bytes) => bytes.subarray(0, 8).toString("hex"));
 
@@ -115,6 +125,21 @@ describe("a PostgreSQL with TLS", () => {
     await expect(slow).rejects.toMatchObject({ name: "AbortError" });
     expect((await readStoreSchema({ url })).versions).toEqual([]);
     expect(beginnings()).toEqual([sslRequest, sslRequest, sslRequest]);
+  });
+
+  test("is reached with a certificate file that was replaced since the start, and with the last one while the file is missing", async () => {
+    await record();
+    const folder = await mkdtemp(join(tmpdir(), "taskgate-tls-"));
+    const file = join(folder, "authority.pem");
+    // A text in PEM form that holds no authority.
+    await copyFile(join(fixtures, "key.pem"), file);
+    const store = storeAt(addressAt("127.0.0.1", `?sslmode=verify-full&sslrootcert=${file}`));
+    await expectError(isEncrypted(store), { code: "TASKGATE_STORE_UNAVAILABLE", value: "SELF_" });
+    await copyFile(authority, file);
+    expect(await isEncrypted(store)).toBe(true);
+    await rm(folder, { recursive: true });
+    await endSessions(store);
+    expect(await isEncrypted(store)).toBe(true);
   });
 
   test("under a name that its certificate lacks gets nothing but the question for TLS", async () => {

@@ -1,5 +1,5 @@
 import type * as Pg from "pg";
-import type { Pool, PoolClient } from "pg";
+import type { ClientConfig, Pool, PoolClient } from "pg";
 import {
   InvalidArgumentError,
   StoreContractError,
@@ -50,7 +50,7 @@ export class PostgresCaller implements ProcedureCaller {
   readonly dialect = "postgres";
   readonly #pool: Pool;
   readonly #options: PostgresOptions;
-  readonly #target: PostgresTarget;
+  #target: PostgresTarget;
   readonly #statements: PostgresStatements;
   readonly #readsCommitted = new WeakMap<PoolClient, boolean>();
   readonly #inFlight = new Set<Promise<unknown>>();
@@ -62,8 +62,14 @@ export class PostgresCaller implements ProcedureCaller {
     const { schema = "taskgate" } = options;
     this.#statements = new PostgresStatements(schema, readPreparesStatements(options.url));
     const driver = loadPackage<typeof Pg>("pg");
+    const newestTarget = (): PostgresTarget => this.#newestTarget();
     this.#pool = new driver.Pool({
       ...this.#target,
+      Client: class extends driver.Client {
+        constructor(config?: ClientConfig) {
+          super({ ...config, ...newestTarget() });
+        }
+      },
       max: options.connectionsMax,
       connectionTimeoutMillis: options.connectTimeoutMs,
       idleTimeoutMillis: 30_000,
@@ -128,6 +134,16 @@ export class PostgresCaller implements ProcedureCaller {
     // What hangs is not waited for: its own deadline ends it.
     if (this.#inFlight.size === 0) await ended;
     else ended.catch(() => undefined);
+  }
+
+  /** For each connection anew: certificates are replaced while a process lives. What was read last counts while their files can't be read. */
+  #newestTarget(): PostgresTarget {
+    try {
+      this.#target = readPostgresTarget(this.#options.url);
+    } catch {
+      // A file is being replaced.
+    }
+    return this.#target;
   }
 
   /**
@@ -309,7 +325,7 @@ export class PostgresCaller implements ProcedureCaller {
   async #cancel(pid: number): Promise<void> {
     const driver = loadPackage<typeof Pg>("pg");
     const caller = new driver.Client({
-      ...this.#target,
+      ...this.#newestTarget(),
       connectionTimeoutMillis: this.#options.connectTimeoutMs,
       application_name: "taskgate",
     });
