@@ -77,6 +77,7 @@ export const migrateCommand: Command = {
   details: [
     "Safe to repeat, and to run from many places at once.",
     "Run it with a login that owns the schema, before the new version of the app is deployed.",
+    "PostgreSQL: the login makes the roles taskgate_worker and taskgate_operator where the server lacks them, and needs CREATEROLE for it.",
   ].join("\n"),
   examples: [
     { line: "taskgate migrate", sentence: "Creates or upgrades the schema." },

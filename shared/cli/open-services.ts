@@ -18,6 +18,7 @@ import { checkStoreSchema, openStore, reportHolders } from "../store/open-store"
 import type { AppKinds } from "./app-kinds";
 import { hostProbe } from "./host-probe";
 import { PatientCalls, patientStore } from "../store/patient-store";
+import { expectWritable } from "../store/takes-writes";
 import { storeAddress } from "./store-address";
 import type { Output } from "../terminal/output";
 
@@ -70,6 +71,9 @@ export function openServices(
     onRepeat: (error) => {
       calls.noteTrouble(error);
     },
+    onTry: () => {
+      calls.noteTry();
+    },
     // For as long as the person was told.
     goesOn: () => !calls.hasGivenUp,
   });
@@ -82,7 +86,6 @@ export function openServices(
       return seen ?? "Not read from this database.";
     },
   };
-  const { storage, hintQueue } = settings;
   const admin = createAdmin({
     store,
     wakeUp: openWakeUp(settings, { store, logger }),
@@ -98,17 +101,10 @@ export function openServices(
           return "The schema fits this version.";
         },
       },
+      { check: "writes", run: () => calls.run(() => expectWritable(opened), { reads: true }) },
       holders,
       hostProbe,
-      {
-        check: "hint queue",
-        run: () =>
-          storage === null
-            ? Promise.resolve(
-                "No queue is known here (AzureWebJobsStorage): only the sweep and `taskgate work` find work.",
-              )
-            : checkHintQueue(storage, hintQueue),
-      },
+      queueProbe(settings),
     ],
   });
   // An abandoned call hangs: its end isn't waited for, either.
@@ -119,6 +115,15 @@ export function openServices(
     return calls.hasGivenUp ? Promise.resolve() : closed;
   };
   return { admin, close, hasGivenUp: () => calls.hasGivenUp };
+}
+
+function queueProbe({ storage, hintQueue }: Settings): DoctorProbe {
+  const unknown =
+    "No queue is known here (AzureWebJobsStorage): only the sweep and `taskgate work` find work.";
+  return {
+    check: "hint queue",
+    run: () => (storage === null ? Promise.resolve(unknown) : checkHintQueue(storage, hintQueue)),
+  };
 }
 
 /** To resident processes, and to the queue of the app that a definition belongs to, else to the one of the settings. */

@@ -60,6 +60,8 @@ export interface StoreOptions extends DatabaseAddress {
   sleep: (ms: number) => Promise<void>;
   /** Told why a call is made again; default: no listener. */
   onRepeat?: (error: unknown) => void;
+  /** Called before each further attempt; what it throws ends the repeats. Default: no listener. */
+  onTry?: () => void;
   /** Asked when a call has failed as often as others may: is it made again? Default: never. */
   goesOn?: () => boolean;
   /** Told about connections that break while idle; default: no listener. */

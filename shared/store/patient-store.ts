@@ -23,6 +23,10 @@ export class PatientCalls {
   #hasGivenUp = false;
   /** Why the last call is made again; null: none of them was answered. */
   #trouble: string | null = null;
+  /** Attempts that are under way. */
+  #tries = 0;
+  /** What became of an attempt isn't known. */
+  #isUncertain = false;
 
   constructor(patience: StorePatience) {
     this.#patience = patience;
@@ -41,28 +45,36 @@ export class PatientCalls {
   /** An attempt of a call has failed, and another one follows. */
   noteTrouble(error: unknown): void {
     this.#trouble = messageOf(error);
+    this.#tries -= 1;
+    this.#isUncertain ||= error instanceof StoreUncertainError;
+  }
+
+  /** Another attempt begins. Throws once a call has been given up: what was told of it stays true. */
+  noteTry(): void {
+    if (this.#hasGivenUp) throw new StoreUnavailableError(this.#silence());
+    this.#tries += 1;
   }
 
   /** What `call` gives. Once one has been given up all others are refused unsent. */
   async run<Result>(call: () => Promise<Result>, { reads }: { reads: boolean }): Promise<Result> {
     const { timers, timeoutMs, sayAfterMs } = this.#patience;
     if (this.#hasGivenUp) throw new StoreUnavailableError(this.#silence());
+    this.#tries += 1;
     const answer = call();
     answer.then(
-      () => (this.#trouble = null),
-      () => undefined,
+      () => {
+        this.#tries -= 1;
+        this.#trouble = null;
+        this.#isUncertain = false;
+      },
+      () => (this.#tries -= 1),
     );
     const cancels: (() => void)[] = [];
     const late = new Promise<never>((_, reject) => {
       cancels.push(
         timers.after(timeoutMs, () => {
           this.#hasGivenUp = true;
-          const text = this.#silence();
-          reject(
-            reads
-              ? new StoreUnavailableError(text)
-              : new StoreUncertainError(`${text}: the change may still happen`),
-          );
+          reject(this.#givenUp(reads));
         }),
       );
     });
@@ -82,6 +94,14 @@ export class PatientCalls {
     } finally {
       for (const cancel of cancels) cancel();
     }
+  }
+
+  #givenUp(reads: boolean): StoreUnavailableError | StoreUncertainError {
+    const text = this.#silence();
+    if (reads) return new StoreUnavailableError(text);
+    return this.#tries === 0 && !this.#isUncertain
+      ? new StoreUnavailableError(`${text}: nothing was changed`)
+      : new StoreUncertainError(`${text}: the change may still happen`);
   }
 
   get #subject(): string {

@@ -19,6 +19,8 @@ export function createRepeat(options: {
   sleep: (ms: number) => Promise<void>;
   /** Told why a call is made again, before the pause. */
   onRepeat?: (error: unknown) => void;
+  /** Called before each further attempt, after the pause; what it throws ends the repeats. */
+  onTry?: () => void;
   /** Asked when all pauses are over: the call is made again, with the last pause before it, while this says so. Default: never. */
   goesOn?: () => boolean;
 }): Repeat {
@@ -31,6 +33,7 @@ export function createRepeat(options: {
         if (!isWorthIt(error)) throw error;
         options.onRepeat?.(error);
         await options.sleep(pauseMs / 2 + (pauseMs / 2) * options.random.fraction());
+        options.onTry?.();
       }
     }
     return call();

@@ -3,6 +3,8 @@ import { Client } from "pg";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { openPostgresStoreAs } from "../support/postgres-setup";
 import { reportHolders } from "../../shared/store/open-store";
+import { expectWritable } from "../../shared/store/takes-writes";
+import { expectError } from "../support/expect-error";
 import { define } from "../support/builders";
 import { urlAs } from "../support/roles";
 import { createTestDatabase } from "../support/test-postgres";
@@ -39,6 +41,22 @@ async function makeOlder(): Promise<void> {
     grant select on public.pg_stat_activity to public;
     alter database ${new URL(database.url).pathname.slice(1)} set search_path = public, pg_catalog`);
 }
+
+test("a database that takes no writes is told so, and why", async () => {
+  expect(await expectWritable(owner)).toBe("The database takes writes.");
+  const name = new URL(database.url).pathname.slice(1);
+  await holder.query(`alter database ${name} set default_transaction_read_only = on`);
+  const fresh = openPostgresStoreAs(database.url, 1);
+  try {
+    await expectError(expectWritable(fresh), {
+      code: "TASKGATE_STORE_UNAVAILABLE",
+      value: "default_transaction_read_only",
+    });
+  } finally {
+    await fresh.close();
+    await holder.query(`alter database ${name} reset default_transaction_read_only`);
+  }
+});
 
 test("a transaction that holds rows for long is named with session, user, host and the command that ends it", async () => {
   expect(await reportHolders(owner)).toMatchObject({ status: "ok" });

@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import sql from "mssql";
 import { StoreUnavailableError } from "../../../shared/core/errors";
 import type { StoreTransaction, TaskStore } from "../../../shared/ports/task-store";
+import { expectWritable } from "../../../shared/store/takes-writes";
 import { reportMssqlHolders } from "../../../shared/store/mssql/mssql-holders";
 
 /*
@@ -31,6 +32,16 @@ function spoken(number: number, message: string): Error {
 const old = { session: 57, login: "ann", host: "laptop", program: "SSMS", ageMs: "90000" };
 
 describe("doctor on SQL Server", () => {
+  test("says whether the database takes writes, and why it doesn't", async () => {
+    const says = (reason: string | null): ReturnType<typeof expectWritable> => {
+      const query = (): Promise<Rows> => Promise.resolve([{ reason }]);
+      const transaction = { dialect: "mssql", query } as StoreTransaction;
+      return expectWritable({ dialect: "mssql", transaction: (body) => body(transaction) });
+    };
+    expect(await says(null)).toBe("The database takes writes.");
+    await expect(says("it is read only")).rejects.toThrow(/takes no writes: it is read only\./);
+  });
+
   test("names session, login, host, program, age and the command that ends it, of old transactions only", async () => {
     const young = { ...old, session: 58, ageMs: "29999" };
     const { status, text } = await reportMssqlHolders(serverWith([old, young]));
