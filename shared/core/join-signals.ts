@@ -1,3 +1,5 @@
+import { setMaxListeners } from "node:events";
+
 /** A signal of several sources, and its end. */
 export interface JoinedSignal {
   /** Aborts with the first source that does, and with its reason. */
@@ -16,6 +18,8 @@ export function joinSignals(...sources: readonly AbortSignal[]): JoinedSignal {
     const onAbort = (): void => {
       joined.abort(source.reason);
     };
+    // Each call listens; Node would warn from the eleventh on.
+    setMaxListeners(0, source);
     if (source.aborted) onAbort();
     else source.addEventListener("abort", onAbort, { once: true });
     return () => {

@@ -15,12 +15,12 @@ let working = 0;
 
 /** What one invocation of `ingest` enqueues, and works on. */
 export class IngestWork {
-  readonly #app: AppProcess;
+  readonly #app: Pick<AppProcess, "tracked">;
   #work: InvocationWork | null = null;
   #ending: JoinedSignal | null = null;
   #isCounted = false;
 
-  constructor(app: AppProcess) {
+  constructor(app: Pick<AppProcess, "tracked">) {
     this.#app = app;
   }
 

@@ -1,4 +1,5 @@
 import { messageOf } from "../../core/foreign-value";
+import { limits } from "../../core/limits";
 import type { WorkerEnvironment } from "../environment";
 import { instants } from "../environment";
 import type { TokenLease } from "./token-lease";
@@ -6,7 +7,7 @@ import type { TokenLease } from "./token-lease";
 /** A process that holds tokens asks so often what others want. */
 export const pollMs = 250;
 /** Executions in one call; more of them take turns. */
-const executionsMax = 1_000;
+const executionsMax = limits.heartbeatExecutionsMax;
 
 /**
  * One call per 250 ms for all limits of a process together, while it holds tokens: it renews the leases, and its answer tells

@@ -1,7 +1,7 @@
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import type { ExecutionId } from "../../../shared/core/ids";
 import { limits } from "../../../shared/core/limits";
-import { boundsMs } from "../../../shared/platform/lease-thread";
+import { boundsMs, runLeaseThread } from "../../../shared/platform/lease-thread";
 import { ThreadLeaseKeeper } from "../../../shared/platform/thread-lease-keeper";
 import { until } from "../../support/gate";
 import { openWorkerBench } from "./worker-bench";
@@ -27,6 +27,37 @@ describe("how long leases are renewed beside a blocked event loop", () => {
     expect(boundsMs(given.map((one) => execution(...one)))).toEqual(wanted);
     expect(limits.blockedLeasesMax).toBe(10);
   });
+});
+
+test("the thread renews more leases than one call takes by several calls", async () => {
+  const intervals = jest.spyOn(globalThis, "setInterval");
+  const [orders, renewals] = [new MessageChannel(), new MessageChannel()];
+  const beats: number[] = [];
+  runLeaseThread({
+    store: {
+      heartbeat: async ({ executions }) => {
+        beats.push(executions.length);
+        return { executions: [] };
+      },
+    },
+    turns: new Int32Array(new SharedArrayBuffer(4)),
+    orders: orders.port2,
+    renewals: renewals.port1,
+    onHung: () => undefined,
+  });
+  const count = limits.heartbeatExecutionsMax + 1;
+  try {
+    for (let id = 1; id <= count; id += 1) {
+      const kept = { ...execution(1_000, null), executionId: String(id) as ExecutionId };
+      orders.port1.postMessage({ kind: "keep", execution: kept });
+    }
+    await until("all leases were renewed", async () => beats.length >= 2);
+    expect(beats.slice(0, 2)).toEqual([limits.heartbeatExecutionsMax, 1]);
+  } finally {
+    for (const { value } of intervals.mock.results) clearInterval(value as NodeJS.Timeout);
+    intervals.mockRestore();
+    for (const { port1 } of [orders, renewals]) port1.close();
+  }
 });
 
 test("a thread that can't be made is told once, and leases are renewed as without it", async () => {
