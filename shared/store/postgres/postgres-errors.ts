@@ -64,7 +64,8 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
     );
   }
   // A server that can't even begin a session: "could not write init file", where its disk is full.
-  const isStartFailure = sent === "not sent" && code === "XX000";
+  const isFatal = memberOf(error, "severity") === "FATAL";
+  const isStartFailure = isFatal && sent === "not sent" && code === "XX000";
   const trouble = isStartFailure ? "unavailable" : troubleOf(code);
   if (trouble === "conflict")
     return new StoreConflictError(`PostgreSQL undid the call (${code}): ${message}`, {
@@ -138,7 +139,7 @@ function whereOf(error: unknown): string {
   return memberOf(error, "where");
 }
 
-function memberOf(error: unknown, name: "code" | "where"): string {
+function memberOf(error: unknown, name: "code" | "where" | "severity"): string {
   if (typeof error !== "object" || error === null) return "";
   const value: unknown = (error as Readonly<Record<string, unknown>>)[name];
   return typeof value === "string" ? value : "";
