@@ -86,12 +86,15 @@ export class Heartbeat {
     );
     if (due.length === 0 || this.#isRenewing) return;
     this.#isRenewing = true;
-    for (let from = 0; from < due.length; from += limits.heartbeatExecutionsMax)
-      await this.#renewThese(due.slice(from, from + limits.heartbeatExecutionsMax));
-    this.#isRenewing = false;
+    try {
+      for (let from = 0; from < due.length; from += limits.heartbeatExecutionsMax)
+        await this.#renewThese(due.slice(from, from + limits.heartbeatExecutionsMax));
+    } finally {
+      this.#isRenewing = false;
+    }
   }
 
-  /** In one call. Never throws. */
+  /** In one call; one that fails is logged. */
   async #renewThese(due: readonly LeaseHolder[]): Promise<void> {
     const renewals = due.map((holder) => ({ holder, started: holder.takeStarted() }));
     const sentAt = instants(this.#environment.clock);
