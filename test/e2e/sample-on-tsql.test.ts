@@ -6,7 +6,8 @@ import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { describeWhole } from "../support/whole";
 import { expectDeadLetters, expectResults, expectSoundStore } from "./expect-outcome";
 import { ensureBuilt, makeHome, root, runLocal } from "./local-process";
 
@@ -29,7 +30,7 @@ afterAll(() => {
   server.kill();
 });
 
-describe("the sample on T-SQL (simulated)", () => {
+describeWhole("the sample on T-SQL (simulated)", () => {
   const { home, remove } = makeHome();
   afterAll(remove);
 

@@ -13,6 +13,7 @@ import { plantedRows } from "../../functions/tasks/flights/planted-rows";
 import { startEmbeddedPostgres } from "../../shared/local/embedded-postgres";
 import { sleep } from "../../shared/platform/real-clock";
 import { Browser, chromiumNote, hasChromium } from "../support/browser";
+import { describeWhole } from "../support/whole";
 import { expectDeadLetters, expectResults, expectSoundStore } from "./expect-outcome";
 import {
   ensureBuilt,
@@ -174,7 +175,7 @@ async function workerWithEvent(home: string): Promise<string> {
   throw new Error("No worker began with an event.");
 }
 
-describe("the status page", () => {
+describeWhole("the status page", () => {
   const testHere = hasChromium ? test : test.skip;
   const { home, remove } = makeHome();
   afterAll(remove);

@@ -3,6 +3,7 @@ import { testSeed } from "../support/builders";
 import { changedStore, plantedSetup } from "../support/planted-setup";
 import { postgresSetup } from "../support/postgres-setup";
 import type { Call } from "../tsql/histories/call";
+import { describeWhole } from "../support/whole";
 import { openSqlStore } from "../tsql/histories/sql-stores";
 import { explainRun, readSavedRuns, repeatRun } from "./saved-runs";
 import { partiesMost, search, stepsMost } from "./search";
@@ -70,7 +71,7 @@ describe("runs that broke a promise once", () => {
   }
 });
 
-describe("a broken promise is found, and shortened until people can read it", () => {
+describeWhole("a broken promise is found, and shortened until people can read it", () => {
   /** Most need two to five; calls that meet by chance may not do so when one call less was made. */
   const few = 16;
 

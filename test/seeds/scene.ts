@@ -1,7 +1,9 @@
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import type { StoreDialect } from "../../shared/ports/task-store";
+import { plantedText } from "../support/planted-setup";
 import type { PlantedFault } from "../support/planted-setup";
+import { wholeNote } from "../support/whole";
 import type { Stage, StageSetup, StoreChange } from "./stage";
 
 /** One thing that is wrong, and how the scene sees it. */
@@ -38,10 +40,11 @@ export function dialectsOf(scene: Pick<Scene, "on">, fault: SceneFault): StoreDi
   );
 }
 
-/** Each scene that belongs on this store must pass, and must fail with each of its faults. */
+/** Each scene that belongs on this store must pass, and must fail with each of its faults; these are run if `areRun` says so. */
 export function describeScenes<Kind extends Stage>(
   setup: StageSetup<Kind>,
   scenes: readonly Scene<Kind>[],
+  areRun = true,
 ): void {
   afterAll(() => setup.close());
   const own = scenes.filter(({ on }) => (on ?? allDialects).includes(setup.dialect));
@@ -60,7 +63,13 @@ export function describeScenes<Kind extends Stage>(
     }
   });
 
-  describe("planted faults", () => {
+  test("each fault still finds its place in the text of the store", () => {
+    const faults = own.flatMap((scene) => scene.faults.map(({ planted }) => planted));
+    for (const fault of faults.flatMap((planted) => planted?.[setup.dialect] ?? []))
+      expect(plantedText(fault)).not.toBe("");
+  });
+
+  (areRun ? describe : describe.skip)(`planted faults${areRun ? "" : wholeNote}`, () => {
     for (const scene of own) {
       for (const fault of scene.faults) {
         if (!dialectsOf(scene, fault).includes(setup.dialect)) continue;

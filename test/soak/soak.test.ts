@@ -8,6 +8,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
+import { describeWhole } from "../support/whole";
 import type { RunState } from "./run-folder";
 import type { Sample } from "./sample";
 
@@ -51,27 +52,29 @@ function readLedger(): string {
   return slices.map((file) => (existsSync(file) ? readFileSync(file, "utf8") : "")).join("");
 }
 
-test("a soak that is killed goes on with its folder and finds nothing broken", async () => {
-  const first = startSoak();
-  while (!readLedger().includes("\nended ") && child?.exitCode === null)
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  child?.kill("SIGKILL");
-  await first.exited;
-  const second = startSoak();
-  expect({ code: await second.exited, said: second.said() }).toEqual({
-    code: 0,
-    said: expect.stringContaining("good: ledger: no violation"),
-  });
-  const text = readFileSync(join(report, "soak.md"), "utf8");
-  expect(text).toContain("in 2 legs (1 of them ended by a kill)");
-  expect(text).toMatch(/\| database +\| good +\|/u);
-  for (const name of ["memory", "sizes", "rows", "latency", "claim"])
-    expect(readFileSync(join(report, `soak-${name}.svg`), "utf8")).toContain("</svg>");
-  // Something happened, and was measured.
-  const state = JSON.parse(readFileSync(join(folder, "run/state.json"), "utf8")) as RunState;
-  expect(state).toMatchObject({ isDrained: true, legs: [{}, { isStopped: true }] });
-  const samples = readSamples();
-  expect(samples.some(({ leg }) => leg === 2)).toBe(true);
-  expect(samples.some(({ claim }) => claim !== null && claim.blocksPerCall > 1)).toBe(true);
-  expect(samples.at(-1)?.counts.begun).toBeGreaterThan(50);
-}, 110_000);
+describeWhole("a soak of some seconds", () => {
+  test("a soak that is killed goes on with its folder and finds nothing broken", async () => {
+    const first = startSoak();
+    while (!readLedger().includes("\nended ") && child?.exitCode === null)
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    child?.kill("SIGKILL");
+    await first.exited;
+    const second = startSoak();
+    expect({ code: await second.exited, said: second.said() }).toEqual({
+      code: 0,
+      said: expect.stringContaining("good: ledger: no violation"),
+    });
+    const text = readFileSync(join(report, "soak.md"), "utf8");
+    expect(text).toContain("in 2 legs (1 of them ended by a kill)");
+    expect(text).toMatch(/\| database +\| good +\|/u);
+    for (const name of ["memory", "sizes", "rows", "latency", "claim"])
+      expect(readFileSync(join(report, `soak-${name}.svg`), "utf8")).toContain("</svg>");
+    // Something happened, and was measured.
+    const state = JSON.parse(readFileSync(join(folder, "run/state.json"), "utf8")) as RunState;
+    expect(state).toMatchObject({ isDrained: true, legs: [{}, { isStopped: true }] });
+    const samples = readSamples();
+    expect(samples.some(({ leg }) => leg === 2)).toBe(true);
+    expect(samples.some(({ claim }) => claim !== null && claim.blocksPerCall > 1)).toBe(true);
+    expect(samples.at(-1)?.counts.begun).toBeGreaterThan(50);
+  }, 110_000);
+});

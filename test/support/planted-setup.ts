@@ -13,13 +13,19 @@ export interface PlantedFault {
 
 const stores = join(__dirname, "../../shared/store");
 
-/** The stores of `setup` with a fault; on PostgreSQL it stays in the setup's database. */
-export function plantedSetup(setup: StoreSetup, { file, edits }: PlantedFault): StoreSetup {
+/** The file with its fault. Throws where the text isn't there any more. */
+export function plantedText({ file, edits }: PlantedFault): string {
   let text = readFileSync(join(stores, file), "utf8");
   for (const { from, to } of edits) {
     if (!text.includes(from)) throw new Error(`${file} no longer says \`${from}\``);
     text = text.replaceAll(from, to);
   }
+  return text;
+}
+
+/** The stores of `setup` with a fault; on PostgreSQL it stays in the setup's database. */
+export function plantedSetup(setup: StoreSetup, fault: PlantedFault): StoreSetup {
+  const text = plantedText(fault);
   const batches = setup.dialect === "mssql" ? splitBatches(text) : [text];
   return {
     ...setup,

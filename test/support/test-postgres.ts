@@ -1,4 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { existsSync, statfsSync } from "node:fs";
+import { freemem } from "node:os";
+import { join } from "node:path";
 import { Client } from "pg";
 import { startEmbeddedPostgres } from "../../shared/local/embedded-postgres";
 import { migrateStore } from "../../shared/store/open-store";
@@ -6,6 +9,9 @@ import { appLogin, loginNames, loginPassword, roleNames, roles } from "./roles";
 
 /** Name of the migrated database that test files clone. */
 export const templateDatabase = "taskgate_template";
+
+/** The data of a whole run at its largest, and as much again, in bytes. */
+const roomNeeded = 8e9;
 
 /** A server for tests. */
 export interface TestPostgres {
@@ -18,7 +24,10 @@ export async function startTestPostgres(): Promise<TestPostgres> {
   const given = process.env["TASKGATE_TEST_POSTGRES_URL"];
   const server: TestPostgres =
     given === undefined
-      ? await startEmbeddedPostgres({ keep: false, fast: true, isSuperuser: true })
+      ? await startEmbeddedPostgres({
+          ...(inMemory() ?? {}),
+          ...{ keep: false, fast: true, isSuperuser: true },
+        })
       : { url: given, stop: () => Promise.resolve() };
   await withClient(server.url, async (client) => {
     // Statistics taken between two tests, of tables that were empty just then, make plans that no real database has.
@@ -32,6 +41,18 @@ export async function startTestPostgres(): Promise<TestPostgres> {
   await migrateStore({ url: databaseUrl(server.url, templateDatabase) });
   await withClient(server.url, makeLogins);
   return server;
+}
+
+/**
+ * A data folder in memory, where the system has room for one: file systems on disks take long to give new files places that
+ * others have just left, and each database of a test has hundreds of files.
+ */
+function inMemory(): { readonly dataDir: string } | null {
+  const memory = "/dev/shm";
+  if (!existsSync(memory)) return null;
+  const { bavail, bsize } = statfsSync(memory);
+  if (Math.min(bavail * bsize, freemem()) < roomNeeded) return null;
+  return { dataDir: join(memory, `taskgate-tests-${randomUUID()}`) };
 }
 
 /** Roles belong to the whole server, and so do the logins: members of one shipped role each, the app's of both. */

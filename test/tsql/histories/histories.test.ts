@@ -7,14 +7,14 @@ import type { PlantedFault } from "../../support/planted-setup";
 import { postgresSetup } from "../../support/postgres-setup";
 import { simulatedMssqlSetup } from "../../support/simulated-mssql-setup";
 import type { StoreSetup } from "../../support/store-setup";
-import { isWhole } from "../../support/whole";
+import { describeWhole, isWhole } from "../../support/whole";
 import { runCalls, runSeed } from "./history";
 import type { HistoryResult, OpenStores } from "./history";
 import { openModelStore } from "./memory-store";
 import { explainDifference, explainFound, readRegressions } from "./saved-histories";
 import { search } from "./search";
 import type { Found } from "./search";
-import { historyLength, historySeeds } from "./seeds";
+import { historyLength, historySeeds, moreHistorySeeds } from "./seeds";
 import { openSqlStore } from "./sql-stores";
 
 /*
@@ -41,7 +41,7 @@ function expectEqual({ difference }: HistoryResult): void {
 }
 
 describe("histories answer alike and end in equal tables", () => {
-  test.each([...historySeeds])("seed %i", async (seed) => {
+  test.each([...historySeeds, ...(isWhole ? moreHistorySeeds : [])])("seed %i", async (seed) => {
     const result = await runSeed(open, { seed, length: historyLength });
     for (const event of result.counts.keys()) seen.add(event);
     expectEqual(result);
@@ -171,7 +171,7 @@ describe("histories that differed once", () => {
   }
 });
 
-describe("a difference is found, and shortened until people can read it", () => {
+describeWhole("a difference is found, and shortened until people can read it", () => {
   const planted =
     (setup: StoreSetup, fault: PlantedFault): OpenStores =>
     async () => [openModelStore(), await openSqlStore(plantedSetup(setup, fault))];

@@ -9,7 +9,7 @@ import type { World } from "../../tsql-server/engine/world";
 import { runSeed } from "../histories/history";
 import { findOther, record } from "../histories/recording";
 import type { Recording } from "../histories/recording";
-import { historyLength, historySeeds } from "../histories/seeds";
+import { historyLength, historySeeds, moreHistorySeeds } from "../histories/seeds";
 import type { HistoryStore } from "../histories/side";
 import { openSqlStore } from "../histories/sql-stores";
 import { CoverageWatch } from "./check";
@@ -30,7 +30,7 @@ export async function historyChecks(): Promise<Check[]> {
   const open = storeOpener();
   const shipped = shippedWorld(engines.azure);
   const checks: Check[] = [];
-  for (const seed of historySeeds) {
+  for (const seed of [...historySeeds, ...moreHistorySeeds]) {
     const { calls } = await runSeed(async () => [(await open(shipped)).store], {
       seed,
       length: historyLength,
