@@ -1,4 +1,9 @@
+const { setFlagsFromString } = require("node:v8");
 const swc = require("@swc/jest");
+
+// Each test file has functions of its own, most of which live for seconds: V8 optimizes those that earn it. With its own
+// figure, a sixth of this one, tests take a twelfth more of the processor.
+setFlagsFromString("--interrupt-budget=400000");
 
 /*
  * @swc/jest, with globals as constants of each module. Tests run in a context of their own, where each look at a global is
