@@ -7,6 +7,7 @@ import { postgresTroubles } from "../../shared/store/postgres/postgres-troubles"
 import { runTaskOnce } from "../../shared/testing/run-task-once";
 import { defineTask } from "../../shared/worker/define/define-task";
 import { openPlainStore } from "../support/postgres-setup";
+import { startNetwork } from "../support/silent-network";
 import { createTestDatabase, withClient } from "../support/test-postgres";
 import { urlAs } from "../support/roles";
 
@@ -130,6 +131,21 @@ test("an address without the password that the server asks for is told with the 
     });
   } finally {
     await without.close();
+  }
+});
+
+test("an attempt that the driver gives up leaves no connection open, on which the server would wait for a minute", async () => {
+  const network = await startNetwork(new URL(urlAs(database.url, "worker")));
+  const url = new URL(network.url);
+  url.password = "";
+  const without = openStore({ url: url.href, connectionsMax: 1, random: realRandom, sleep });
+  try {
+    await expect(without.transaction(() => Promise.resolve())).rejects.toThrow("password");
+    for (let waits = 0; waits < 100 && (await network.count()) > 0; waits += 1) await sleep(20);
+    expect(await network.count()).toBe(0);
+  } finally {
+    await without.close();
+    network.close();
   }
 });
 

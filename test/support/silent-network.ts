@@ -31,6 +31,13 @@ export async function startNetwork(address: URL) {
     url: url.href,
     fallSilent: () => Promise.resolve((isSilent = true)),
     speakAgain: () => Promise.resolve((isSilent = false)),
+    /** Ways that are open now. */
+    count: () =>
+      new Promise<number>((resolve) => {
+        server.getConnections((_, count) => {
+          resolve(count);
+        });
+      }),
     close: () => {
       for (const socket of sockets) socket.destroy();
       server.close();

@@ -1,5 +1,5 @@
 import type * as Pg from "pg";
-import type { ClientConfig, Pool, PoolClient } from "pg";
+import type { Pool, PoolClient } from "pg";
 import {
   InvalidArgumentError,
   StoreContractError,
@@ -11,6 +11,7 @@ import type { StatementOptions, StoreTransaction, TransactionBounds } from "../.
 import { operations } from "../operations";
 import type { AnswerRow, ParameterValues, Procedure } from "../operations/operation";
 import type { ProcedureCaller } from "../procedure-caller";
+import { poolClient } from "./postgres-client";
 import { mapPostgresError, storeTroubleOf } from "./postgres-errors";
 import type { Sent } from "./postgres-errors";
 import { readPreparesStatements } from "./postgres-pooler";
@@ -62,14 +63,9 @@ export class PostgresCaller implements ProcedureCaller {
     const { schema = "taskgate" } = options;
     this.#statements = new PostgresStatements(schema, readPreparesStatements(options.url));
     const driver = loadPackage<typeof Pg>("pg");
-    const newestTarget = (): PostgresTarget => this.#newestTarget();
     this.#pool = new driver.Pool({
       ...this.#target,
-      Client: class extends driver.Client {
-        constructor(config?: ClientConfig) {
-          super({ ...config, ...newestTarget() });
-        }
-      },
+      Client: poolClient(driver, () => this.#newestTarget()),
       max: options.connectionsMax,
       connectionTimeoutMillis: options.connectTimeoutMs,
       idleTimeoutMillis: 30_000,
