@@ -189,7 +189,7 @@ function describeInside(setup: StoreSetup): void {
       const call = `EXEC Taskgate.${toPascalCase(operation)} ${nulls.join(", ")};`;
       await expect(opened.call(call)).rejects.toMatchObject({
         number: 50490,
-        message: "transaction: must run outside a transaction",
+        message: "transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off",
       });
     });
   }

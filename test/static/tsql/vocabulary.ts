@@ -33,7 +33,9 @@ export const otherNames: ReadonlySet<string> = new Set(
 );
 
 /** @@ variables. */
-export const systemVariables: ReadonlySet<string> = new Set(split("@@ROWCOUNT @@TRANCOUNT"));
+export const systemVariables: ReadonlySet<string> = new Set(
+  split("@@ROWCOUNT @@TRANCOUNT @@OPTIONS"),
+);
 
 /** Functions with the least and the greatest number of their arguments. */
 export const functions: ReadonlyMap<string, readonly [number, number]> = new Map([

@@ -17,6 +17,8 @@ import type { World } from "./world";
 export interface Settings {
   isNoCount: boolean;
   isXactAbort: boolean;
+  /** IMPLICIT_TRANSACTIONS: what touches a table outside a transaction begins one. */
+  isImplicit: boolean;
   isolation: IsolationLevel;
   /** -1: without end. */
   lockTimeoutMs: number;
@@ -26,6 +28,7 @@ export interface Settings {
 export const loginSettings: Readonly<Settings> = {
   isNoCount: false,
   isXactAbort: false,
+  isImplicit: false,
   isolation: "READ COMMITTED",
   lockTimeoutMs: -1,
   deadlockPriority: 0,

@@ -155,6 +155,42 @@ describe("level SNAPSHOT", () => {
   });
 });
 
+describe("a transaction starts with the first statement that touches a table", () => {
+  const late = 3951;
+
+  test("and is never at SNAPSHOT if it starts otherwise", () => {
+    const bench = new Bench(setup, engines.locking);
+    const begin = "SET TRANSACTION ISOLATION LEVEL SNAPSHOT; BEGIN TRANSACTION;";
+    const away = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SELECT A FROM dbo.T;";
+    const back = "SET TRANSACTION ISOLATION LEVEL SNAPSHOT;";
+    expect(bench.errors(`${begin} ${away} ${back}`)).toEqual([late]);
+    bench.errors("IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;");
+    expect(bench.errors(`${begin} SELECT A FROM dbo.T; ${away} ${back}`)).toEqual([]);
+    bench.errors("ROLLBACK TRANSACTION;");
+    bench.errors(
+      "CREATE PROCEDURE dbo.P AS SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SELECT A FROM dbo.T;",
+    );
+    expect(bench.errors(`${begin} EXEC dbo.P;`)).toEqual([]);
+    expect(bench.errors("SELECT A FROM dbo.T;")).toEqual([late]);
+  });
+
+  test("which is what begins it with IMPLICIT_TRANSACTIONS, and not a variable's table", () => {
+    const bench = new Bench(setup);
+    const count = (sql: string): unknown =>
+      bench.rows(
+        `IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION; ${sql} SELECT @@TRANCOUNT, @@OPTIONS & 2;`,
+      );
+    bench.rows("SET IMPLICIT_TRANSACTIONS ON; SELECT 1;");
+    expect(
+      count("DECLARE @t TABLE (A int); INSERT INTO @t (A) VALUES (1); SELECT A FROM @t;"),
+    ).toEqual([[0, 2]]);
+    expect(count("SELECT A FROM dbo.T;")).toEqual([[1, 2]]);
+    expect(count("UPDATE dbo.T SET A = 1; COMMIT TRANSACTION;")).toEqual([[0, 2]]);
+    expect(count("BEGIN TRANSACTION;")).toEqual([[2, 2]]);
+    expect(count("SET IMPLICIT_TRANSACTIONS OFF; SELECT A FROM dbo.T;")).toEqual([[0, 0]]);
+  });
+});
+
 describe("copies of a world", () => {
   test("go their own ways, and can't be made during a statement", () => {
     const bench = new Bench(setup);

@@ -6,7 +6,7 @@ import { converterOf } from "./convert";
 import { scalarTypeOf } from "./declarations";
 import { newFrame, programOf } from "./modules";
 import type { GivenArgument, ProcedureResult } from "./procedures";
-import { declareParameters } from "./procedures";
+import { declareParameters, refuseCountChange } from "./procedures";
 import { enterContext } from "./principals";
 import { SqlError } from "./sql-error";
 import type { Steps } from "./steps";
@@ -81,13 +81,7 @@ export function* executeSql(
     leave();
     connection.settings = before.settings;
   }
-  if (connection.transactionCount !== before.count) {
-    throw new SqlError(
-      266,
-      `Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. Previous count = ${before.count}, current count = ${connection.transactionCount}.`,
-      { state: 2 },
-    );
-  }
+  refuseCountChange(before.count, connection);
   const outputs = new Map<string, { name: string; type: SqlType; value: SqlValue }>();
   for (const { name, isOutput } of parameters) {
     if (!isOutput) continue;

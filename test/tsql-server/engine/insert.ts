@@ -48,7 +48,7 @@ export function compileInsert(node: Insert, binder: Binder): Runner {
   };
   // INSERT .. EXEC isn't one statement: what it calls has its own.
   if (node.source.kind === "execute") return run;
-  return (frame) => runStatement(frame, scans, () => run(frame));
+  return (frame) => runStatement(frame, scans, () => run(frame), !target.schema.isLocal);
 }
 
 function bindOutput(node: Insert, target: InsertTarget, scope: Scope): OutputPlan | undefined {

@@ -29,12 +29,8 @@ import { compilePrint, compileRaiseError } from "./raise-error";
 import { SimulationError, SqlError } from "./sql-error";
 import { runStatement } from "./statement-run";
 import type { Steps } from "./steps";
-import {
-  beginTransaction,
-  commitOne,
-  rollBackAll,
-  saveTransaction,
-} from "./transaction-statements";
+import { beginTransaction, requireSnapshotStart } from "./transaction-start";
+import { commitOne, rollBackAll, saveTransaction } from "./transaction-statements";
 import { intType, textMax } from "./types";
 
 /** Statements without statements inside. */
@@ -144,31 +140,23 @@ const alwaysOn = new Set([
   "CONCAT_NULL_YIELDS_NULL",
   "QUOTED_IDENTIFIER",
 ]);
-const alwaysOff = new Set(["IMPLICIT_TRANSACTIONS", "NOEXEC", "NUMERIC_ROUNDABORT"]);
+const alwaysOff = new Set(["NOEXEC", "NUMERIC_ROUNDABORT"]);
 
 function setOptions(connection: Connection, statement: SetOptions): void {
   const { settings } = connection;
   for (const option of statement.options) {
     if (option === "NOCOUNT") settings.isNoCount = statement.isOn;
     if (option === "XACT_ABORT") settings.isXactAbort = statement.isOn;
+    if (option === "IMPLICIT_TRANSACTIONS") settings.isImplicit = statement.isOn;
     const isOther = statement.isOn ? alwaysOff.has(option) : alwaysOn.has(option);
     if (isOther)
       throw new SimulationError(`SET ${option} ${statement.isOn ? "ON" : "OFF"} isn't modelled`);
   }
 }
 
-/** [doc: SET TRANSACTION ISOLATION LEVEL]: not to SNAPSHOT inside a transaction that began otherwise (3951). */
+/** [doc: SET TRANSACTION ISOLATION LEVEL]: not to SNAPSHOT inside a transaction that has touched a table otherwise (3951). */
 function setIsolation(connection: Connection, level: Connection["settings"]["isolation"]): void {
-  if (
-    level === "SNAPSHOT" &&
-    connection.transaction !== undefined &&
-    connection.settings.isolation !== "SNAPSHOT"
-  ) {
-    throw new SqlError(
-      3951,
-      `Transaction failed in database '${connection.world.databaseName}' because the statement was run under snapshot isolation but the transaction did not start in snapshot isolation. You cannot change the isolation level of the transaction to snapshot after the transaction has started unless the transaction was originally started under snapshot isolation level.`,
-    );
-  }
+  if (level === "SNAPSHOT") requireSnapshotStart(connection);
   connection.settings.isolation = level;
 }
 
@@ -289,7 +277,12 @@ function again(connection: Connection): SqlError {
 function compileTransaction(statement: TransactionStatement): Runner {
   switch (statement.kind) {
     case "begin":
-      return simple(beginTransaction);
+      return simple((connection) => {
+        // The unseen one comes first [doc: SET IMPLICIT_TRANSACTIONS].
+        if (connection.settings.isImplicit && connection.transactionCount === 0)
+          beginTransaction(connection);
+        beginTransaction(connection);
+      });
     case "commit":
       return function* (frame) {
         yield* commitOne(frame.connection);

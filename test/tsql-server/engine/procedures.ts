@@ -89,10 +89,13 @@ function enter(connection: Connection): void {
   connection.procedureDepth += 1;
 }
 
-/** Error 266 [doc: Transact-SQL errors, 266]. */
-function refuseCountChange(before: number, connection: Connection): void {
+/**
+ * Error 266 [doc: Transact-SQL errors, 266]. Not for a transaction that IMPLICIT_TRANSACTIONS has begun: drivers with it on call
+ * procedures and commit afterwards [doc: cTDS, Transactions].
+ */
+export function refuseCountChange(before: number, connection: Connection): void {
   const now = connection.transactionCount;
-  if (now === before) return;
+  if (now === before || (connection.settings.isImplicit && before === 0 && now === 1)) return;
   throw new SqlError(
     266,
     `Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. Previous count = ${before}, current count = ${now}.`,

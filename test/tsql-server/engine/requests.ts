@@ -21,7 +21,8 @@ import { rulesOf } from "./table-rules";
 import { CancelledError, SqlError, sqlErrors } from "./sql-error";
 import type { Steps } from "./steps";
 import { findSystemProcedure } from "./system-procedures";
-import { beginTransaction, commitOne, rollBackAll } from "./transaction-statements";
+import { beginTransaction } from "./transaction-start";
+import { commitOne, rollBackAll } from "./transaction-statements";
 import { newMetrics } from "./metrics";
 import type { EngineArgument, EngineRequest } from "../tds/engine-port";
 

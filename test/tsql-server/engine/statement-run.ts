@@ -4,20 +4,23 @@ import type { Frame } from "./frame";
 import { sqlErrors } from "./sql-error";
 import type { Steps } from "./steps";
 import type { TableScan } from "./table-scan";
+import { startTransaction } from "./transaction-start";
 import { commitTransaction, rollBackTransaction, tellAgain } from "./transaction";
 
 /**
  * Runs one statement as a whole: with its snapshot, with a transaction of its own outside BEGIN TRANSACTION, undone when it
- * fails while its locks stay. A statement of a function is part of the one that calls it.
+ * fails while its locks stay. A statement of a function is part of the one that calls it. `isWrite`: into a table that isn't scanned.
  */
 export function* runStatement<Result>(
   frame: Frame,
   scans: readonly TableScan[],
   body: () => Steps<Result>,
+  isWrite = false,
 ): Steps<Result> {
   const { connection } = frame;
   frame.turn += 1;
   if (connection.isInStatement) return yield* body();
+  if (isWrite || scans.some((scan) => !scan.schema.isLocal)) startTransaction(connection);
   connection.isInStatement = true;
   const mark = connection.transaction?.undo.length ?? 0;
   try {

@@ -2,26 +2,10 @@ import type { Connection } from "./connection";
 import { endTransaction } from "./errors";
 import { SqlError } from "./sql-error";
 import type { Steps } from "./steps";
-import { commitTransaction, rollBackTo, savePoint, Transaction } from "./transaction";
+import { commitTransaction, rollBackTo, savePoint } from "./transaction";
+import { cannotCommit } from "./transaction-start";
 
-/** BEGIN, COMMIT, ROLLBACK and SAVE TRANSACTION: inner ones only count [doc: BEGIN TRANSACTION]. */
-
-export function beginTransaction(connection: Connection): void {
-  if (connection.isDoomed) throw cannotCommit();
-  if (connection.transactionCount === 0) {
-    connection.transaction = new Transaction(connection, true);
-    connection.transactionId = connection.transaction.number;
-    connection.answer?.began(connection.transactionId);
-  }
-  connection.transactionCount += 1;
-}
-
-function cannotCommit(): SqlError {
-  return new SqlError(
-    3930,
-    "The current transaction cannot be committed and cannot support operations that write to the log file. Roll back the transaction.",
-  );
-}
+/** COMMIT, ROLLBACK and SAVE TRANSACTION: inner ones only count [doc: BEGIN TRANSACTION]. */
 
 export function* commitOne(connection: Connection): Steps<void> {
   if (connection.transactionCount === 0) {

@@ -1,5 +1,6 @@
 import type { Entry, Index } from "../storage/index";
 import type { Row, Writer } from "../storage/row";
+import type { IsolationLevel } from "../syntax/ast-statements";
 import type { Connection } from "./connection";
 import { SqlError } from "./sql-error";
 
@@ -15,6 +16,8 @@ export class Transaction implements Writer {
   readonly touched: { index: Index; key: Entry["key"] }[] = [];
   /** At level SNAPSHOT: what all its statements see, from the first one that reads. */
   snapshot: number | undefined;
+  /** The level of the first statement that touched a table. */
+  startedAt: IsolationLevel | undefined;
   /** BEGIN TRANSACTION made it; else it lasts for one statement. */
   readonly isExplicit: boolean;
 

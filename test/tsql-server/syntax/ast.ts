@@ -66,7 +66,13 @@ export interface VariableReference extends Node {
 /** One of the server's own, in capitals. */
 export interface SystemVariable extends Node {
   readonly kind: "systemVariable";
-  readonly name: "@@ROWCOUNT" | "@@TRANCOUNT" | "@@ERROR" | "@@SPID" | "@@LOCK_TIMEOUT";
+  readonly name:
+    | "@@ROWCOUNT"
+    | "@@TRANCOUNT"
+    | "@@OPTIONS"
+    | "@@ERROR"
+    | "@@SPID"
+    | "@@LOCK_TIMEOUT";
 }
 
 /** A column; the qualifier is an alias, a table or inserted / deleted. */

@@ -103,6 +103,7 @@ export const windowFunctions: readonly WindowCall["name"][] = ["ROW_NUMBER", "RA
 export const systemVariables: readonly SystemVariable["name"][] = [
   "@@ROWCOUNT",
   "@@TRANCOUNT",
+  "@@OPTIONS",
   "@@ERROR",
   "@@SPID",
   "@@LOCK_TIMEOUT",

@@ -97,36 +97,53 @@ export const unrefused: readonly string[] = [
 export interface Refusal {
   readonly errors: readonly number[];
   readonly hasChanged: boolean;
+  readonly transactionCount: number;
 }
 
-export function refusalOf({ setup, call }: OperationCase, template: World): Refusal {
+/** `isImplicit`: in a session with IMPLICIT_TRANSACTIONS, where operations with a transaction of their own are refused. */
+export function refusalOf(
+  { setup, call }: OperationCase,
+  template: World,
+  isImplicit = false,
+): Refusal {
   const world = setUp(setup, template);
   const before = tablesAsText(world);
-  const { errors } = runAlone(world.connect(), requestOf(call));
+  const connection = world.connect();
+  connection.settings.isImplicit = isImplicit;
+  const { errors } = runAlone(connection, requestOf(call));
   return {
     errors: errors.map(({ number }) => number),
     hasChanged: tablesAsText(world) !== before,
+    transactionCount: connection.transactionCount,
   };
 }
 
 /** Refused calls as checks of mutants. */
 export function refusalChecks(): Check[] {
-  const shipped = shippedWorld(engines.azure);
-  return refusedCases().map((operation) => {
-    const watch = new CoverageWatch(shipped);
-    const known = JSON.stringify(refusalOf(operation, shipped));
-    return {
-      title: `refusal of ${operation.name}`,
-      ran: watch.ran(),
-      size: 1,
-      run: (template) => Promise.resolve(findOther(operation, known, template)),
-    };
-  });
+  return [
+    ...refusedCases().map((operation) => refusalCheck(operation, false)),
+    ...operationCases().map((operation) => refusalCheck(operation, true)),
+  ];
 }
 
-function findOther(operation: OperationCase, known: string, template: World): Noticed | undefined {
+function refusalCheck(operation: OperationCase, isImplicit: boolean): Check {
+  const shipped = shippedWorld(engines.azure);
+  const watch = new CoverageWatch(shipped);
+  const known = JSON.stringify(refusalOf(operation, shipped, isImplicit));
+  return {
+    title: `refusal of ${operation.name}${isImplicit ? " with IMPLICIT_TRANSACTIONS" : ""}`,
+    ran: watch.ran(),
+    size: 1,
+    run: (template) => {
+      const find = (): Refusal => refusalOf(operation, template, isImplicit);
+      return Promise.resolve(findOther(find, known));
+    },
+  };
+}
+
+function findOther(find: () => Refusal, known: string): Noticed | undefined {
   try {
-    const found = JSON.stringify(refusalOf(operation, template));
+    const found = JSON.stringify(find());
     return found === known ? undefined : { by: "error", why: `expected ${known}, found ${found}` };
   } catch (error) {
     if (error instanceof SimulationError) return { by: "engine", why: error.message };

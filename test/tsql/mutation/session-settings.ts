@@ -21,6 +21,7 @@ import { setUp } from "./set-up";
 const foreign: Readonly<Settings> = {
   isNoCount: false,
   isXactAbort: false,
+  isImplicit: false,
   isolation: "SERIALIZABLE",
   lockTimeoutMs: 77_000,
   deadlockPriority: 3,
@@ -65,6 +66,7 @@ export function expectedSettings({ call }: OperationCase, mayTimeOut: boolean): 
   return {
     isNoCount: true,
     isXactAbort: true,
+    isImplicit: false,
     isolation: "READ COMMITTED",
     lockTimeoutMs: mayTimeOut ? 2_000 : foreign.lockTimeoutMs,
     deadlockPriority: isModest ? low : foreign.deadlockPriority,

@@ -147,6 +147,17 @@ function bindSystemVariable(node: SystemVariable): Scalar {
       return scalarOf(shape, (frame) => frame.connection.rowCount);
     case "@@TRANCOUNT":
       return scalarOf(shape, (frame) => frame.connection.transactionCount);
+    case "@@OPTIONS":
+      // Of its bits those of settings that are modelled and may be off [doc: user options].
+      return scalarOf(shape, ({ connection: { settings } }) =>
+        [2, 512, 16_384].reduce(
+          (sum, bit, place) =>
+            [settings.isImplicit, settings.isNoCount, settings.isXactAbort][place] === true
+              ? sum + bit
+              : sum,
+          0,
+        ),
+      );
     case "@@ERROR":
       return scalarOf(shape, (frame) => frame.connection.lastError);
     case "@@SPID":

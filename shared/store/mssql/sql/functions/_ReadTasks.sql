@@ -10,10 +10,10 @@ CREATE OR ALTER FUNCTION Taskgate._ReadTasks (@Tasks nvarchar(max), @WaveId bigi
 RETURNS TABLE
 AS
 RETURN
-  SELECT CONVERT(int, j.[key]) AS Ord, x.Payload, LEFT(v.Kind, 200) AS Kind,
-         CASE WHEN x.Priority BETWEEN -32768 AND 32767 THEN x.Priority ELSE 100 END AS Priority, LEFT(v.GroupKey, 200) AS GroupKey,
+  SELECT CONVERT(int, j.[key]) AS Ord, x.Payload, LEFT(v.Kind COLLATE Latin1_General_100_BIN2, 200) AS Kind,
+         CASE WHEN x.Priority BETWEEN -32768 AND 32767 THEN x.Priority ELSE 100 END AS Priority, LEFT(v.GroupKey COLLATE Latin1_General_100_BIN2, 200) AS GroupKey,
          CASE WHEN v.GroupScope COLLATE Latin1_General_100_BIN2 = N'global' THEN 1 ELSE 0 END AS IsGlobal,
-         CASE WHEN x.RunAt > @Now THEN x.RunAt END AS RunAt, LEFT(v.DedupeKey, 200) AS DedupeKey, x.DedupeMs, LEFT(v.Trace, 55) AS TraceParent,
+         CASE WHEN x.RunAt > @Now THEN x.RunAt END AS RunAt, LEFT(v.DedupeKey COLLATE Latin1_General_100_BIN2, 200) AS DedupeKey, x.DedupeMs, LEFT(v.Trace, 55) AS TraceParent,
          CASE WHEN v.OnDuplicate COLLATE Latin1_General_100_BIN2 = N'replace' THEN 1 ELSE 0 END AS IsReplacing,
          CASE
            WHEN j.[type] <> 5 THEN N''

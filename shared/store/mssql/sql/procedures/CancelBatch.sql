@@ -17,7 +17,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   SET DEADLOCK_PRIORITY LOW; -- without row versions its last read may be in a circle of waiters: workers survive
-  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vState tinyint, @vWaveId bigint, @vWaveState tinyint,
           @vFinishedAt datetime2(3), @vIgnored nvarchar(max), @vIsOpening bit, @vTasks nvarchar(max);
 

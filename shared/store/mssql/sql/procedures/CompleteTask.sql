@@ -18,8 +18,11 @@ CREATE OR ALTER PROCEDURE Taskgate.CompleteTask
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
+  DECLARE @vStart int;
+  IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2
+    SELECT @vStart = n.N FROM Taskgate.Number AS n WHERE n.N = 1; -- starts the caller's transaction as the caller has set it: at SNAPSHOT, or by IMPLICIT_TRANSACTIONS
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vIsOwn bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
           @vMessage nvarchar(2048), @vBytes bigint, @vDefinition int, @vState tinyint, @vOrdinal int,
           @vRetainDoneMs bigint, @vKeepPayload bit, @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max), @vStatus nvarchar(20);

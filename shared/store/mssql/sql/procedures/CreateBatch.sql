@@ -19,7 +19,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
-  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vMessage nvarchar(2048),
           @vCount smallint, @vBatch bigint, @vWaves nvarchar(max), @vPolicy nvarchar(100), @vMissed nvarchar(max);
   DECLARE @vLock Taskgate.KeyLockList;

@@ -25,7 +25,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
-  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vNumber int, @vDefinition int, @vState tinyint,
           @vIsSolo bit, @vRetryAttempts smallint, @vBaseMs int, @vCapMs int, @vRetainDoneMs bigint, @vRetainDeadMs bigint,
           @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max), @vStatus nvarchar(20), @vResults nvarchar(max), @vNextDueMs bigint;
@@ -42,7 +42,7 @@ BEGIN
 
   IF Taskgate._JsonKind(@Failures) = N'['
     INSERT INTO @vFailure (Ord, TaskId, Fence, How, Error, RetryInMs, DurationMs, [Checkpoint], Share, Problem, IsHeld)
-    SELECT CONVERT(int, j.[key]), v.TaskId, v.Fence, LEFT(v.How, 220), LEFT(v.Error, 4000), v.RetryInMs, v.DurationMs,
+    SELECT CONVERT(int, j.[key]), v.TaskId, v.Fence, LEFT(v.How, 220), LEFT(v.Error COLLATE Latin1_General_100_BIN2, 4000), v.RetryInMs, v.DurationMs,
            x.[Checkpoint], v.Share,
            CASE
              WHEN v.How IS NULL OR v.How COLLATE Latin1_General_100_BIN2 NOT IN (N'failed', N'dead', N'cancelled', N'continued')
@@ -159,7 +159,7 @@ BEGIN
       FROM @vFailure AS f;
 
       UPDATE f
-      SET Error = LEFT(N'came back uncounted too often, the last time: ' + COALESCE(f.Error, N'its checkpoint was the one before'), 4000)
+      SET Error = LEFT(N'came back uncounted too often, the last time: ' + COALESCE(f.Error, N'its checkpoint was the one before') COLLATE Latin1_General_100_BIN2, 4000)
       FROM @vFailure AS f
       WHERE f.How = N'continued' AND f.Outcome = N'dead';
       IF @@ROWCOUNT > 0

@@ -20,7 +20,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
-  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vExpected datetime2(3), @vNext datetime2(3), @vCount int = -1,
           @vBad nvarchar(100), @vLast datetime2(3), @vDefinition int, @vBuild bigint, @vNextRunAt datetime2(3), @vPaused bit,
           @vKind nvarchar(200), @vPayload nvarchar(max), @vGroupKey nvarchar(200), @vStatus nvarchar(20) = N'stale',
@@ -95,8 +95,8 @@ BEGIN
       UPDATE r SET TaskId = i.TaskId FROM @vRun AS r INNER JOIN @vId AS i ON i.Ord = r.Ord;
       SET @vPayload = CASE
         WHEN @vPayload IS NULL THEN N'{'
-        WHEN EXISTS (SELECT 1 FROM OPENJSON(@vPayload) AS j) THEN LEFT(@vPayload, DATALENGTH(@vPayload) / 2 - 1) + N','
-        ELSE LEFT(@vPayload, DATALENGTH(@vPayload) / 2 - 1) END;
+        WHEN EXISTS (SELECT 1 FROM OPENJSON(@vPayload) AS j) THEN LEFT(@vPayload COLLATE Latin1_General_100_BIN2, DATALENGTH(@vPayload) / 2 - 1) + N','
+        ELSE LEFT(@vPayload COLLATE Latin1_General_100_BIN2, DATALENGTH(@vPayload) / 2 - 1) END;
       UPDATE r SET Payload = @vPayload + N'"scheduledFor":"' + Taskgate._Iso(r.RunAt) + N'"}' FROM @vRun AS r;
       UPDATE r SET GroupKey = COALESCE(N'=' + @vGroupKey, Taskgate._PayloadKey(r.Payload, @vGroupBy)) FROM @vRun AS r;
       SELECT TOP (1) @vMessage = REPLACE(SUBSTRING(r.GroupKey, 2, 1800), N'%', N'%%') FROM @vRun AS r WHERE r.GroupKey LIKE N'!%';

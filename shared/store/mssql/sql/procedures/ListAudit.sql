@@ -18,7 +18,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
-  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vMessage nvarchar(2048), @vSince datetime2(3) = COALESCE(Taskgate._Instant(@Since), '0001-01-01'),
           @vBefore datetime2(3) = COALESCE(Taskgate._Instant(@Before), '9999-12-31'), @vObject nvarchar(400), @vAction nvarchar(100),
           @vChangedBy nvarchar(200), @vEntries nvarchar(max);

@@ -16,7 +16,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
-  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vBatches nvarchar(max), @vBefore bigint = COALESCE(@Before, 9223372036854775807);
   DECLARE @vBatch TABLE (
     BatchId bigint NOT NULL PRIMARY KEY CLUSTERED, Name nvarchar(200) NOT NULL, State tinyint NOT NULL, FailurePolicy tinyint NOT NULL,

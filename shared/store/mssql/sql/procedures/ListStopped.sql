@@ -14,7 +14,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
-  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vStop nvarchar(max), @vDefinitions nvarchar(max), @vSchedules nvarchar(max);
   DECLARE @vDefinition TABLE (
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, StoppedAt datetime2(3) NOT NULL,

@@ -29,7 +29,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
-  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vDefinition int, @vState nvarchar(20), @vOutcome tinyint, @vTasks nvarchar(max),
           @vIsSearch bit = 0, @vLook int, @vMost int, @vCut int, @vCount int, @vNext nvarchar(200), @vLastTask bigint, @vLastAt nvarchar(24), @vIsHolder bit = 0,
           @vKey nvarchar(200), @vKeyPrefix nvarchar(200), @vPrefixLength int, @vGroupKey nvarchar(200), @vPath nvarchar(200), @vValue nvarchar(200),

@@ -18,7 +18,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
-  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int, @vFrom smallint = -32768, @vPriority smallint, @vPriorities int = 0, @vFound int = 1,
           @vOldestTaskId bigint, @vOldestCreatedAt datetime2(3), @vOldestDueAt datetime2(3), @vFinished int, @vFirstAt datetime2(3), @vKinds nvarchar(max);
   DECLARE @vFirst TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED);

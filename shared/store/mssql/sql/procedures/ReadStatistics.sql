@@ -19,7 +19,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
-  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vZero datetime2(3) = '2000-01-01', @vFrom datetime2(3), @vMessage nvarchar(2048), @vMost int,
           @vDefinition int, @vCountedAt datetime2(3), @vPeriods nvarchar(max);
   DECLARE @vPeriod TABLE (

@@ -26,7 +26,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
-  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vCount int = 0, @vDefinition int,
           @vOutcome tinyint, @vWokenIds nvarchar(max), @vResults nvarchar(max), @vMissed nvarchar(max), @vChanged nvarchar(max),
           @vWaveId bigint, @vWaveState tinyint, @vTakes bit, @vEnded nvarchar(max);

@@ -15,7 +15,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
-  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20) = N'fenced', @vCancelRequested bit = 0;
 
   IF @Done < 0 OR @Total < 0
@@ -31,7 +31,7 @@ BEGIN
   BEGIN
     SET @vStatus = N'done';
     UPDATE t
-    SET ProgressDone = @Done, ProgressTotal = @Total, ProgressText = LEFT(@Text, 400), @vCancelRequested = t.CancelRequested
+    SET ProgressDone = @Done, ProgressTotal = @Total, ProgressText = LEFT(@Text COLLATE Latin1_General_100_BIN2, 400), @vCancelRequested = t.CancelRequested
     FROM Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK, READPAST) -- skip, don't wait
     WHERE t.TaskId = @TaskId;
   END;

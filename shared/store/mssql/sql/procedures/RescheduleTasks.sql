@@ -21,7 +21,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
-  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vTasks nvarchar(max), @vTaken nvarchar(max), @vAt datetime2(3),
           @vWokenIds nvarchar(max) = N'[]', @vMovedIds nvarchar(max), @vChanged nvarchar(max), @vDefinition int, @vResults nvarchar(max);
   DECLARE @vAsked TABLE (

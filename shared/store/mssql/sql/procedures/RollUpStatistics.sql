@@ -20,7 +20,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
-  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vZero datetime2(3) = '2000-01-01', @vStatus nvarchar(20) = N'busy', @vLast bigint,
           @vSince datetime2(3), @vNewCount int, @vUnsettled bigint, @vSettled bigint, @vNewest bigint, @vExecutions int = 0,
           @vDeleted int = 0, @vMore bit = 0;

@@ -25,7 +25,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
-  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int, @vScope int,
           @vKey nvarchar(200), @vGroupSlots smallint, @vGroupStrict bit, @vGroupId int, @vStatus nvarchar(20),
           @vOldSlots int, @vOldPaused bit, @vOldStrict bit, @vNewSlots int, @vNewPaused bit, @vNewStrict bit, @vUsed int, @vWaiting int, @vRows int,

@@ -21,7 +21,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
-  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vDefinition int,
           @vStatus nvarchar(20) = N'set', @vLimit int, @vOverride int, @vOperation nvarchar(200), @vAnswer nvarchar(max),
           @vOld int, @vNew int, @vHeld int, @vOverLimit int, @vReady bit, @vMissed nvarchar(max);

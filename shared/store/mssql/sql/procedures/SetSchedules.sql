@@ -26,7 +26,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
-  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vDefinition int, @vBuild bigint,
           @vBytes bigint, @vCount int, @vStatus nvarchar(20), @vChanged int = 0, @vNextRunAt datetime2(3),
           @vStoppedAt datetime2(3), @vStoppedBy nvarchar(200), @vReason nvarchar(400);
@@ -77,7 +77,7 @@ BEGIN
            WHEN v.Missed IS NULL OR v.Missed COLLATE Latin1_General_100_BIN2 NOT IN (N'skip', N'once', N'all')
              OR DATALENGTH(v.Missed) <> DATALENGTH(RTRIM(v.Missed))
              THEN N'missed: expected skip, once or all (' + COALESCE(LEFT(v.Missed, 100), N'<NULL>') + N')'
-           WHEN ISJSON(x.Payload) <> 1 OR LEFT(x.Payload, 1) <> N'{' OR SUBSTRING(x.Payload, DATALENGTH(x.Payload) / 2, 1) <> N'}'
+           WHEN ISJSON(x.Payload) <> 1 OR LEFT(x.Payload, 1) <> N'{' OR SUBSTRING(x.Payload COLLATE Latin1_General_100_BIN2, DATALENGTH(x.Payload) / 2, 1) <> N'}'
              THEN N'payload: expected the text of a JSON object (' + LEFT(x.Payload, 100) + N')'
            WHEN EXISTS (
              SELECT 1 FROM OPENJSON(CASE WHEN ISJSON(x.Payload) = 1 THEN x.Payload END) AS m -- null: in any order of the plan

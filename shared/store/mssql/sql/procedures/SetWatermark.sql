@@ -23,7 +23,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
-  IF @@TRANCOUNT > 0 THROW 50490, N'transaction: must run outside a transaction', 1;
+  IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vBytes bigint, @vDefinition int,
           @vWatermark nvarchar(200), @vOperation nvarchar(200), @vAnswer nvarchar(max), @vStatus nvarchar(20) = N'set',
           @vVersion bigint = 0, @vOldValue nvarchar(max), @vMissed nvarchar(max);
