@@ -18,6 +18,7 @@ import { captureRows } from "./capture";
 import { compileExecute } from "./execute";
 import { SqlError } from "./sql-error";
 import type { Steps } from "./steps";
+import { startTransaction } from "./transaction-start";
 import { runStatement } from "./statement-run";
 
 /** Gives the rows to be inserted, in the target's types. */
@@ -48,7 +49,10 @@ export function compileInsert(node: Insert, binder: Binder): Runner {
   };
   // INSERT .. EXEC isn't one statement: what it calls has its own.
   if (node.source.kind === "execute") return run;
-  return (frame) => runStatement(frame, scans, () => run(frame), !target.schema.isLocal);
+  return (frame) => {
+    if (!target.schema.isLocal) startTransaction(frame.connection);
+    return runStatement(frame, scans, () => run(frame));
+  };
 }
 
 function bindOutput(node: Insert, target: InsertTarget, scope: Scope): OutputPlan | undefined {

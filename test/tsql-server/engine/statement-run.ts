@@ -9,18 +9,17 @@ import { commitTransaction, rollBackTransaction, tellAgain } from "./transaction
 
 /**
  * Runs one statement as a whole: with its snapshot, with a transaction of its own outside BEGIN TRANSACTION, undone when it
- * fails while its locks stay. A statement of a function is part of the one that calls it. `isWrite`: into a table that isn't scanned.
+ * fails while its locks stay. A statement of a function is part of the one that calls it.
  */
 export function* runStatement<Result>(
   frame: Frame,
   scans: readonly TableScan[],
   body: () => Steps<Result>,
-  isWrite = false,
 ): Steps<Result> {
   const { connection } = frame;
   frame.turn += 1;
   if (connection.isInStatement) return yield* body();
-  if (isWrite || scans.some((scan) => !scan.schema.isLocal)) startTransaction(connection);
+  if (scans.some((scan) => !scan.schema.isLocal)) startTransaction(connection);
   connection.isInStatement = true;
   const mark = connection.transaction?.undo.length ?? 0;
   try {

@@ -98,6 +98,8 @@ export interface Refusal {
   readonly errors: readonly number[];
   readonly hasChanged: boolean;
   readonly transactionCount: number;
+  /** Of a transaction that is left open: joining calls lock no groups. */
+  readonly locks: readonly string[];
 }
 
 /** `isImplicit`: in a session with IMPLICIT_TRANSACTIONS, where operations with a transaction of their own are refused. */
@@ -115,6 +117,7 @@ export function refusalOf(
     errors: errors.map(({ number }) => number),
     hasChanged: tablesAsText(world) !== before,
     transactionCount: connection.transactionCount,
+    locks: world.locks.describe(),
   };
 }
 
