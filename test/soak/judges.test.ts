@@ -379,6 +379,12 @@ test("the verdict on the cost of a claim compares each hour with the first", () 
     isGood: false,
   });
   expect(claimVerdict(costing(5, () => 50))).toMatchObject({ isGood: null });
+  // Of many samples, but of seconds: the tables have no size yet.
+  const seconds = costing(24, (minute) => (minute < 12 ? 25 : 56)).map((sample) => ({
+    ...sample,
+    ranMs: sample.ranMs / 60,
+  }));
+  expect(claimVerdict(seconds)).toMatchObject({ isGood: null });
   expect(growthVerdicts(costing(5, () => 50))).toMatchObject([{ isGood: null }]);
 });
 

@@ -86,6 +86,9 @@ export function growthVerdicts(samples: readonly Sample[]): Verdict[] {
   return [sizesVerdict(parts, load), rowsVerdict(parts, load), memoryVerdict(parts)];
 }
 
+/** Parts of a run whose claims are compared. */
+const partLeastMs = 60_000;
+
 /** Counted work of a claim against the first hour's; of a run of less than two hours, its last third against its first. */
 export function claimVerdict(samples: readonly Sample[]): Verdict {
   const name = "claim cost";
@@ -99,7 +102,9 @@ export function claimVerdict(samples: readonly Sample[]): Verdict {
     if (blocks.length > 0) costs.push(quantile(blocks, 0.5));
   }
   const [first, ...later] = costs;
-  if (first === undefined || later.length === 0 || known.length < samplesLeast)
+  // In the first minutes the tables have no lasting size yet.
+  const isShort = partMs < partLeastMs;
+  if (first === undefined || later.length === 0 || known.length < samplesLeast || isShort)
     return { name, isGood: null, text: "too few samples to judge the cost of a claim" };
   const worst = Math.max(...later) / first;
   const parts = costs.map((cost) => cost.toFixed(1)).join(", ");
