@@ -1,14 +1,24 @@
 import { InvalidArgumentError } from "./errors";
 import { wrongValue } from "./wrong-value";
 
-/** The milliseconds of a Date since 1970; throws InvalidArgumentError naming the field unless it is one. */
+/** What the databases keep: SQL Server's datetime2 knows no other years. */
+const first = Date.parse("0001-01-01T00:00:00.000Z");
+const last = Date.parse("9999-12-31T23:59:59.999Z");
+
+/**
+ * The milliseconds of a Date since 1970. Throws InvalidArgumentError, naming the field, unless it is one of the years 1 to 9999.
+ */
 export function instantMs(field: string, value: Date): number {
   if (!isDate(value)) throw wrongValue(field, "an instant as a Date", value);
   const ms = value.getTime();
-  if (!Number.isNaN(ms)) return ms;
-  throw new InvalidArgumentError(`${field}: expected an instant (Invalid Date)`, {
-    details: { field },
-  });
+  if (ms >= first && ms <= last) return ms;
+  const isInvalid = Number.isNaN(ms);
+  throw new InvalidArgumentError(
+    isInvalid
+      ? `${field}: expected an instant (Invalid Date)`
+      : `${field}: expected an instant of the years 1 to 9999 (${value.toISOString()})`,
+    { details: { field } },
+  );
 }
 
 /** Also one of another realm, such as that of a test runner's outside. */
