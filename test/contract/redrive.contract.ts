@@ -114,6 +114,22 @@ function describeByIds(setup: StoreSetup): void {
     }
   });
 
+  test("several that end well together keep their error, beside others that had none", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const ids = await dead(store, name, [{}, {}]);
+    const others = await enqueue(store, name, [{}, {}, {}]);
+    await redrive(store, ...ids);
+    const worker = await startWorker(store, name, { want: 5 });
+    await worker.complete(await worker.claim(5));
+    const { tasks } = await store.listTasks({ name, state: "done", max: 10 });
+    const errors = Object.fromEntries(tasks.map(({ task, error }) => [task, error]));
+    expect(errors).toEqual({
+      ...Object.fromEntries(ids.map((id) => [id, "no use"])),
+      ...Object.fromEntries(others.map((id) => [id, null])),
+    });
+  });
+
   test("a cancelled task runs after all, and isn't cancelled any more", async () => {
     const { store } = open();
     const name = await define(store);

@@ -69,7 +69,7 @@ begin
   -- Several that nothing hangs on: the long statement below takes three times as long to start as this one. One look tells whether they may be such.
   if v_is_packed and exists (select 1 from task t where t.task_id = v_ids[1] and _is_plain(t)) then
     with gone as (
-      delete from task t where t.task_id = any (v_ids) and _is_plain(t) and t.failed_count + t.lost_count = 0 and coalesce(octet_length(t.payload), 0) <= 2000
+      delete from task t where t.task_id = any (v_ids) and _is_plain(t) and t.failed_count + t.lost_count = 0 and t.last_error is null and coalesce(octet_length(t.payload), 0) <= 2000
          and (p_results is null or coalesce(octet_length(v_results[width_bucket(t.task_id, (select v_ids))]), 0) <= 2000)
       returning t.task_id, t.task_definition_id, t.kind, t.priority, t.rank, t.created_at, t.build, t.payload, t.trace_parent, width_bucket(t.task_id, (select v_ids)) as n),
     packed as (
