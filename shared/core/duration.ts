@@ -13,6 +13,13 @@ export function formatDuration(ms: number): string {
   return `${String(Math.floor(hours / 24))} d${andRest(hours % 24, "h")}`;
 }
 
+/** A length of time to the millisecond, in the largest unit that it is a whole number of: `1 min`, `90 s`, `1500 ms`. */
+export function formatExactDuration(ms: number): string {
+  const units = { d: 86_400_000, h: 3_600_000, min: 60_000, s: 1_000 };
+  const [name, length] = Object.entries(units).find(([, unit]) => ms % unit === 0) ?? ["ms", 1];
+  return `${String(ms / length)} ${name}`;
+}
+
 const unitMs: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,

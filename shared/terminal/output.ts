@@ -1,4 +1,4 @@
-import { formatDuration } from "../core/duration";
+import { formatDuration, formatExactDuration } from "../core/duration";
 import type { Rate } from "../core/rate";
 import { listMax } from "../admin/listing";
 import type { Listing } from "../admin/listing";
@@ -173,5 +173,5 @@ function cutLine(line: string, width: number | null): string {
 /** A rate for people: `100 per 1 min, 2 at once`. */
 export function showRate(rate: Rate | null): string {
   if (rate === null) return "none";
-  return `${String(rate.count)} per ${formatDuration(rate.periodMs)}, ${String(rate.burst)} at once`;
+  return `${String(rate.count)} per ${formatExactDuration(rate.periodMs)}, ${String(rate.burst)} at once`;
 }

@@ -17,7 +17,7 @@ const leavesMs = 2 * permitWaitMaxMs;
 export class CrashingStore extends MemoryTaskStore {
   readonly statements: SqlStatement[] = [];
   readonly #sql: SqlFake | null;
-  /** Kinds whose next completion is the worker's death. */
+  /** Kinds whose next end is the worker's death. */
   readonly #crashes: string[] = [];
   readonly #dead = new Set<ExecutionId>();
 
@@ -26,7 +26,7 @@ export class CrashingStore extends MemoryTaskStore {
     this.#sql = sql;
   }
 
-  /** The next worker that wants to complete a task of this kind dies before it is heard. */
+  /** The next worker that wants to tell how a task of this kind has ended dies before it is heard. */
   crashBeforeCompletion(kind: string): void {
     this.#crashes.push(kind);
   }
@@ -54,6 +54,10 @@ export class CrashingStore extends MemoryTaskStore {
   override async failTasks(
     input: Parameters<port.TaskStore["failTasks"]>[0],
   ): Promise<port.FailTasksAnswer> {
+    this.#crashIfTold(
+      input.executionId,
+      input.failures.map((task) => task.taskId),
+    );
     this.#checkAlive(input.executionId);
     return super.failTasks(input);
   }

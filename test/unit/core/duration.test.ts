@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { formatDuration, readDuration } from "../../../shared/core/duration";
+import { formatDuration, formatExactDuration, readDuration } from "../../../shared/core/duration";
 
 test.each([
   [0, "0 ms"],
@@ -15,6 +15,16 @@ test.each([
   [-3_000, "3 s"],
 ])("%s ms is %s", (ms, text) => {
   expect(formatDuration(ms)).toBe(text);
+});
+
+test.each([
+  [1, "1 ms"],
+  [1_500, "1500 ms"],
+  [60_000, "1 min"],
+  [90_000, "90 s"],
+  [86_400_000, "1 d"],
+])("%s ms is %s to the millisecond", (ms, text) => {
+  expect(formatExactDuration(ms)).toBe(text);
 });
 
 test.each([

@@ -182,6 +182,30 @@ describe("settle", () => {
     expect(await bench.tasks()).toMatchObject([{ state: "done", lostCount: 1 }, { state: "done" }]);
   });
 
+  test.each(["throws", "keeps a checkpoint"])(
+    "a worker that is to die before it is heard dies where its handler %s, too",
+    async (how) => {
+      let runs = 0;
+      const kind = defineTask({
+        name: "dying",
+        run: async (_, ctx) => {
+          runs += 1;
+          if (runs > 1) return;
+          if (how === "throws") throw new Error("x");
+          return ctx.checkpoint({ at: 1 });
+        },
+      });
+      const bench = new TestBench([kind]);
+      await bench.enqueue(kind, {});
+      bench.crashBeforeCompletion(kind);
+      await bench.drain();
+      expect(runs).toBe(1);
+      expect(await bench.tasks()).toMatchObject([{ state: "claimed", failedCount: 0 }]);
+      await bench.settle();
+      expect(await bench.tasks()).toMatchObject([{ state: "done", failedCount: 0, lostCount: 1 }]);
+    },
+  );
+
   test("a pause and a limit of 0 end it, without a move to a permit that nobody would take", async () => {
     const bench = new TestBench([slow]);
     await bench.enqueueMany(slow, five);

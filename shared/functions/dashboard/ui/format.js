@@ -27,7 +27,12 @@ export function formatLimit(limit) {
 export function formatRate(rate) {
   if (rate === null) return "none";
   const names = { 1000: "second", 60000: "minute", 3600000: "hour", 86400000: "day" };
-  const period = names[rate.periodMs] ?? formatDuration(rate.periodMs);
+  const units = { days: 86400000, h: 3600000, min: 60000, s: 1000 };
+  const [unit, length] = Object.entries(units).find(([, ms]) => rate.periodMs % ms === 0) ?? [
+    "ms",
+    1,
+  ];
+  const period = names[rate.periodMs] ?? `${rate.periodMs / length} ${unit}`;
   return `${rate.count.toLocaleString("en")} per ${period}, at most ${rate.burst} at once`;
 }
 
