@@ -10,6 +10,7 @@ import { noTelemetry } from "../ports/telemetry";
 import { TaskClient } from "../worker/client/client";
 import type { Enqueued } from "../enqueue/enqueue-prepared";
 import type { WorkerEnvironment } from "../worker/environment";
+import { BatchPump } from "../worker/run/batch-pump";
 import { Heartbeat } from "../worker/run/heartbeat";
 import { register } from "../worker/client/register";
 import { createRegistry } from "../worker/define/registry";
@@ -290,9 +291,12 @@ export class TestBench implements EnqueueCalls {
 
   /** The sweep's part: what dead workers held comes back, and schedules that are due are fired. */
   async #lookAround(): Promise<void> {
-    const { expired, schedules } = await this.#store.sweep({ max: 1_000 });
+    const { expired, schedules, opening } = await this.#store.sweep({ max: 1_000 });
     if (expired > 0) await reclaim(this.#environment);
     await fireSchedules(this.#environment, schedules, Infinity);
+    const pump = new BatchPump(this.#environment, Infinity);
+    pump.open(opening);
+    await pump.settled();
   }
 
   async #work(name: string, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import { asOperationId } from "../../../shared/core/ids";
 import { sleep } from "../../../shared/platform/real-clock";
 import type { Rate } from "../../../shared/core/rate";
 import type { StoreTransaction } from "../../../shared/ports/task-store";
@@ -205,6 +206,20 @@ describe("settle", () => {
       expect(await bench.tasks()).toMatchObject([{ state: "done", failedCount: 0, lostCount: 1 }]);
     },
   );
+
+  test("a wave that a call to the store has begun to open is opened to its end, as by a sweep", async () => {
+    const bench = new TestBench([note]);
+    const { batchId, waveIds } = await bench.store.createBatch({
+      ...{ name: "many", waves: 1, failurePolicy: "continue" },
+      operationId: asOperationId("00000000-0000-4000-8000-000000000001"),
+    });
+    const many = Array.from({ length: 450 }, (_, place) => ({ name: String(place) }));
+    const [wave] = waveIds;
+    if (wave === undefined) throw new Error("no wave");
+    await bench.enqueueMany(note, many, { wave });
+    await bench.store.startBatch({ batchId, seal: true });
+    expect(await bench.settle()).toMatchObject({ ran: 450 });
+  });
 
   test("a pause and a limit of 0 end it, without a move to a permit that nobody would take", async () => {
     const bench = new TestBench([slow]);
