@@ -1,4 +1,4 @@
-import { formatDuration } from "./duration";
+import { formatDuration, formatExactDuration } from "./duration";
 import { firstLine } from "./text";
 
 /**
@@ -251,7 +251,7 @@ function explainShared(task: ExplainableTask): Reason[] {
 function explainRate(task: ExplainableTask): Reason[] {
   const { rate, rateInMs } = task;
   if (rate == null || rateInMs == null || rateInMs <= 0) return [];
-  const allowed = `${String(rate.count)} per ${formatDuration(rate.periodMs)}`;
+  const allowed = `${String(rate.count)} per ${formatExactDuration(rate.periodMs)}`;
   return [
     decides(
       "rate-reached",

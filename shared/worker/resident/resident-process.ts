@@ -55,8 +55,7 @@ export class ResidentProcess {
     );
     for (const [definition, resident] of this.#workers) wakeUp.serve(definition, resident);
     wakeUp.onSchedule = (inMs) => {
-      const atMs = worker.environment.clock.monotonicMs() + inMs;
-      this.#dueAtMs = Math.min(atMs, this.#dueAtMs ?? atMs);
+      this.#dueIn(inMs);
       this.#pollSooner?.();
     };
   }
@@ -96,13 +95,30 @@ export class ResidentProcess {
     const withUpkeep = nowMs >= this.#upkeepAtMs;
     if (withUpkeep) this.#upkeepAtMs = nowMs + upkeepEveryMs;
     const served = new Set(definitions);
+    // Schedules that this sweep fires tell their next instants on the way.
+    this.#dueAtMs = null;
     const { hinted, nextDueMs, refused } = await sweepOnce(environment, registry, {
       serves: (definition) => served.has(definition),
       withUpkeep,
     });
     this.#tellRefused(refused);
-    this.#dueAtMs = nextDueMs === null ? null : environment.clock.monotonicMs() + nextDueMs;
+    if (nextDueMs !== null && nextDueMs > 0) this.#dueIn(nextDueMs);
+    // What is due by now hides what comes next.
+    if (nextDueMs === 0) await this.#lookAtSchedules();
     this.#idlePolls = hinted > 0 || this.#isAnyBusy() ? 0 : this.#idlePolls + 1;
+  }
+
+  async #lookAtSchedules(): Promise<void> {
+    const { schedules } = await this.#options.worker.environment.store.listSchedules({
+      max: 1_000,
+    });
+    for (const { inMs, paused } of schedules)
+      if (inMs !== null && inMs > 0 && !paused) this.#dueIn(inMs);
+  }
+
+  #dueIn(inMs: number): void {
+    const atMs = this.#options.worker.environment.clock.monotonicMs() + inMs;
+    this.#dueAtMs = Math.min(atMs, this.#dueAtMs ?? atMs);
   }
 
   /** Answers false where the database can't be asked; the first of such failures is told. */
