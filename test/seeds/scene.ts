@@ -3,7 +3,6 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import type { StoreDialect } from "../../shared/ports/task-store";
 import { plantedText } from "../support/planted-setup";
 import type { PlantedFault } from "../support/planted-setup";
-import { wholeNote } from "../support/whole";
 import type { Stage, StageSetup, StoreChange } from "./stage";
 
 /** One thing that is wrong, and how the scene sees it. */
@@ -40,11 +39,11 @@ export function dialectsOf(scene: Pick<Scene, "on">, fault: SceneFault): StoreDi
   );
 }
 
-/** Each scene that belongs on this store must pass, and must fail with each of its faults; these are run if `areRun` says so. */
+/** Each scene that belongs on this store must pass, and must fail with each of its faults; these are in `describeFaults`. */
 export function describeScenes<Kind extends Stage>(
   setup: StageSetup<Kind>,
   scenes: readonly Scene<Kind>[],
-  areRun = true,
+  describeFaults: (name: string, define: () => void) => void = describe,
 ): void {
   afterAll(() => setup.close());
   const own = scenes.filter(({ on }) => (on ?? allDialects).includes(setup.dialect));
@@ -69,7 +68,7 @@ export function describeScenes<Kind extends Stage>(
       expect(plantedText(fault)).not.toBe("");
   });
 
-  (areRun ? describe : describe.skip)(`planted faults${areRun ? "" : wholeNote}`, () => {
+  describeFaults("planted faults", () => {
     for (const scene of own) {
       for (const fault of scene.faults) {
         if (!dialectsOf(scene, fault).includes(setup.dialect)) continue;

@@ -123,14 +123,14 @@ export function refusalOf(
 
 /** Refused calls as checks of mutants. */
 export function refusalChecks(): Check[] {
+  const shipped = shippedWorld(engines.azure);
   return [
-    ...refusedCases().map((operation) => refusalCheck(operation, false)),
-    ...operationCases().map((operation) => refusalCheck(operation, true)),
+    ...refusedCases().map((operation) => refusalCheck(operation, shipped, false)),
+    ...operationCases().map((operation) => refusalCheck(operation, shipped, true)),
   ];
 }
 
-function refusalCheck(operation: OperationCase, isImplicit: boolean): Check {
-  const shipped = shippedWorld(engines.azure);
+function refusalCheck(operation: OperationCase, shipped: World, isImplicit: boolean): Check {
   const watch = new CoverageWatch(shipped);
   const known = JSON.stringify(refusalOf(operation, shipped, isImplicit));
   return {

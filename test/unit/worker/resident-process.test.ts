@@ -1,11 +1,8 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "@jest/globals";
-import { createRegistry } from "../../../shared/worker/define/registry";
 import { defineTask } from "../../../shared/worker/define/define-task";
-import { Heartbeat } from "../../../shared/worker/run/heartbeat";
-import { ResidentProcess } from "../../../shared/worker/resident/resident-process";
-import { ResidentWakeUp } from "../../../shared/worker/resident/resident-wake-up";
 import { VirtualTime } from "../../workers/virtual-time";
+import { openResident } from "./resident-bench";
 import { openWorkerBench, overriding } from "./worker-bench";
 
 /* The polls of a resident process: they come, however often schedules tell of themselves, and at the instant that is due. */
@@ -32,36 +29,9 @@ function openProcess(
         },
       }),
   });
-  const quiet = { hint: () => Promise.resolve() };
-  const wakeUp = new ResidentWakeUp({ others: quiet, residents: quiet });
-  const environment = {
-    ...bench.environment,
-    wakeUp,
-    clock: { nowMs: () => time.nowMs, monotonicMs: () => time.nowMs },
-    timers: {
-      after: (ms: number, callback: () => void) => time.after(ms, callback),
-      soon: (callback: () => void) => void time.after(0, callback),
-    },
-  };
-  const process = new ResidentProcess({
-    worker: {
-      environment,
-      registry: createRegistry([task]),
-      heartbeat: new Heartbeat(environment),
-      concurrencyPerWorker: 1,
-      idleReads: 1,
-      idlePauseMs: 5,
-    },
-    wakeUp,
-    definitions: ["steady"],
-    pollMs,
-    listener: null,
-    session: () => ({
-      deadlineMs: time.nowMs + 60_000,
-      marginMs: 100,
-      signal: draining.signal,
-    }),
-    draining: draining.signal,
+  const { process, wakeUp } = openResident({
+    ...{ time, task, pollMs, draining },
+    environment: bench.environment,
   });
   const told = (inMs: number): Promise<void> => wakeUp.hint("steady", { inMs, forSchedule: true });
   const end = (): void => {

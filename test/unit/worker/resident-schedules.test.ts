@@ -1,13 +1,10 @@
 import { expect, test } from "@jest/globals";
 import { createSeededRandom } from "../../../shared/testing/seeded-random";
 import { MemoryTaskStore } from "../../../shared/testing/memory-store/memory-task-store";
-import { createRegistry } from "../../../shared/worker/define/registry";
 import { defineTask } from "../../../shared/worker/define/define-task";
-import { ResidentProcess } from "../../../shared/worker/resident/resident-process";
-import { ResidentWakeUp } from "../../../shared/worker/resident/resident-wake-up";
-import { Heartbeat } from "../../../shared/worker/run/heartbeat";
 import { define, enqueue } from "../../support/builders";
 import { VirtualTime } from "../../workers/virtual-time";
+import { openResident } from "./resident-bench";
 import { openWorkerBench } from "./worker-bench";
 
 /* Instants of schedules are known beforehand: polls may be far apart. */
@@ -33,39 +30,13 @@ test.each([
         return Promise.resolve();
       },
     });
-    const quiet = { hint: () => Promise.resolve() };
-    const wakeUp = new ResidentWakeUp({ others: quiet, residents: quiet });
-    const environment = {
-      ...openWorkerBench([task]).environment,
-      ...{ store, wakeUp },
-      clock: { nowMs: () => time.nowMs, monotonicMs: () => time.nowMs },
-      timers: {
-        after: (ms: number, callback: () => void) => time.after(ms, callback),
-        soon: (callback: () => void) => void time.after(0, callback),
-      },
-    };
     if (isOverdue) {
       await enqueue(store, await define(store), [{ runInMs: 1 }]);
       await time.run(10);
     }
     const draining = new AbortController();
-    const process = new ResidentProcess({
-      worker: {
-        environment,
-        registry: createRegistry([task]),
-        heartbeat: new Heartbeat(environment),
-        concurrencyPerWorker: 1,
-        idleReads: 1,
-        idlePauseMs: 5,
-      },
-      ...{ wakeUp, definitions: ["minutely"], pollMs: 600_000, listener: null },
-      session: () => ({
-        deadlineMs: time.nowMs + 60_000,
-        marginMs: 100,
-        signal: draining.signal,
-      }),
-      draining: draining.signal,
-    });
+    const environment = { ...openWorkerBench([task]).environment, store };
+    const { process } = openResident({ time, task, environment, pollMs: 600_000, draining });
     const over = process.run(() => undefined);
     // The first shorter pauses are over then.
     await time.run(3_600_000);
