@@ -1,5 +1,7 @@
 import { messageOf } from "../core/foreign-value";
 import type { DefinitionStatus, InvariantFinding, TaskStore } from "../ports/task-store";
+import { batchesLookedAt, findHalted } from "./halted-batches";
+import type { HaltedBatch } from "./halted-batches";
 import { findUnserved } from "./unserved";
 
 /** Looks for faults. Changes nothing. */
@@ -42,12 +44,14 @@ export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
   const { store, build, deep, probes } = options;
   const { definitions } = await store.listDefinitions({});
   const { expired } = await store.sweep({ max: sweepMax });
+  const { batches } = await store.listBatches({ max: batchesLookedAt });
   const findings: DoctorFinding[] = [
     finding("database", "ok", `The ${store.dialect} database answers, its procedures are there.`),
     ...examineDefinitions({ definitions, expired, build }),
   ];
   for (const { name, text } of await findUnserved(store, definitions))
     findings.push(finding(`definition ${name}`, "note", text));
+  findings.push(...noteHalted(findHalted(batches)));
   for (const probe of probes) findings.push(await runProbe(probe));
   if (deep) findings.push(...(await checkPromises(store)));
   return diagnose(findings);
@@ -131,6 +135,11 @@ function checkDefinition(definition: DefinitionStatus): DoctorFinding[] {
       `Dead letters: ${String(definition.dead)}. \`taskgate tasks ${name} --state dead\` lists them.`,
     );
   return findings;
+}
+
+/** The findings of halted batches. */
+export function noteHalted(halted: readonly HaltedBatch[]): DoctorFinding[] {
+  return halted.map(({ batch, text }) => finding(`batch ${batch}`, "note", text));
 }
 
 async function runProbe(probe: DoctorProbe): Promise<DoctorFinding> {

@@ -1,6 +1,7 @@
 import type { Admin } from "../admin/create-admin";
-import { diagnose, examineDefinitions } from "../admin/doctor";
+import { diagnose, examineDefinitions, noteHalted } from "../admin/doctor";
 import type { DoctorReport } from "../admin/doctor";
+import { batchesLookedAt, findHalted } from "../admin/halted-batches";
 import { invalidInput } from "../admin/read-result";
 
 /** What only the database and the computer of the app can tell. */
@@ -8,11 +9,11 @@ const unseen =
   "Not looked at: schema, held rows, promises and hint queue. `taskgate doctor --db ADDRESS` looks at them.";
 
 /**
- * Looks for faults as far as the app's answers show them: definitions, and executions past their lease. Throws
+ * Looks for faults as far as the app's answers show them: definitions, executions past their lease and halted batches. Throws
  * InvalidArgumentError for `deep`, which reads the whole database and takes longer than a request may.
  */
 export async function examineApp(
-  { status }: Pick<Admin, "status">,
+  { status, batches }: Pick<Admin, "status" | "batches">,
   { deep }: { deep: boolean },
 ): Promise<DoctorReport> {
   if (deep) {
@@ -25,6 +26,7 @@ export async function examineApp(
     { check: "app", status: "ok", text: `The app answers, and its ${dialect} database does.` },
     // The app's own build is the one that registers: this command line's says nothing of it.
     ...examineDefinitions({ definitions, expired, build: 0 }),
+    ...noteHalted(findHalted(await batches({ max: batchesLookedAt }))),
     { check: "database", status: "note", text: unseen },
   ]);
 }

@@ -7,6 +7,9 @@ import { memberOf, unfit } from "./watermark-value";
 /** A stretch of time: `from` belongs to it, `to` doesn't; ISO-8601 in UTC with milliseconds. */
 export type DateBlock = { from: string; to: string };
 
+/** With its zone: each computer would read one without as its own time. A day alone is one of UTC. */
+const instantText = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/u;
+
 const spanRange = { min: 1, max: 100 * 366 * 86_400_000 } as const;
 
 /**
@@ -69,7 +72,7 @@ function* plan(range: Record<"from" | "to" | "spanMs" | "until", number>): Gener
 function untilOf(stands: JsonValue): number | null {
   const until = memberOf(stands, "until");
   if (until === undefined) return null;
-  const ms = typeof until === "string" ? Date.parse(until) : Number.NaN;
+  const ms = typeof until === "string" && instantText.test(until) ? Date.parse(until) : Number.NaN;
   if (!Number.isNaN(ms)) return ms;
-  throw unfit(stands, '{ "until": ".." } with an ISO-8601 instant');
+  throw unfit(stands, '{ "until": ".." } with an ISO-8601 instant, such as 2026-06-01T00:00:00Z');
 }

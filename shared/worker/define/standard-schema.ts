@@ -1,5 +1,6 @@
 import { TaskgateError } from "../../core/errors";
 import { isOf, messageOf } from "../../core/foreign-value";
+import { isTaskFailure } from "../../core/task-failure";
 import { cleanText } from "../../core/text";
 
 /**
@@ -36,12 +37,28 @@ export type Validated<Output> =
 const reasonLengthMax = 400;
 
 /** Validates, at once where the schema answers at once. Throws what the schema throws. */
-export function validate<Output>(
+function validate<Output>(
   schema: StandardSchema<unknown, Output>,
   value: unknown,
 ): Validated<Output> | Promise<Validated<Output>> {
   const result = schema["~standard"].validate(value);
   return "then" in result ? result.then(describeResult) : describeResult(result);
+}
+
+/**
+ * The same for the payload of a task that runs. Throws what the schema throws: an error of Taskgate and a deliberate end as they are,
+ * anything else as the cause of an error that names the schema.
+ */
+export async function validateStored<Output>(
+  schema: StandardSchema<unknown, Output>,
+  value: unknown,
+): Promise<Validated<Output>> {
+  try {
+    return await validate(schema, value);
+  } catch (error) {
+    if (isOf(error, TaskgateError) || isTaskFailure(error)) throw error;
+    throw new Error(`the task's input schema threw: ${reasonOf(error)}`, { cause: error });
+  }
 }
 
 /** The same for a payload that is being enqueued: what the schema throws is the payload's problem. An error of Taskgate is thrown as it is. */
@@ -59,8 +76,11 @@ export function validateGiven<Output>(
 
 function describeSchemaThrew(error: unknown): { ok: false; problems: string[]; cause: unknown } {
   if (isOf(error, TaskgateError)) throw error;
-  const reason = cleanText(messageOf(error), reasonLengthMax) || "an error without a message";
-  return { ok: false, problems: [`its input schema threw: ${reason}`], cause: error };
+  return { ok: false, problems: [`its input schema threw: ${reasonOf(error)}`], cause: error };
+}
+
+function reasonOf(error: unknown): string {
+  return cleanText(messageOf(error), reasonLengthMax) || "an error without a message";
 }
 
 function describeResult<Output>(result: SchemaResult<Output>): Validated<Output> {

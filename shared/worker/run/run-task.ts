@@ -12,7 +12,7 @@ import type { TaskOutcome } from "./outcome";
 import { cleanReport } from "./progress";
 import type { RunOptions } from "./run-options";
 import { upgradePayload, versionStored } from "../define/kind-upgrade";
-import { validate } from "../define/standard-schema";
+import { validateStored } from "../define/standard-schema";
 import { RunContext } from "./run-context";
 import type { RunCalls } from "./run-context";
 import { returnInMs } from "./store-trouble";
@@ -41,7 +41,7 @@ export async function runTask(options: RunOptions): Promise<TaskOutcome> {
     const upgraded = upgradePayload(kind, versionStored(kind, task.kind), task.payload);
     if ("problem" in upgraded) return refused(task, upgraded.problem);
     const given = upgraded.payload;
-    const checked = await (kind.schema === null ? null : validate(kind.schema, given));
+    const checked = await (kind.schema === null ? null : validateStored(kind.schema, given));
     if (checked?.ok === false) return refused(task, checked.problems.join("; "));
     const payload = checked === null ? given : checked.value;
     const context = new RunContext(options, kind.kind, run);

@@ -6,7 +6,7 @@ import { defineTask } from "../../../shared/worker/define/define-task";
 import type { StandardSchema } from "../../../shared/worker/define/standard-schema";
 import { taskRef, taskRequest } from "../../../shared/worker/define/task-ref";
 import { expectError } from "../../support/expect-error";
-import { openWorkerBench } from "./worker-bench";
+import { factsOf, openWorkerBench } from "./worker-bench";
 
 /* Goal: what the compiler can't see is refused when the call runs: in JavaScript, without strict checks, behind a cast. */
 
@@ -98,6 +98,25 @@ describe.each([false, true])("a schema that throws (by a promise: %j)", (isLate)
     const silent = defineTask({ name: "letter", input: throwing(new Error("")), run });
     await expect(openWorkerBench([silent]).client.enqueue(silent, { to: "" })).rejects.toThrow(
       "(its input schema threw: an error without a message)",
+    );
+  });
+
+  test("a task that waits already fails with an error that names the schema and its cause", async () => {
+    const loose = defineTask({ name: "letter", retry: { attempts: 1 }, run });
+    const { client, store } = openWorkerBench([loose]);
+    const { taskId } = await client.enqueue(loose, { to: "Ada" });
+    const letter = defineTask({
+      name: "letter",
+      retry: { attempts: 1 },
+      input: throwing(thrown),
+      run,
+    });
+    const bench = openWorkerBench([letter], { store });
+    await bench.work("letter");
+    const facts = await factsOf(bench, taskId);
+    expect(facts).toMatchObject({ state: "dead" });
+    expect(facts.attempts[0]?.error).toMatch(
+      /^Error: the task's input schema threw: inner\ncaused by TypeError: inner\n/u,
     );
   });
 

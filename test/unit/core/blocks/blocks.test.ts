@@ -171,13 +171,30 @@ describe("date blocks", () => {
     expect(plan({ overlapMs: day, to: at("03T00:00") }, stands)).toEqual([]);
   });
 
+  test("a watermark that an operator set is read with its zone, a day alone as one of UTC", () => {
+    const request = { start: at("01T00:00"), to: at("04T00:00"), spanMs: day };
+    for (const until of ["2026-03-03", "2026-03-03T02:00+02:00", "2026-03-03T00:00:00.000000Z"])
+      expect([...planDateBlocks(request, { until })]).toEqual([
+        expect.objectContaining({
+          payload: { from: "2026-03-03T00:00:00.000Z", to: "2026-03-04T00:00:00.000Z" },
+        }),
+      ]);
+  });
+
   test("bad instants, spans and watermarks are refused", () => {
     const good = { from: at("01T00:00"), to: at("02T00:00"), spanMs: 1 };
     expect(() => dateBlocks({ ...good, to: new Date("x") })).toThrow("to: expected an instant");
     expect(() => dateBlocks({ ...good, spanMs: 0 })).toThrow("spanMs: expected a whole number");
     const request = { start: good.from, to: good.to, spanMs: 1 };
     expect(() => planDateBlocks({ ...request, overlapMs: -1 }, null)).toThrow("overlapMs");
-    for (const stands of [{ last: "7" }, { until: "soon" }, { until: 7 }])
+    const hasNoZone = { until: "2026-03-01T00:00:00" };
+    for (const stands of [
+      { last: "7" },
+      { until: "soon" },
+      { until: "March 1, 2026" },
+      { until: 7 },
+      hasNoZone,
+    ])
       expect(() => planDateBlocks(request, stands)).toThrow("watermark: expected");
   });
 });

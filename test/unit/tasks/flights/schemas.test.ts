@@ -10,7 +10,7 @@ import {
   summedFileSchema,
   totalsSchema,
 } from "../../../../functions/tasks/flights/schemas";
-import { validate } from "../../../../shared/worker/define/standard-schema";
+import { validateStored } from "../../../../shared/worker/define/standard-schema";
 import type { StandardSchema } from "../../../../shared/worker/define/standard-schema";
 
 const file = {
@@ -23,7 +23,7 @@ const row = { date: "2001/02/28 23:59", delay: 0, distance: 0, origin: "LAX", de
 const bad = { file: "f.json", row: 7, content: row, wave: "7", unknownAirports: [] };
 
 async function problemsOf(schema: StandardSchema, value: unknown): Promise<string[]> {
-  const result = await validate(schema, value);
+  const result = await validateStored(schema, value);
   return result.ok ? [] : result.problems;
 }
 
@@ -39,7 +39,7 @@ test("good payloads pass as they are", async () => {
     [badRowSchema, bad],
   ];
   for (const [schema, value] of cases) {
-    expect(await validate(schema, value)).toEqual({ ok: true, value });
+    expect(await validateStored(schema, value)).toEqual({ ok: true, value });
   }
 });
 
