@@ -2,6 +2,7 @@ import { describe, expect } from "@jest/globals";
 import { define } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
+import { refusalOf } from "./refused-sql";
 
 /** Shared limits in plain SQL, past the checks of TypeScript: both databases refuse the same, in the same words. */
 export function describeSqlSharedLimits(setup: StoreSetup): void {
@@ -13,30 +14,6 @@ export function describeSqlSharedLimits(setup: StoreSetup): void {
   });
 }
 
-/** What a call says that is refused; its values stand in it. */
-async function refusal(
-  opened: TestStore,
-  { dialect }: StoreSetup,
-  calls: { postgres: string; mssql: string },
-): Promise<string> {
-  if (dialect === "mssql") {
-    const [row] = await opened.call(`
-      COMMIT TRANSACTION;
-      BEGIN TRY
-        EXEC Taskgate.${calls.mssql};
-      END TRY
-      BEGIN CATCH
-        SELECT ERROR_MESSAGE() AS [message];
-      END CATCH;
-      BEGIN TRANSACTION;`);
-    return String(row?.["message"]);
-  }
-  return opened.call(`select * from taskgate.${calls.postgres}`).then(
-    () => "not refused",
-    (error: unknown) => (error instanceof Error ? error.message : String(error)),
-  );
-}
-
 const long = "x".repeat(201);
 
 function describeNames(setup: StoreSetup): void {
@@ -46,7 +23,7 @@ function describeNames(setup: StoreSetup): void {
   async function set(opened: TestStore, nameAndLimit: string, by = "me"): Promise<string> {
     const values = `${nameAndLimit}, ${id}, '${by}'`;
     const calls = { postgres: `set_shared_limit(${values})`, mssql: `SetSharedLimit ${values}` };
-    const said = await refusal(opened, setup, calls);
+    const said = await refusalOf(opened, setup, calls);
     expect((await opened.store.listSharedLimits({ max: 10 })).sharedLimits).toEqual([]);
     return said;
   }
@@ -81,7 +58,7 @@ function describeRegistered(setup: StoreSetup): void {
   async function register(opened: TestStore, shared: unknown): Promise<string> {
     const list = `'${typeof shared === "string" ? shared : JSON.stringify(shared)}'`;
     const values = "'demo', 1, 'h', 'me', 2, 60000, 5, 3, 1000, 300000, 1, 1";
-    const said = await refusal(opened, setup, {
+    const said = await refusalOf(opened, setup, {
       postgres: `register_definition(${values}, false, 1000, 1000, p_shared_limits => ${list})`,
       mssql: `RegisterDefinition ${values}, 0, 1000, 1000, @SharedLimits = ${list}`,
     });

@@ -60,6 +60,7 @@ import { describeSqlEnqueue } from "./sql-enqueue.contract";
 import { describeSqlResults } from "./sql-results.contract";
 import { describeSqlSchedules } from "./sql-schedules.contract";
 import { describeSpread } from "./spread.contract";
+import { describeSqlKinds } from "./sql-kinds.contract";
 import { describeSqlSharedLimits } from "./sql-shared-limits.contract";
 import { describeSqlTexts } from "./sql-texts.contract";
 import { describeStarts } from "./starts.contract";
@@ -153,6 +154,7 @@ export function describeStore(setup: StoreSetup): void {
   describeEndedTransactions(setup);
   describeLockedHolders(setup);
   describeSqlTexts(setup);
+  describeSqlKinds(setup);
   describeSqlSharedLimits(setup);
   describeSqlSchedules(setup);
   if (setup.dialect === "mssql") {
