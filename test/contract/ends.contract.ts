@@ -98,11 +98,21 @@ function describeKept(setup: StoreSetup): void {
   testWith(setup, "raw sql")("retainDoneMs 0: no attempt is left without its task", async () => {
     const opened = open();
     const { store } = opened;
-    const name = await define(store, { retainDoneMs: 0 });
-    await enqueue(store, name, 1);
-    const worker = await startWorker(store, name);
-    await worker.fail([await worker.claimOne()], { retryInMs: 0 });
-    await worker.complete([await worker.claimOne()]);
+    const name = await define(store, { limit: 5, prefetchMax: 0, retainDoneMs: 0 });
+    const worker = await startWorker(store, name, { want: 5 });
+    const [, keyed] = await enqueue(store, name, [{}, { dedupeKey: "k" }]);
+    await worker.fail(await worker.claim(2), { retryInMs: 0 });
+    await enqueue(store, name, [{ group: "g" }, {}, {}, { group: "g" }]);
+    const [first, second, third, ...others] = await worker.claim(5);
+    if (!first || !second || !third) throw new Error("three tasks expected");
+    expect(second.taskId).toBe(keyed);
+    // Beside others that never failed, and alone.
+    await worker.complete([first, second, ...others]);
+    await worker.complete([third]);
+    const [last] = await worker.claim(5);
+    expect(last).toMatchObject({ attempt: 1 });
+    if (last) await worker.complete([last]);
+    expect((await enqueue(store, name, [{ dedupeKey: "k" }]))[0]).not.toBe(keyed);
     const rows = await opened.raw(
       setup.dialect === "mssql"
         ? "SELECT a.TaskId FROM Taskgate.Attempt AS a;"
