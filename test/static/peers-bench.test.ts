@@ -66,12 +66,14 @@ describe("options", () => {
     expect(() => parseOptions(words, "docs")).toThrow(message);
   });
 
-  test("each name is a scenario, and Taskgate stands once in each", () => {
+  test("each name is a scenario, and Taskgate stands once in each, with done tasks kept", () => {
     const scenarios = scenariosOf(scenarioNames);
     expect(scenarios.map(({ name }) => name)).toEqual(scenarioNames);
     for (const { name, variants } of scenarios) {
       const own = variants.filter(({ system }) => system === "taskgate");
-      expect([name, own.length]).toEqual([name, 1]);
+      const kept = own.filter(({ keeps }) => keeps !== false).map(({ label }) => label);
+      expect([name, ...kept]).toEqual([name, undefined]);
+      for (const { label } of own.slice(1)) expect([name, label]).toEqual([name, "nothing kept"]);
     }
   });
 });
@@ -94,6 +96,8 @@ describe("figures", () => {
   test("ratios are those of medians, to peers that were measured and kept the limit", () => {
     const [drain, , limit, latency] = sample.scenarios.map(ratiosToBest);
     expect(drain?.all).toBeCloseTo(84_000 / 24_700);
+    expect(drain?.sqlNothingKept).toBeCloseTo(4);
+    expect(latency?.sqlNothingKept).toBeNull();
     expect(limit?.all).toBeCloseTo(196 / 188);
     expect(limit?.sql).toBeNull();
     expect(latency?.all).toBeCloseTo(1.5);
@@ -104,7 +108,7 @@ describe("goals", () => {
   const goals = new Map(goalsOf(sample).map((goal) => [goal.text, goal]));
 
   test.each([
-    ["batched drain, one process, to the best peer", "3.40 times", false],
+    ["batched drain, one process, to the best peer", "3.40 times (4.00 with nothing kept)", false],
     ["batched drain, four processes, to the best peer", null, null],
     ["8 in flight, to graphile-worker on as many connections", "5.15 times", true],
     ["8 in flight, to graphile-worker at its best", "2.24 times", false],
@@ -137,7 +141,8 @@ describe("the page", () => {
     ["bare, the ideal", "198", "0", "", "", "0.300", "", "0.500"],
     ["8 in flight, to pg-boss", "6 times", "not measured", ""],
     ["limit 4 over three processes: a token idles, p99", "0.60 ms", "1.85 ms", "**missed**"],
-    ["Latency with 8 waiting workers", "1.50", "1.50"],
+    ["Batched drain, one process", "3.40", "3.40", "4.00"],
+    ["Latency with 8 waiting workers", "1.50", "1.50", ""],
     ["date", "2026-11-25"],
   ])("has the row of %s: %s", (...row) => {
     expect(cells).toContainEqual(row);

@@ -18,9 +18,9 @@ export function renderPage(results: Results): string {
       ...goalsOf(results).map((goal) => goalRow(goal, results.isQuick)),
     ]),
     "## Ratios",
-    "How many times as fast Taskgate is; for latency and costs, how many times as little. BullMQ keeps its tasks in Redis, the others in PostgreSQL. A peer that breaks a limit is not compared under it.",
+    "How many times as fast Taskgate is; for latency and costs, how many times as little. BullMQ keeps its tasks in Redis, the others in PostgreSQL. A peer that breaks a limit is not compared under it. Taskgate keeps a done task with its payload for a week unless `retain.doneMs` says otherwise; graphile-worker and BullMQ delete it, and with `doneMs: 0` so does Taskgate: nothing kept.",
     table([
-      ["scenario", "to the best peer", "to the best on PostgreSQL"],
+      ["scenario", "to the best peer", "to the best on PostgreSQL", "the same, nothing kept"],
       ...results.scenarios.map(ratioRow),
     ]),
     ...results.scenarios.flatMap(scenarioParts),
@@ -57,9 +57,9 @@ function goalRow({ text, wanted, got, isMet }: Goal, isQuick: boolean): string[]
 }
 
 function ratioRow(scenario: ScenarioResult): string[] {
-  const { all, sql } = ratiosToBest(scenario);
+  const { all, sql, sqlNothingKept } = ratiosToBest(scenario);
   const show = (ratio: number | null): string => (ratio === null ? "" : ratio.toFixed(2));
-  return [scenario.title, show(all), show(sql)];
+  return [scenario.title, show(all), show(sql), show(sqlNothingKept)];
 }
 
 function scenarioParts({ title, about, figures, entries }: ScenarioResult): string[] {

@@ -30,6 +30,8 @@ export interface Setup {
   readonly limit: number;
   /** fewest: as few connections as it works with. batching: claims ahead and completes together, where it can. */
   readonly style: "best" | "fewest" | "batching";
+  /** false: done tasks are deleted, as graphile-worker and BullMQ do, where a system would keep them. */
+  readonly keeps: boolean;
   /** How long a task takes; 0: its handler is empty. */
   readonly taskMs: number;
   /** Callers that enqueue at once. */

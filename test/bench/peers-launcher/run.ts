@@ -47,6 +47,7 @@ export class Run {
     this.#setup = {
       system: about.variant.system,
       style: about.variant.style ?? "best",
+      keeps: about.variant.keeps ?? true,
       url: about.url,
       redisPort: lab.redis?.port ?? null,
       index: 0,

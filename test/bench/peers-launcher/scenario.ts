@@ -9,6 +9,8 @@ export interface Variant {
   /** Beside the system's name; empty: it has one set-up only. */
   readonly style?: "best" | "fewest" | "batching";
   readonly label?: string;
+  /** false: done tasks are deleted; default true: as the system does unless told otherwise. */
+  readonly keeps?: boolean;
   /** Tasks of a full run: so many that every system is measured for some seconds. */
   readonly tasks: number;
   /** Why it isn't measured here: it has no such feature. */
@@ -46,6 +48,9 @@ export const usual = {
   counts: false,
   roundsMax: null,
 } as const;
+
+/** A set-up in which done tasks are deleted. */
+export const nothingKeptLabel = "nothing kept";
 
 export const rate: Figure = { name: "rate", title: "tasks/s", unit: "tasks/s", better: "more" };
 

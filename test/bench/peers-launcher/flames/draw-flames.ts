@@ -27,7 +27,9 @@ export async function drawFlames(
     for (const scenario of scenarios) {
       const own = {
         ...scenario,
-        variants: scenario.variants.filter(({ system }) => system === "taskgate"),
+        variants: scenario.variants.filter(
+          ({ system, keeps }) => system === "taskgate" && keeps !== false,
+        ),
       };
       const result = await measureScenario({ ...lab, stacks }, own, { rounds: 1, progress });
       const [entry] = result.entries;

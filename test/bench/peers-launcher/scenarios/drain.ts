@@ -1,7 +1,7 @@
 import type { Reading } from "../results";
 import { nowMs } from "../run";
 import type { Run } from "../run";
-import { rate, usual } from "../scenario";
+import { nothingKeptLabel, rate, usual } from "../scenario";
 import type { Scenario, Variant } from "../scenario";
 
 /** Until a tenth is done, code is loaded, compiled and planned: it isn't measured. */
@@ -44,8 +44,12 @@ function stopped(run: Run, mostMs: number): Reading {
   };
 }
 
+/** What graphile-worker and BullMQ do: a done task leaves nothing behind. */
+const nothingKept = { label: nothingKeptLabel, keeps: false } as const;
+
 const batched: readonly Variant[] = [
   { system: "taskgate", tasks: 300_000 },
+  { system: "taskgate", ...nothingKept, tasks: 300_000 },
   { system: "graphile-worker", tasks: 150_000 },
   { system: "pg-boss", tasks: 150_000 },
   { system: "bullmq", tasks: 100_000 },
@@ -79,6 +83,7 @@ function strict(name: "in-flight-8" | "in-flight-1", inFlight: number): Scenario
     figures: [rate],
     variants: [
       { system: "taskgate", tasks: one ? 8_000 : 40_000 },
+      { system: "taskgate", ...nothingKept, tasks: one ? 8_000 : 40_000 },
       { system: "graphile-worker", label: "2 connections", style: "fewest", tasks: 8_000 },
       ...(one
         ? []
@@ -101,6 +106,7 @@ const ahead: Scenario = {
   figures: [rate],
   variants: [
     { system: "taskgate", style: "batching", tasks: 60_000 },
+    { system: "taskgate", style: "batching", ...nothingKept, tasks: 60_000 },
     { system: "graphile-worker", style: "batching", tasks: 40_000 },
     { system: "pg-boss", style: "batching", tasks: 20_000 },
     { system: "bullmq", style: "batching", tasks: 40_000 },
@@ -127,6 +133,7 @@ export const groups: Scenario = {
   figures: [rate],
   variants: [
     { system: "taskgate", tasks: 100_000 },
+    { system: "taskgate", ...nothingKept, tasks: 100_000 },
     { system: "graphile-worker", tasks: 100_000 },
     { system: "pg-boss", tasks: 100_000 },
     { system: "bullmq", tasks: 0, lacks: "groups are part of its paid edition" },

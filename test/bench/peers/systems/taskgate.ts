@@ -33,7 +33,7 @@ function shapeOf({ work, style, inFlight, limit }: Setup): Shape {
 }
 
 export async function openSystem(setup: Setup): Promise<QueueSystem> {
-  const { url, work, processes, limit } = setup;
+  const { url, work, processes, limit, keeps } = setup;
   const shape = shapeOf(setup);
   let handle: Handle = async () => undefined;
   const task = defineTask<Payload>({
@@ -41,6 +41,7 @@ export async function openSystem(setup: Setup): Promise<QueueSystem> {
     limit: work === "limit" ? limit : shape.tokens * processes,
     prefetch: shape.prefetch,
     concurrencyPerWorker: shape.tokens,
+    ...(keeps ? {} : { retain: { doneMs: 0 } }),
     ...(work === "groups" ? { group: { by: "group" } } : {}),
     run: (payload) => handle(payload),
   });
@@ -53,7 +54,7 @@ export async function openSystem(setup: Setup): Promise<QueueSystem> {
   let working: Promise<void> | null = null;
   let end = async (): Promise<void> => undefined;
   return {
-    settings: `prefetch ${shape.prefetch}, ${shape.tokens} at once per process, connections ${shape.connections} + 1`,
+    settings: `prefetch ${shape.prefetch}, ${shape.tokens} at once per process, connections ${shape.connections} + 1${keeps ? "" : ", retain.doneMs 0"}`,
     prepare: async () => {
       const command = fileURLToPath(import.meta.resolve("taskgate/package.json"));
       const main = command.replace(/package\.json$/, "lib/cli/main.js");
