@@ -134,6 +134,18 @@ async function round(store: TaskStore, name: string, label: string): Promise<voi
   await lookAround(store, name, label);
 }
 
+/** Tasks of a definition that keeps none: one alone, some together, one of them failed before. */
+async function endWithoutTrace(store: TaskStore, name: string): Promise<void> {
+  await enqueue(store, name, 6);
+  const worker = await startWorker(store, name, { want: 50 });
+  await worker.fail(await worker.claim(1), { retryInMs: 0 });
+  const [first, ...rest] = await worker.claim(6);
+  if (first === undefined || rest.length < 5) throw new Error("few");
+  await worker.complete([first]);
+  await worker.complete(rest);
+  await worker.finish();
+}
+
 /** Settings, schedules, watermarks, and what people look at. */
 async function lookAround(store: TaskStore, name: string, label: string): Promise<void> {
   const who = { name, changedBy: "test" };
@@ -231,11 +243,14 @@ test("no plan that was made for empty tables reads through rows that come later"
   const session = await scene.connect("app");
   const store = storeOver(session, scene.url);
   const name = await define(store, { limit: 100, lostMax: 1, retainDoneMs: 1_000 });
+  const untraced = await define(store, { limit: 100, retainDoneMs: 0 });
   await round(store, name, "a");
+  await endWithoutTrace(store, untraced);
   const id = await definitionId(scene.client, name);
   for (const text of besides()) await scene.client.query(text, text.includes("$1") ? [id] : []);
   const busy = await watchPlans(session);
   await round(store, name, "b");
+  await endWithoutTrace(store, untraced);
   expect([...busy]).toEqual([]);
   await store.close();
 });
