@@ -132,16 +132,33 @@ describe("the dialog of a rate", () => {
     page.evaluate(`document.querySelector('dialog [aria-label="unit"]').value`);
 
   testHere.each([
-    [{ count: 7, periodMs: 90_000, burst: 3 }, ["7", "90", "seconds", "3"]],
-    [{ count: 100, periodMs: 900_000, burst: 20 }, ["100", "15", "minutes", "20"]],
-    [{ count: 5, periodMs: 1_500, burst: 1 }, ["5", "1.5", "seconds", "1"]],
-    [{ count: 2, periodMs: 86_400_000, burst: 1 }, ["2", "1", "days", "1"]],
+    [
+      { count: 7, periodMs: 90_000, burst: 3 },
+      ["7", "90", "seconds", "3"],
+      "7 per 90 s, at most 3 at once",
+    ],
+    [
+      { count: 100, periodMs: 900_000, burst: 20 },
+      ["100", "15", "minutes", "20"],
+      "100 per 15 min, at most 20 at once",
+    ],
+    [
+      { count: 5, periodMs: 1_500, burst: 1 },
+      ["5", "1.5", "seconds", "1"],
+      "5 per 1500 ms, at most 1 at once",
+    ],
+    [
+      { count: 2, periodMs: 86_400_000, burst: 1 },
+      ["2", "1", "days", "1"],
+      "2 per day, at most 1 at once",
+    ],
   ])(
     `shows the rate in force, and sets it as it is told: %j${chromiumNote}`,
-    async (rate, shown) => {
+    async (rate, shown, told) => {
       const { api } = stage();
       await api.admin.setRate({ definition: "reports", rate, changedBy: "a test" });
       const page = await stage().open("definitions/reports");
+      await page.shows(`At most ${told}`);
       await page.click('[aria-label="change the rate of reports"]');
       expect([
         await field(page, "count"),
@@ -150,7 +167,7 @@ describe("the dialog of a rate", () => {
         await field(page, "burst"),
       ]).toEqual(shown);
       await confirm(page);
-      await page.shows("The rate of reports is");
+      await page.shows(`The rate of reports is ${told} now.`);
       expect(await api.admin.definitions("reports")).toMatchObject([{ rate }]);
     },
   );
