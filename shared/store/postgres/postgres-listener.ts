@@ -7,11 +7,12 @@ import type { Timers } from "../../ports/timers";
 import { readPostgresTarget } from "./postgres-tls";
 import {
   leavePlaceStatement,
+  listenStatement,
   readNotification,
   takePlaceStatement,
-  waitingChannel,
   waitingKey,
 } from "./postgres-waiting";
+import type { WaitingStatement } from "./postgres-waiting";
 
 /** What a listener needs. */
 export interface PostgresListenerOptions {
@@ -44,6 +45,8 @@ export class PostgresListener implements TaskListener {
   readonly #options: PostgresListenerOptions;
   readonly #waits = new Map<string, Wait>();
   #client: Client | null = null;
+  /** Places that the client hears of. */
+  readonly #heard = new Set<number>();
   #cancelRetry: (() => void) | null = null;
   #tries = 0;
   /** Ends with the last query. */
@@ -82,14 +85,18 @@ export class PostgresListener implements TaskListener {
   }
 
   async #takePlace(wait: Wait): Promise<void> {
-    const { schema } = this.#options;
     const client = this.#client;
     if (client === null) return;
-    const { text, values } = takePlaceStatement({ schema, definition: wait.definition });
+    const waited = { schema: this.#options.schema, definition: wait.definition };
     try {
-      const { rows } = await this.#ask<{ place: number }>(client, text, values);
+      const { rows } = await this.#ask<{ place: number }>(client, () =>
+        takePlaceStatement(waited, this.#heard),
+      );
       const place = rows[0]?.place ?? null;
+      if (place !== null && !this.#heard.has(place))
+        await this.#ask(client, () => listenStatement(place));
       if (this.#client !== client) return;
+      if (place !== null) this.#heard.add(place);
       wait.place = place;
       // It has tasks by now.
       if (this.#waits.get(wait.definition) !== wait) this.#leavePlace(wait);
@@ -102,18 +109,20 @@ export class PostgresListener implements TaskListener {
     const { place, definition } = wait;
     if (place === null) return;
     wait.place = null;
-    const { schema } = this.#options;
-    const { text, values } = leavePlaceStatement({ schema, definition }, place);
-    if (this.#client !== null) this.#ask(this.#client, text, values).catch(() => undefined);
+    const waited = { schema: this.#options.schema, definition };
+    if (this.#client !== null)
+      this.#ask(this.#client, () => leavePlaceStatement(waited, place)).catch(() => undefined);
   }
 
-  /** One query at a time: the driver warns of a second one, and its next version refuses it. */
+  /** One query at a time: the driver warns of a second one, and its next version refuses it. Each is made when its turn comes. */
   #ask<Row extends QueryResultRow>(
     client: Client,
-    text: string,
-    values: readonly unknown[],
+    make: () => Omit<WaitingStatement, "name">,
   ): Promise<QueryResult<Row>> {
-    const answer = this.#turn.then(() => client.query<Row>(text, [...values]));
+    const answer = this.#turn.then(() => {
+      const { text, values } = make();
+      return client.query<Row>(text, values);
+    });
     this.#turn = answer.then(nothing, nothing);
     return answer;
   }
@@ -152,12 +161,12 @@ export class PostgresListener implements TaskListener {
         events.onTrouble("a pooler stands between here and the server");
         return;
       }
-      await client.query(`listen ${waitingChannel}`);
       if (this.#isClosed) {
         await client.end();
         return;
       }
       this.#client = client;
+      this.#heard.clear();
       this.#tries = 0;
       await Promise.all([...this.#waits.values()].map((wait) => this.#takePlace(wait)));
       events.onListening();

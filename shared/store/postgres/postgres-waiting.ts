@@ -9,11 +9,11 @@ import { createHash } from "node:crypto";
  * transaction. Its commit has a transaction id, so that it would wait for the disk: of a notification nothing need be kept.
  */
 
-/** All processes listen to one channel: the server wakes all that listen in a database anyhow. */
-export const waitingChannel = "taskgate_waiting";
-
 /** Processes that can wait for one definition; further ones poll. */
 const placesMax = 64;
+
+/** Of a place, for all definitions: of a notification only the processes hear that have this place somewhere. */
+const channelPrefix = "taskgate_waiting_";
 
 /** Which tasks are waited for. */
 export interface Waited {
@@ -22,7 +22,7 @@ export interface Waited {
 }
 
 /** A statement with its values; `name` is for connections that keep prepared statements. */
-interface WaitingStatement {
+export interface WaitingStatement {
   readonly name: string;
   readonly text: string;
   readonly values: (string | number)[];
@@ -42,7 +42,7 @@ const notifyText = `
       from waited cross join lateral generate_series($2::int, $2::int + ${String(placesMax - 1)}) n
      where waited.is_so and not pg_try_advisory_xact_lock($1::int, n % ${String(placesMax)} + 1)
      limit $3::int)
-  select pg_notify('${waitingChannel}', $1::text || '/' || place::text), set_config('synchronous_commit', 'off', true)
+  select pg_notify('${channelPrefix}' || place, $1::text || '/' || place::text), set_config('synchronous_commit', 'off', true)
     from places`;
 
 /** Notifies at most so many processes; one row each. Begins at a place by chance, so that all are woken equally often. */
@@ -52,13 +52,23 @@ export function notifyStatement(waited: Waited, tasks: number): WaitingStatement
   return { name: "taskgate_notify_waiting", text: notifyText, values };
 }
 
-/** Takes a place: one row with its number, or none when all are taken. */
-export function takePlaceStatement(waited: Waited): Omit<WaitingStatement, "name"> {
+/** Hears of a place until the connection ends. */
+export function listenStatement(place: number): Omit<WaitingStatement, "name"> {
+  return { text: `listen ${channelPrefix}${String(place)}`, values: [] };
+}
+
+/** Takes a place: one row with its number, or none when all are taken. Those that the connection hears of already come first. */
+export function takePlaceStatement(
+  waited: Waited,
+  heard: ReadonlySet<number>,
+): Omit<WaitingStatement, "name"> {
+  const all = Array.from({ length: placesMax }, (_, index) => index + 1);
+  const places = [...heard, ...all.filter((place) => !heard.has(place))];
   const text = `
     with free as materialized (
-      select place from generate_series(1, ${String(placesMax)}) place where pg_try_advisory_lock($1::int, place) limit 1)
+      select place from unnest($2::int[]) place where pg_try_advisory_lock($1::int, place) limit 1)
     select place, pg_advisory_lock_shared($1::int, 0) from free`;
-  return { text, values: [waitingKey(waited)] };
+  return { text, values: [waitingKey(waited), `{${places.join(",")}}`] };
 }
 
 /** Gives a place back. */
