@@ -3,7 +3,15 @@
 // azd packages the app while it provisions. So each step writes into a folder of its own below .taskgate, never into
 // dist, and `install` runs before both.
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -52,14 +60,32 @@ function install() {
   run("npm", ["ci", "--include=dev", "--ignore-scripts", "--no-progress"]);
 }
 
+/**
+ * What `functions/` imports by the package's own name, as sources. The compiler would look for it where `exports` says, in
+ * dist, which a fresh clone lacks and which may be old.
+ */
+function ownDoors() {
+  const { name, exports = {} } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const doors = Object.entries(exports).filter(([, path]) => path.startsWith("./dist/"));
+  return Object.fromEntries(
+    doors.map(([door, path]) => [
+      `${name}${door.slice(1)}`,
+      [join(root, path.replace("./dist/", "").replace(/\.js$/, ".ts"))],
+    ]),
+  );
+}
+
 /** Compiles the program to `folder`/dist. */
 function buildInto(folder) {
   install();
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const dist = join(folder, "dist");
+  const config = join(folder, "tsconfig.json");
+  const settings = { extends: "../../tsconfig.json", compilerOptions: { paths: ownDoors() } };
+  writeFileSync(config, JSON.stringify(settings));
   const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
-  run(process.execPath, [compiler, "-p", "tsconfig.json", "--outDir", dist]);
+  run(process.execPath, [compiler, "-p", config, "--outDir", dist]);
   run(process.execPath, [join(root, ".ci", "copy-assets.cjs"), dist]);
   cpSync(join(root, "package.json"), join(folder, "package.json"));
 }

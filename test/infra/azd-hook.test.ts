@@ -25,7 +25,14 @@ let folder: string;
 let path: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "taskgate-hook-"));
-  write("package.json", JSON.stringify({ taskgate: { sample: "dist/sample.js" } }));
+  write(
+    "package.json",
+    JSON.stringify({
+      name: "taskgate",
+      exports: { ".": "./dist/shared/index.js", "./package.json": "./package.json" },
+      taskgate: { sample: "dist/sample.js" },
+    }),
+  );
   for (const name of ["package-lock.json", "host.json", ".npmrc", ".funcignore", "tsconfig.json"])
     write(name, "{}");
   write(".ci/copy-assets.cjs", note("assets"));
@@ -120,13 +127,22 @@ describeHere("the hooks' script", () => {
     const target = join(folder, ".taskgate/package");
     expect(calls().map(({ name, words, cwd }) => [name, words, cwd])).toEqual([
       ["npm", ["ci", "--include=dev", "--ignore-scripts", "--no-progress"], folder],
-      ["tsc", ["-p", "tsconfig.json", "--outDir", join(target, "dist")], folder],
+      ["tsc", ["-p", join(target, "tsconfig.json"), "--outDir", join(target, "dist")], folder],
       ["assets", [join(target, "dist")], folder],
       ["npm", ["ci", "--omit=dev", "--ignore-scripts", "--no-progress"], target],
     ]);
     for (const name of ["host.json", "package.json", "package-lock.json", ".npmrc", ".funcignore"])
       expect(existsSync(join(target, name))).toBe(true);
     expect(existsSync(join(folder, "dist"))).toBe(false);
+  });
+
+  test("compiles what the app imports by the package's name from its source: a fresh clone has no dist", async () => {
+    await hook("package");
+    const config = readFileSync(join(folder, ".taskgate/package/tsconfig.json"), "utf8");
+    expect(JSON.parse(config)).toEqual({
+      extends: "../../tsconfig.json",
+      compilerOptions: { paths: { taskgate: [join(folder, "shared/index.ts")] } },
+    });
   });
 
   test("migrates with the deployed package, signed in as azd, from another folder than the package", async () => {

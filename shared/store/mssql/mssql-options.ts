@@ -49,7 +49,11 @@ export const cancelTimeoutMs = 5_000;
 
 const defaultPort = 1433;
 const idleTimeoutMs = 30_000;
-/** Claims and enqueued rows are larger than the default of 4,096 bytes. */
+/**
+ * Claims and enqueued rows are larger than the default of 4,096 bytes. Not for identities: the driver uses the wanted size
+ * at once, but until the server has granted one no packet may be larger than 4,096 [doc: MS-TDS 2.2.3.1.3], and a token of
+ * more than 2,040 characters is. Azure SQL then resets the connection.
+ */
 const packetSizeBytes = 16_384;
 
 const expectedUrl = "mssql://user:password@host:port/database";
@@ -112,7 +116,7 @@ export function toDriverConfig(target: MssqlTarget, limits: MssqlLimits): Driver
       ...(serverName === null ? {} : { serverName }),
       ...(target.instance === null ? {} : { instanceName: target.instance }),
       multiSubnetFailover: target.multiSubnetFailover,
-      packetSize: packetSizeBytes,
+      ...(target.signIn.kind === "password" ? { packetSize: packetSizeBytes } : {}),
       cancelTimeout: cancelTimeoutMs,
       useUTC: true,
     },

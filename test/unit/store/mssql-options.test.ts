@@ -162,4 +162,10 @@ describe("the driver's configuration", () => {
     expect(config).not.toHaveProperty("user");
     expect(config).not.toHaveProperty("password");
   });
+
+  test("sends the token of an identity in packets that a server takes before it has granted a size", () => {
+    const identity = { server: "s", database: "d", clientId: "c" };
+    const config = toDriverConfig(parseMssqlAddress({ identity }), limits);
+    expect(config.options).not.toHaveProperty("packetSize");
+  });
 });
