@@ -27,7 +27,8 @@ param networkAddressPrefix string = '10.40.0.0/24'
 @description('Optional. IPv4 address that may reach SQL, to run migrations from; empty: none.')
 param sqlClientIpAddress string = ''
 
-@description('Optional. Object id of the Entra administrator of SQL; empty for whoever deploys.')
+// Azure SQL: the sid is the object id of a user or a group, and the client id of an application.
+@description('Optional. Object id of the Entra administrator of SQL, of an application its client id; empty for whoever deploys.')
 param sqlAdminObjectId string = ''
 
 @description('Optional. Display name of the Entra administrator of SQL.')
@@ -212,7 +213,12 @@ module sql 'modules/sql.bicep' = {
     databaseName: 'taskgate'
     location: location
     tags: tags
-    adminObjectId: empty(sqlAdminObjectId) ? deployer().objectId : sqlAdminObjectId
+    // Of an application SQL wants the client id, which deployer() doesn't know.
+    adminObjectId: !empty(sqlAdminObjectId)
+      ? sqlAdminObjectId
+      : sqlAdminType == 'Application'
+          ? fail('sqlAdminObjectId: expected the client id of the application with sqlAdminType Application (SQL_ADMIN_OBJECT_ID)')
+          : deployer().objectId
     adminName: sqlAdminName
     adminType: sqlAdminType
     skuName: sqlSkuName
@@ -265,6 +271,7 @@ module functions 'modules/functions.bicep' = {
     identityId: identity.outputs.resourceId
     identityClientId: identity.outputs.clientId
     packageContainerUrl: storage.outputs.packageContainerUrl
+    storageAccountName: storage.outputs.name
     blobEndpoint: storage.outputs.blobEndpoint
     queueEndpoint: storage.outputs.queueEndpoint
     tableEndpoint: storage.outputs.tableEndpoint

@@ -22,6 +22,9 @@ param identityClientId string
 @description('Required. Address of the container with the deployment package.')
 param packageContainerUrl string
 
+@description('Required. Name of the storage account of the host.')
+param storageAccountName string
+
 @description('Required. Blob endpoint of the storage account of the host.')
 param blobEndpoint string
 
@@ -172,6 +175,12 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
         {
           name: 'AzureWebJobsStorage__clientId'
           value: identityClientId
+        }
+        // Beside the addresses: without it the host of May 2026 sometimes starts without its storage, and answers 401 to
+        // every key (azure-functions-host, issue 11787).
+        {
+          name: 'AzureWebJobsStorage__accountName'
+          value: storageAccountName
         }
         {
           name: 'AzureWebJobsStorage__blobServiceUri'

@@ -14,7 +14,7 @@ param location string
 param tags object
 
 // Best a group: the principal that deploys, and the people who operate.
-@description('Required. Object id of the Entra administrator.')
+@description('Required. Object id of the Entra administrator; of an application its client id.')
 param adminObjectId string
 
 @description('Required. Display name of the Entra administrator.')

@@ -23,7 +23,9 @@ const knownSettings: ReadonlySet<string> = new Set(settingsTable.map(({ name }) 
 /** Read by the Functions host for its leases and its diagnostic events, although the program could do without them. */
 export const hostSettings: readonly string[] = [
   "AzureWebJobsStorage__credential",
+  "AzureWebJobsStorage__accountName",
   "AzureWebJobsStorage__blobServiceUri",
+  "AzureWebJobsStorage__queueServiceUri",
   "AzureWebJobsStorage__tableServiceUri",
 ];
 
