@@ -13,7 +13,7 @@ param sqlSkuName = 'GP_S_Gen5'
 param sqlVCores = 1
 param sqlVCoresMin = '0.5'
 param sqlAutoPauseMinutes = 15
-param sqlUsesFreeOffer = true
+param sqlUsesFreeOffer = readEnvironmentVariable('SQL_FREE_OFFER', 'true') == 'true'
 param sqlMaxSizeGb = 32
 param sqlBackupRedundancy = 'Local'
 param sqlBackupRetentionDays = 7

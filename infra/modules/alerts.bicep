@@ -1,5 +1,5 @@
 metadata name = 'Alerts'
-metadata description = 'Few rules: nothing runs, tasks die, messages are refused, the database nears a limit.'
+metadata description = 'Few rules: nothing runs, tasks die, messages are refused, logs stop, the database nears a limit.'
 
 @description('Required. Prefix of the names of the rules.')
 param namePrefix string
@@ -166,6 +166,45 @@ resource refusedMessages 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = {
         {
           query: 'AppMetrics | where Name == "taskgate.message.refused" | summarize Refused = sum(Sum)'
           metricMeasureColumn: 'Refused'
+          timeAggregation: 'Total'
+          operator: 'GreaterThan'
+          threshold: 0
+          failingPeriods: {
+            numberOfEvaluationPeriods: 1
+            minFailingPeriodsToAlert: 1
+          }
+        }
+      ]
+    }
+    autoMitigate: true
+    skipQueryValidation: true
+    actions: {
+      actionGroups: actionGroupIds
+    }
+  }
+}
+
+// Beyond its daily cap the workspace takes no metrics: the rules above see nothing, and the first one takes that for silence.
+resource logCap 'Microsoft.Insights/scheduledQueryRules@2023-12-01' = {
+  name: '${namePrefix}-log-cap'
+  location: location
+  tags: tags
+  kind: 'LogAlert'
+  properties: {
+    displayName: 'Taskgate: the daily cap of logs is reached'
+    description: 'No telemetry until the cap is reset, so the other log rules are blind. Raise logDailyQuotaGb, or send less.'
+    severity: 2
+    enabled: true
+    scopes: [
+      workspaceId
+    ]
+    evaluationFrequency: 'PT5M'
+    windowSize: 'PT15M'
+    criteria: {
+      allOf: [
+        {
+          query: '_LogOperation | where Category =~ "Ingestion" | where Detail contains "OverQuota" | summarize Stops = count()'
+          metricMeasureColumn: 'Stops'
           timeAggregation: 'Total'
           operator: 'GreaterThan'
           threshold: 0

@@ -18,6 +18,7 @@ param componentName string
 
 // Built-in roles, the same ids in every tenant.
 var roleIds = {
+  reader: 'acdd72a7-3385-48ef-bd42-f606fba81ae7'
   storageBlobDataContributor: 'ba92f5b4-2d11-453d-a403-e96b0029c9fe'
   storageBlobDataOwner: 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
   storageQueueDataContributor: '974c5e8b-45b9-4653-ba55-5f855dd0fb88'
@@ -50,7 +51,7 @@ resource packageContainer 'Microsoft.Storage/storageAccounts/blobServices/contai
   name: packageContainerName
 }
 
-// Leases of the host and of each timer, and the host's keys: nothing else in the account.
+// Leases of the host and of each timer, and the host's keys: no other blob in the account.
 resource blobOwner 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for (containerName, i) in hostContainerNames: {
     name: guid(hostContainers[i].id, principalId, roleIds.storageBlobDataOwner)
@@ -62,6 +63,18 @@ resource blobOwner 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
     }
   }
 ]
+
+// The host lists the account's containers every 30 s to know whether its storage answers, and calls itself unhealthy where
+// it may not. Reading names is a right of the account, not of its data: this role reads no blob and no key.
+resource accountReader 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(account.id, principalId, roleIds.reader)
+  scope: account
+  properties: {
+    principalId: principalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roleIds.reader)
+  }
+}
 
 // A deployment writes the package as this identity: functionAppConfig.deployment.storage. So the app could, too.
 resource packageContributor 'Microsoft.Authorization/roleAssignments@2022-04-01' = {

@@ -93,7 +93,7 @@ var freeOfferProperties = {
 }
 var bytesPerGb = 1073741824
 
-resource server 'Microsoft.Sql/servers@2023-08-01' = {
+resource server 'Microsoft.Sql/servers@2025-01-01' = {
   name: serverName
   location: location
   tags: tags

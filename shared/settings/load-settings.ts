@@ -231,7 +231,10 @@ function readQueues(reader: SettingsReader): Pick<Settings, "hintQueue" | "inges
 function readSignIn(reader: SettingsReader, environment: Environment): SignInSettings {
   return {
     apiSignIn: reader.text("TASKGATE_API_SIGN_IN") === "entra" ? "entra" : "keys",
-    hasPlatformSignIn: environment["WEBSITE_AUTH_ENABLED"]?.toLowerCase() === "true",
+    // The Functions host takes either [src: azure-functions-host HostEasyAuthOptionsSetup.cs].
+    hasPlatformSignIn: ["true", "1"].includes(
+      environment["WEBSITE_AUTH_ENABLED"]?.toLowerCase() ?? "",
+    ),
   };
 }
 

@@ -182,7 +182,9 @@ describe("the compiled app", () => {
     const https = report.functions.length - 3;
     const entra = { TASKGATE_API_SIGN_IN: "entra" };
     expect(await open({ ...entra, WEBSITE_AUTH_ENABLED: "True" })).toBe(https);
+    expect(await open({ ...entra, WEBSITE_AUTH_ENABLED: "1" })).toBe(https);
     expect(await open({ ...entra, WEBSITE_AUTH_ENABLED: "False" })).toBe(1);
+    expect(await open({ ...entra, WEBSITE_AUTH_ENABLED: "0" })).toBe(1);
     expect(await open(entra)).toBe(1);
     expect(await open({ WEBSITE_AUTH_ENABLED: "True" })).toBe(1);
   });

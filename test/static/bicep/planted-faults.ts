@@ -423,6 +423,13 @@ const rows: Readonly<Record<PolicyName, readonly Row[]>> = {
       "none on taskgate.sweep.count",
       drop(query, "heartbeat"),
     ],
+    ["prod", "no rule on the cap of logs", "none on OverQuota", drop(query, "log-cap")],
+    [
+      "prod",
+      "a cap that no workspace tells of",
+      "the query names no metric",
+      reword(query, "_LogOperation |", "Operation |"),
+    ],
     ["prod", "no rule on poison", "none on taskgate.message.refused", drop(query, "refused-")],
     ["prod", "no rule on dead letters", "none on taskgate.task.dead", drop(query, "dead-letters")],
     [

@@ -145,6 +145,7 @@ const container = "Microsoft.Storage/storageAccounts/blobServices/containers";
 
 /** Built-in roles by id, and what each may be assigned on. Owner and Contributor are not among them. */
 const roles: Readonly<Record<string, readonly [name: string, scope: string]>> = {
+  "acdd72a7-3385-48ef-bd42-f606fba81ae7": ["Reader", storage],
   "b7e6dc6d-f1e8-4753-8033-0f276bb0955b": ["Storage Blob Data Owner", container],
   "ba92f5b4-2d11-453d-a403-e96b0029c9fe": ["Storage Blob Data Contributor", container],
   "974c5e8b-45b9-4653-ba55-5f855dd0fb88": ["Storage Queue Data Contributor", storage],
@@ -158,6 +159,7 @@ const roles: Readonly<Record<string, readonly [name: string, scope: string]>> = 
 /** The roles of each identity, as infra/modules/roles.bicep must assign them, no more and no less. */
 export const assignedRoles: readonly string[] = [
   "app: Monitoring Metrics Publisher on the component",
+  "app: Reader on the account",
   "app: Storage Blob Data Contributor on app-package",
   "app: Storage Blob Data Owner on azure-webjobs-hosts",
   "app: Storage Blob Data Owner on azure-webjobs-secrets",
