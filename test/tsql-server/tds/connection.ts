@@ -160,6 +160,7 @@ export class TdsConnection {
       this.#sessionId = session.sessionId;
       const { least, most } = packetSizes;
       this.#packetSize = Math.min(Math.max(login.packetSize, least), most);
+      this.#packets.sizeMost = this.#packetSize;
       answer.loggedIn({ ...login, packetSize: this.#packetSize });
       answer.end({ isFailed: false });
     }

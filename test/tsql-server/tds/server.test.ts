@@ -42,6 +42,15 @@ describe("the server", () => {
     await expect(server.close()).rejects.toThrow("A packet says it has 3 bytes");
   });
 
+  test("closes a connection whose packets are larger than the login has agreed on", async () => {
+    const server = await TdsServer.start({ engine: new ScriptedEngine() });
+    const socket = connect(server.port, "127.0.0.1");
+    socket.on("error", () => undefined);
+    socket.write(Buffer.from([packetTypes.login, 1, 0x10, 1, 0, 0, 0, 0]));
+    await new Promise((resolve) => socket.on("close", resolve));
+    await expect(server.close()).rejects.toThrow("A packet has 4097 bytes, 4096 are agreed on");
+  });
+
   test("closes its connections with it", async () => {
     const bench = await benches.serve(one);
     const pool = await bench.pool();
