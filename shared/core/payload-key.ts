@@ -98,6 +98,7 @@ export function payloadHas(payload: string | null, path: string, value: string):
     if (only === undefined || others.length > 0) return false;
     found = only;
   }
+  if (found.startsWith("{") || found.startsWith("[")) return false;
   return (found.startsWith('"') ? String(JSON.parse(found)) : found) === value;
 }
 

@@ -290,6 +290,9 @@ const payloads: readonly { readonly text: string; readonly has: string | null }[
   { text: '[{"customer":{"id":42}}]', has: null },
   { text: '{"id":42,"x":{"customer":{"id":42}}}', has: null },
   { text: '{"customer":{"id":42},"customer":{"id":42}}', has: null },
+  { text: '{"customer":{"id":42,"id":42}}', has: null },
+  { text: '{"customer":{"id ":42}}', has: null },
+  { text: '{"customer":{"id":"42 "}}', has: "42 " },
 ];
 
 function describePayloads(setup: StoreSetup): void {
@@ -307,7 +310,7 @@ function describePayloads(setup: StoreSetup): void {
     const expected = (value: string): TaskId[] =>
       ids.filter((_, index) => at(payloads, index).has === value);
     const values = [...new Set(payloads.flatMap(({ has }) => has ?? []))];
-    const others = ["4", "420", "42 ", "True", "x", "y", "ä", "a"];
+    const others = ["4", "420", "True", "x", "y", "ä", "a", '{"id":42}', "[42]"];
     for (const value of [...values, ...others]) {
       const found = await store.listTasks({
         ...{ name, state: "ready", max: 100 },
