@@ -19,7 +19,7 @@ BEGIN
            OR DATALENGTH(x.Kind) <> DATALENGTH(LTRIM(RTRIM(x.Kind))) THEN 1 ELSE 0 END),
          @vBadPaths = SUM(CASE WHEN p.IsBad = 1 THEN 1 ELSE 0 END),
          @vBadComputed = SUM(CASE WHEN x.Computed NOT IN (N'true', N'false') OR x.GroupBy IS NOT NULL AND x.Computed = N'true' THEN 1 ELSE 0 END),
-         @vBadPriorities = SUM(CASE WHEN DATALENGTH(x.Priority) > 12 OR d.Digits LIKE N'%[^0-9]%' OR DATALENGTH(d.Digits) NOT BETWEEN 2 AND 10
+         @vBadPriorities = SUM(CASE WHEN d.Digits LIKE N'%[^0-9]%' OR DATALENGTH(d.Digits) NOT BETWEEN 2 AND 10
            OR TRY_CONVERT(int, x.Priority) NOT BETWEEN -32768 AND 32767 THEN 1 ELSE 0 END),
          @vBadDelays = SUM(CASE WHEN x.RunInMs LIKE N'%[^0-9]%' OR DATALENGTH(x.RunInMs) NOT BETWEEN 2 AND 26
            OR TRY_CONVERT(bigint, x.RunInMs) > 3153600000000 THEN 1 ELSE 0 END),
