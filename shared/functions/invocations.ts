@@ -37,7 +37,17 @@ export class Invocations {
   /** Tells all invocations to end and waits until they have, `timeoutMs` at most. */
   async end(timeoutMs: number): Promise<void> {
     this.#ending.abort();
-    await Promise.race([Promise.allSettled(this.#running), sleep(timeoutMs)]);
+    await within(timeoutMs, Promise.allSettled(this.#running));
+  }
+}
+
+/** Waits for `work`, `mostMs` at most. No timer stays behind: it would keep the process alive. */
+export async function within(mostMs: number, work: Promise<unknown>): Promise<void> {
+  const over = new AbortController();
+  try {
+    await Promise.race([work, sleep(mostMs, over.signal)]);
+  } finally {
+    over.abort();
   }
 }
 
@@ -77,5 +87,5 @@ export function untilEnd<Result>(
 
 /** Waits until the invocations that run in this process now have ended by themselves, `maxMs` at most. */
 export async function untilIdle(maxMs: number): Promise<void> {
-  await Promise.race([Promise.allSettled([...inProcess]), sleep(maxMs)]);
+  await within(maxMs, Promise.allSettled([...inProcess]));
 }

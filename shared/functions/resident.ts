@@ -39,6 +39,8 @@ const sessionMs = 365 * 86_400_000;
 const longestMs = 2_147_483_647;
 /** Between two looks for a database that is away at the start. */
 const awayMs = 2_000;
+/** So long what runs may take to end and to be given back, once it is told to stop; a silent database would hold it for minutes. */
+const stopMs = 3_000;
 
 /** The two ends of a resident process: nothing more begins; what runs is told to stop. */
 interface Ends {
@@ -70,14 +72,36 @@ export async function workResident(app: AppProcess, options: WorkOptions): Promi
   };
   options.signal.addEventListener("abort", onSignal, { once: true });
   if (options.signal.aborted) onSignal();
+  const patience = afterAbort(ends.stopping, stopMs);
   try {
-    await app.invocations.counted(() =>
+    // The end of the app waits for it, too.
+    const work = app.invocations.counted(() =>
       workUntilDrained(runtime, { ...options, definitions }, ends),
     );
+    await Promise.race([work, patience.over]);
   } finally {
     options.signal.removeEventListener("abort", onSignal);
     cancelStop();
+    patience.cancel();
   }
+}
+
+/** `over` resolves so many milliseconds after the signal is aborted. */
+function afterAbort(signal: AbortSignal, ms: number): { over: Promise<void>; cancel: () => void } {
+  let cancelTimer = (): void => undefined;
+  let onAbort = (): void => undefined;
+  const over = new Promise<void>((resolve) => {
+    onAbort = () => {
+      cancelTimer = nodeTimers.after(ms, resolve);
+    };
+  });
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  const cancel = (): void => {
+    signal.removeEventListener("abort", onAbort);
+    cancelTimer();
+  };
+  return { over, cancel };
 }
 
 /** Before the database is waited for. Throws InvalidArgumentError, naming the option. */
@@ -169,7 +193,7 @@ async function openWhenThere(app: AppProcess, signal: AbortSignal): Promise<Runt
   let hasTold = false;
   while (!signal.aborted) {
     try {
-      return await app.runtime();
+      return await beforeAbort(signal, app.runtime());
     } catch (error) {
       // A schema that doesn't fit is mended by a person: the log tells it.
       if (!isForLater(error) || error instanceof SchemaError) throw error;
@@ -181,6 +205,19 @@ async function openWhenThere(app: AppProcess, signal: AbortSignal): Promise<Runt
     }
   }
   return null;
+}
+
+/** What comes first: the runtime, or null at the signal. A silent database answers neither. */
+async function beforeAbort(
+  signal: AbortSignal,
+  opening: Promise<Runtime>,
+): Promise<Runtime | null> {
+  const { over, cancel } = afterAbort(signal, 0);
+  try {
+    return await Promise.race([opening, over.then(() => null)]);
+  } finally {
+    cancel();
+  }
 }
 
 /** Throws InvalidArgumentError, naming the near name. */

@@ -31,7 +31,7 @@ import type { LeaseRenewer } from "./lease-renewer";
 import { createAppAdmin } from "./app-admin";
 import { LimitedTasks } from "./limited-tasks";
 import { openAddressed } from "./bad-address";
-import { Invocations, untilEnd, untilIdle } from "./invocations";
+import { Invocations, untilEnd, untilIdle, within } from "./invocations";
 import { AppServices } from "./services";
 import type { Services } from "./services";
 import { StoreEntrance } from "./store-entrance";
@@ -131,14 +131,17 @@ export class AppProcess {
     // Invocations that wait for tokens end at once; what bodies give back meanwhile goes with the second call.
     void tokens?.stop();
     await this.invocations.end(endMs);
-    await Promise.race([Promise.all([last?.(), tokens?.stop()]), sleep(closeMs)]);
+    await within(closeMs, Promise.all([last?.(), tokens?.stop()]));
     this.#isClosed = true;
     openApps.delete(this);
     const services = await this.#services.built();
     if (services === null) return;
     this.#opened?.runtime.heartbeat.stop();
     const closed = this.#opened?.runtime.environment.store.close().catch(() => undefined);
-    await Promise.all([services.telemetry.flush(closeMs), Promise.race([closed, sleep(closeMs)])]);
+    await Promise.all([
+      services.telemetry.flush(closeMs),
+      within(closeMs, closed ?? Promise.resolve()),
+    ]);
     await sleep(lingerMs);
   }
 

@@ -36,21 +36,32 @@ export async function runResident(options: ResidentRunOptions): Promise<void> {
   if (address !== null) passOn(address);
   const gate = await loadGate(appRoot, say);
   const ending = new AbortController();
+  // Handlers that still run after `graceMs` are told to stop, and what a silent database holds is left behind.
+  let grace: NodeJS.Timeout | undefined;
+  let end = (): void => undefined;
+  const ended = new Promise<void>((resolve, reject) => {
+    end = () => {
+      gate.end().then(resolve, reject);
+    };
+  });
   const onSignal = (): void => {
-    if (ending.signal.aborted) void gate.end();
+    if (ending.signal.aborted) end();
+    else grace = setTimeout(end, graceMs);
     ending.abort();
   };
   for (const signal of endings) process.on(signal, onSignal);
   try {
-    await gate.work({
+    const work = gate.work({
       signal: ending.signal,
       pollMs,
       graceMs,
       ...(definitions === null ? {} : { definitions }),
       ...(concurrency === null ? {} : { concurrency }),
     });
+    await Promise.race([work, ended]);
   } finally {
-    await gate.end();
+    clearTimeout(grace);
+    await Promise.race([gate.end(), ended]);
     for (const signal of endings) process.off(signal, onSignal);
   }
 }

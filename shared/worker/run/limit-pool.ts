@@ -317,8 +317,12 @@ export class LimitPool implements TokenNews {
 
   async #start(): Promise<void> {
     let asked = await this.#ask();
-    // What this process keeps for calls that may come is no reason to deny one that is there.
-    if (asked.started.status === "limited" && (await this.#surroundings.freeOthers(this)))
+    // What this process keeps for calls that may come is no reason to deny one that is there, unless all have left meanwhile.
+    if (
+      asked.started.status === "limited" &&
+      (await this.#surroundings.freeOthers(this)) &&
+      this.#waiting.size > 0
+    )
       asked = await this.#ask();
     const { sentAt, started } = asked;
     if (started.status !== "started" || started.executionId === null) {

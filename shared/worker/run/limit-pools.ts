@@ -11,6 +11,9 @@ import { TurnShare } from "./turn-share";
 import { defineQueue } from "../define/define-queue";
 import type { Definition } from "../define/task-kind";
 
+/** So long a call under a rate that has ended waits for its tokens to be back. */
+const leaveMs = 250;
+
 /** The tokens of one process, by limit; made once per process by a composition root. */
 export class LimitPools {
   readonly #environment: WorkerEnvironment;
@@ -59,11 +62,20 @@ export class LimitPools {
     return single;
   }
 
-  /** The call that `of` was asked for has ended, or was denied. */
+  /**
+   * The call that `of` was asked for has ended, or was denied. Resolves when its tokens are back, so that the next call finds them,
+   * but soon where the database is silent: the rest goes on behind. Never throws.
+   */
   async leave(pool: LimitPool): Promise<void> {
     if (!this.#single.has(pool)) return;
-    await pool.stop();
-    this.#single.delete(pool);
+    await new Promise<void>((resolve) => {
+      const cancel = this.#environment.timers.after(leaveMs, resolve);
+      void pool.stop().then(() => {
+        this.#single.delete(pool);
+        cancel();
+        resolve();
+      });
+    });
   }
 
   /** Denies waiting calls, tells bodies to stop, and gives back what no body runs on; later calls are denied as `stopping`. Never throws. */

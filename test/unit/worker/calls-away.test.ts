@@ -90,3 +90,33 @@ test("withTokens of bodies that wait for nothing begins some in each turn while 
   // The share of one turn is used up at once; all further ones come while the call is away.
   expect(turns).toBeGreaterThan(60);
 });
+
+test("withTokens under a rate answers soon after its body, its abort or its time while the database is silent", async () => {
+  const scene = new TokenScene();
+  const limit = { name: "paced", limit: 4, rate: { count: 100, periodMs: 1_000, burst: 100 } };
+  let isSilent = false;
+  const silent = <Input, Answer>(call: (input: Input) => Promise<Answer>) => {
+    return async (input: Input): Promise<Answer> => {
+      if (isSilent) await scene.time.sleep(90_000);
+      return call(input);
+    };
+  };
+  const process = scene.process("one", (store) =>
+    overriding(store, {
+      startExecution: silent((input) => store.startExecution(input)),
+      finishExecution: silent((input) => store.finishExecution(input)),
+    }),
+  );
+  const ran = process.call(limit, { bodyMs: 100 });
+  await scene.until(90);
+  isSilent = true;
+  const own = new AbortController();
+  const aborted = process.call(limit, { waitMs: 60_000, signal: own.signal });
+  await scene.until(200);
+  own.abort();
+  await scene.until(1_000);
+  expect(ran.answer).toEqual({ ran: true, value: undefined });
+  expect(aborted.answer).toMatchObject({ ran: false, reason: "aborted" });
+  expect(ran.answeredMs).toBeLessThan(500);
+  expect(aborted.answeredMs).toBeLessThan(500);
+});

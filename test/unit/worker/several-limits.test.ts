@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { CallLimit, CallLimits } from "../../../shared/worker/run/call-limits";
-import { TokenScene } from "./token-scene";
+import { callMs, TokenScene } from "./token-scene";
 
 const partner: CallLimit = { name: "partner", limit: 2 };
 const database: CallLimit = { name: "database", limit: 1 };
@@ -72,6 +72,27 @@ describe("withTokens of several limits", () => {
     await scene.until(600);
     expect(denied.answer).toMatchObject({ ran: false, reason: "limited" });
     expect(other.asked.slice(before)).toEqual(["startExecution"]);
+  });
+
+  test("withTokens of several limits asks no second time for a call that has left while idle tokens went back", async () => {
+    const scene = new TokenScene();
+    const one = scene.process("one");
+    const ready = one.call(both, { bodyMs: 10 });
+    await scene.until(100);
+    one.call(database, { bodyMs: 10 });
+    await scene.until(200);
+    expect(ready.answer).toEqual({ ran: true });
+    // Now the process keeps the database's token idle under its own name.
+    const own = new AbortController();
+    const left = one.call(both, { waitMs: 1_000, signal: own.signal });
+    await scene.until(200 + callMs + 1);
+    own.abort();
+    await scene.until(200 + 3 * callMs);
+    const next = one.call(both, { bodyMs: 10 });
+    await scene.until(400);
+    expect(left.answer).toMatchObject({ ran: false, reason: "aborted" });
+    expect(next.error).toBeNull();
+    expect(one.lines.filter(({ message }) => message.includes("could not"))).toEqual([]);
   });
 
   test("withTokens of a list with one limit is that of the limit alone", async () => {
