@@ -1,4 +1,4 @@
-import { setMaxListeners } from "node:events";
+import { onAbort } from "./on-abort";
 
 /** A signal of several sources, and its end. */
 export interface JoinedSignal {
@@ -15,16 +15,12 @@ export interface JoinedSignal {
 export function joinSignals(...sources: readonly AbortSignal[]): JoinedSignal {
   const joined = new AbortController();
   const ends = sources.map((source) => {
-    const onAbort = (): void => {
+    const abort = (): void => {
       joined.abort(source.reason);
     };
-    // Each call listens; Node would warn from the eleventh on.
-    setMaxListeners(0, source);
-    if (source.aborted) onAbort();
-    else source.addEventListener("abort", onAbort, { once: true });
-    return () => {
-      source.removeEventListener("abort", onAbort);
-    };
+    if (!source.aborted) return onAbort(source, abort);
+    abort();
+    return () => undefined;
   });
   return {
     signal: joined.signal,

@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { StoreUncertainError } from "../core/errors";
+import { onAbort } from "../core/on-abort";
 import { nodeTimers } from "../platform/node-timers";
 import { sleep } from "../platform/real-clock";
 
@@ -75,12 +76,13 @@ export function untilEnd<Result>(
         reject(toError());
       });
     };
+    let leave = (): void => undefined;
+    if (ending.aborted) onEnd();
+    else leave = onAbort(ending, onEnd);
     const settle = (): void => {
       cancel();
-      ending.removeEventListener("abort", onEnd);
+      leave();
     };
-    ending.addEventListener("abort", onEnd, { once: true });
-    if (ending.aborted) onEnd();
     work.finally(settle).then(resolve, reject);
   });
 }

@@ -1,3 +1,5 @@
+import { describeThrown } from "../core/describe-thrown";
+import { describeValue, isError, read } from "../core/foreign-value";
 import type { Clock } from "../ports/clock";
 import type { LogFields, Logger } from "../ports/logger";
 import type { LogLevel } from "../settings/settings";
@@ -30,9 +32,36 @@ export function createConsoleLogger(options: ConsoleLoggerOptions): Logger {
     (message: string, fields: LogFields = {}): void => {
       if (levels.indexOf(level) < least) return;
       const time = new Date(options.clock.nowMs()).toISOString();
-      write(format({ time, level, message, fields }), level);
+      write(format({ time, level, message: textOf(message), fields: plainOf(fields) }), level);
     };
   return { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error") };
+}
+
+/** Handlers in JavaScript log anything; a line that can't be written must fail no task. */
+function textOf(message: unknown): string {
+  if (typeof message === "string") return message;
+  return isError(message) ? describeThrown(message) : describeValue(message);
+}
+
+function plainOf(fields: unknown): LogFields {
+  if (typeof fields !== "object" || fields === null) return {};
+  const names = namesOf(fields);
+  return Object.fromEntries(names.map((name) => [name, plainValue(read(fields, name))]));
+}
+
+function namesOf(fields: object): string[] {
+  try {
+    return Object.keys(fields);
+  } catch {
+    return [];
+  }
+}
+
+function plainValue(value: unknown): LogFields[string] {
+  if (value === undefined || value === null) return value;
+  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean")
+    return value;
+  return textOf(value);
 }
 
 interface Line {

@@ -2,5 +2,5 @@
 export interface RejectionSource {
   on(event: "unhandledRejection", listener: (reason: unknown) => void): unknown;
   off(event: "unhandledRejection", listener: (reason: unknown) => void): unknown;
-  listenerCount(event: "unhandledRejection"): number;
+  listeners(event: "unhandledRejection"): readonly unknown[];
 }

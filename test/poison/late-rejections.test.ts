@@ -42,6 +42,7 @@ test("promises that handlers forgot and that are rejected are logged with their 
 test.each([
   ["one gate", "foreign"],
   ["two gates", "two gates"],
+  ["gates of two copies of the package", "two copies"],
 ])("a rejection of no task ends a process with %s as it would without", async (_, how) => {
   const { code, out, err } = await play(how);
   const { done, said } = JSON.parse(out) as Said;

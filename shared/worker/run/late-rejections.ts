@@ -19,6 +19,16 @@ export function withinTask<Result>(task: ClaimedTask, body: () => Result): Resul
 
 type Listener = (reason: unknown) => void;
 
+/**
+ * By it the copies of this package in a process know each other's listeners: a program may have two. The member says whether the
+ * rejection in hand belongs to a task of that copy.
+ */
+const claims = Symbol.for("taskgate.late-rejections.claims");
+
+function claimOf(listener: unknown): (() => boolean) | undefined {
+  return (listener as { [claims]?: () => boolean })[claims];
+}
+
 /** The listeners of this module, by source: an app may have several gates in one process. */
 const ours = new WeakMap<RejectionSource, Listener[]>();
 
@@ -42,10 +52,12 @@ export function watchLateRejections(source: RejectionSource, logger: Logger): ()
       });
       return;
     }
+    const all = source.listeners("unhandledRejection");
     // Alone here, these listeners are all that keeps Node from its own way, which is to end.
-    if (source.listenerCount("unhandledRejection") > listeners.length) return;
-    throw reason;
+    const isOurs = all.every((each) => claimOf(each)?.() === false);
+    if (isOurs && all.find((each) => claimOf(each) !== undefined) === listener) throw reason;
   };
+  Object.defineProperty(listener, claims, { value: () => inHand.getStore() !== undefined });
   listeners.push(listener);
   source.on("unhandledRejection", listener);
   return () => {

@@ -1,3 +1,4 @@
+import { onAbort } from "../../core/on-abort";
 import type { Clock } from "../../ports/clock";
 import type { Timers } from "../../ports/timers";
 import { EarliestTimer } from "./earliest-timer";
@@ -24,7 +25,8 @@ export interface WaitingCall<Call> extends TokenAsk {
 interface Place<Call> {
   /** Monotonic milliseconds; infinity: the call waits for an answer only. */
   readonly lateAtMs: number;
-  readonly onAbort: (() => void) | null;
+  /** Takes the callback off its signal. */
+  readonly leaveSignal: (() => void) | null;
   previous: Call | null;
   next: Call | null;
 }
@@ -76,15 +78,14 @@ export class WaitingCalls<Call extends WaitingCall<Call>> {
   add(call: Call): void {
     const { signal, waitMs } = call;
     const lateAtMs = waitMs === 0 ? Infinity : this.#clock.monotonicMs() + waitMs;
-    const onAbort =
+    const leaveSignal =
       signal === undefined
         ? null
-        : () => {
+        : onAbort(signal, () => {
             if (this.remove(call)) call.leave("aborted");
-          };
-    if (onAbort !== null) signal?.addEventListener("abort", onAbort, { once: true });
+          });
     const previous = this.#last;
-    call.place = { lateAtMs, onAbort, previous, next: null };
+    call.place = { lateAtMs, leaveSignal, previous, next: null };
     if (previous === null) this.#first = call;
     else if (previous.place !== null) previous.place.next = call;
     this.#last = call;
@@ -96,7 +97,7 @@ export class WaitingCalls<Call extends WaitingCall<Call>> {
   /** Takes a call out; false: it had left already. */
   remove(call: Call): boolean {
     if (call.place === null) return false;
-    const { previous, next, onAbort } = call.place;
+    const { previous, next, leaveSignal } = call.place;
     if (previous === null) this.#first = next;
     else if (previous.place !== null) previous.place.next = next;
     if (next === null) this.#last = previous;
@@ -104,7 +105,7 @@ export class WaitingCalls<Call extends WaitingCall<Call>> {
     call.place = null;
     this.#size -= 1;
     this.#wanted -= call.want;
-    if (onAbort !== null) call.signal?.removeEventListener("abort", onAbort);
+    leaveSignal?.();
     return true;
   }
 

@@ -27,6 +27,23 @@ describe("the logger", () => {
     expect(lines).toEqual(["08:30:01 info  seen"]);
   });
 
+  test.each(["human", "json"] as const)(
+    "writes a %s line of whatever JavaScript logs, and never throws",
+    (form) => {
+      const { lines, logger } = linesOf(form);
+      const log = logger.error as (message: unknown, fields?: unknown) => void;
+      const circle: Record<string, unknown> = {};
+      circle["self"] = circle;
+      const values = [new Error("boom"), undefined, 42, Symbol("s"), circle, Object.create(null)];
+      for (const value of values) log(value, { value, n: 1n, bare: Object.create(null) });
+      log("text", null);
+      log("text", 5);
+      expect(lines).toHaveLength(values.length + 2);
+      expect(lines[0]).toContain("Error: boom");
+      expect(lines[2]).toContain("42");
+    },
+  );
+
   test("writes one human line for any text", () => {
     const { lines, logger } = linesOf("human");
     logger.warn("two\nlines\u001b[2J", {
