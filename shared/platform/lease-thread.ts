@@ -7,6 +7,8 @@ import type { TaskStore } from "../ports/task-store";
 /** What the thread of the event loop says. */
 export type LeaseOrder =
   | { readonly kind: "keep"; readonly execution: KeptExecution }
+  /** The event loop turns, but its own renewal waits: now, unless it was just tried. */
+  | { readonly kind: "renew"; readonly executionIds: readonly ExecutionId[] }
   | { readonly kind: "release"; readonly executionId: ExecutionId };
 
 /** What the thread of the leases says. Instants are `process.hrtime`, the same in all threads, and the wall clock, in ms. */
@@ -39,14 +41,24 @@ export function hrMs(): number {
 /**
  * Renews leases while the event loop makes no progress: from a third of the lease on, three times per lease, until a bound:
  * limits.blockedLeasesMax leases, or the longest time-out that a handler of this process has and the grace. While the event
- * loop turns this does nothing: its own heartbeat renews.
+ * loop turns its own heartbeat renews, and this does what that asks for.
  */
 export function runLeaseThread(options: LeaseThreadOptions): void {
   const kept = new Map<ExecutionId, { execution: KeptExecution; triedAtMs: number }>();
   options.orders.on("message", (order: LeaseOrder) => {
     if (order.kind === "release") kept.delete(order.executionId);
-    else kept.set(order.execution.executionId, { execution: order.execution, triedAtMs: 0 });
+    else if (order.kind === "keep")
+      kept.set(order.execution.executionId, { execution: order.execution, triedAtMs: 0 });
+    else renewAll(options, order.executionIds.filter(isFree));
   });
+  /** Not tried within the last third of its lease; from now on it is. */
+  const isFree = (executionId: ExecutionId): boolean => {
+    const entry = kept.get(executionId);
+    const nowMs = hrMs();
+    if (entry === undefined || nowMs - entry.triedAtMs < entry.execution.leaseMs / 3) return false;
+    entry.triedAtMs = nowMs;
+    return true;
+  };
   let turns = -1;
   let turnedAtMs = hrMs();
   let isHung = false;
@@ -68,9 +80,10 @@ export function runLeaseThread(options: LeaseThreadOptions): void {
       return !isBound && blockedMs >= thirdMs && nowMs - triedAtMs >= thirdMs;
     });
     for (const entry of due) entry.triedAtMs = nowMs;
-    const ids = due.map(({ execution }) => execution.executionId);
-    for (let from = 0; from < ids.length; from += limits.heartbeatExecutionsMax)
-      void renew(options, ids.slice(from, from + limits.heartbeatExecutionsMax));
+    renewAll(
+      options,
+      due.map(({ execution }) => execution.executionId),
+    );
     if (!isHung && blockedMs >= Math.max(...bounds)) {
       isHung = true;
       options.onHung(blockedMs);
@@ -83,6 +96,11 @@ export function boundsMs(executions: readonly KeptExecution[]): number[] {
   const timeouts = executions.map(({ timeoutMs }) => timeoutMs ?? Number.POSITIVE_INFINITY);
   const longestMs = Math.max(...timeouts) + limits.timeoutGraceMs;
   return executions.map(({ leaseMs }) => Math.min(limits.blockedLeasesMax * leaseMs, longestMs));
+}
+
+function renewAll(options: LeaseThreadOptions, ids: readonly ExecutionId[]): void {
+  for (let from = 0; from < ids.length; from += limits.heartbeatExecutionsMax)
+    void renew(options, ids.slice(from, from + limits.heartbeatExecutionsMax));
 }
 
 /** Never throws: the next look tries again, and the database decides. */

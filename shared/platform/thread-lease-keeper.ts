@@ -59,6 +59,10 @@ export class ThreadLeaseKeeper implements LeaseKeeper {
     };
   }
 
+  renew(executionIds: readonly ExecutionId[]): void {
+    this.#send({ kind: "renew", executionIds });
+  }
+
   renewalOf(executionId: ExecutionId): ReturnType<LeaseKeeper["renewalOf"]> {
     for (;;) {
       const received: { message: ThreadRenewal } | undefined = receiveMessageOnPort(

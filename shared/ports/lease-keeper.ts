@@ -13,6 +13,8 @@ export interface KeptExecution {
 export interface LeaseKeeper {
   /** From now on; the returned function ends it. */
   keep(execution: KeptExecution): () => void;
+  /** Renews them soon: the event loop's own call waits, such as for a connection that handlers' transactions keep. */
+  renew(executionIds: readonly ExecutionId[]): void;
   /** The last renewal that the event loop didn't make itself, by this thread's clocks; null: none. Never waits. */
   renewalOf(
     executionId: ExecutionId,

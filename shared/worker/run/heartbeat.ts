@@ -39,9 +39,9 @@ export class Heartbeat {
   constructor(environment: WorkerEnvironment) {
     this.#environment = environment;
     this.#timer = new EarliestTimer(environment, () => {
-      void this.#renew().finally(() => {
-        if (this.#holders.size > 0) this.#schedule();
-      });
+      void this.#renew();
+      // Also while this beat waits: the next one sees that.
+      if (this.#holders.size > 0) this.#schedule();
     });
   }
 
@@ -84,6 +84,7 @@ export class Heartbeat {
     const due = [...this.#holders.keys()].filter(
       (holder) => holder.renewedAgoMs() >= holder.leaseMs / 3,
     );
+    if (this.#isRenewing) this.#renewBeside(due);
     if (due.length === 0 || this.#isRenewing) return;
     this.#isRenewing = true;
     try {
@@ -92,6 +93,13 @@ export class Heartbeat {
     } finally {
       this.#isRenewing = false;
     }
+  }
+
+  /** The last beat still waits: transactions of handlers may keep all connections for longer than a lease. The keeper has its own. */
+  #renewBeside(due: readonly LeaseHolder[]): void {
+    const late = due.filter((holder) => holder.renewedAgoMs() >= holder.leaseMs / 2);
+    if (late.length > 0)
+      this.#environment.leaseKeeper?.renew(late.map(({ executionId }) => executionId));
   }
 
   /** In one call; one that fails is logged. */

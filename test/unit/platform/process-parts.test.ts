@@ -34,8 +34,9 @@ describe("the logger", () => {
       const log = logger.error as (message: unknown, fields?: unknown) => void;
       const circle: Record<string, unknown> = {};
       circle["self"] = circle;
-      const values = [new Error("boom"), undefined, 42, Symbol("s"), circle, Object.create(null)];
-      for (const value of values) log(value, { value, n: 1n, bare: Object.create(null) });
+      const bare = Object.create(null) as object;
+      const values: unknown[] = [new Error("boom"), undefined, 42, Symbol("s"), circle, bare];
+      for (const value of values) log(value, { value, n: 1n, bare });
       log("text", null);
       log("text", 5);
       expect(lines).toHaveLength(values.length + 2);

@@ -111,3 +111,42 @@ test("a heartbeat renews more executions than one call takes in several", async 
   expect(beats.map(({ executions }) => executions.length)).toEqual([1_000, 1_000, 500]);
   heartbeat.stop();
 });
+
+test("a beat that waits has its leases renewed beside it, from half of each on, until it is answered", async () => {
+  const time = new VirtualTime();
+  const bench = openWorkerBench([]);
+  const asked: { atMs: number; ids: readonly ExecutionId[] }[] = [];
+  let beats = 0;
+  const heartbeat = new Heartbeat({
+    ...bench.environment,
+    clock: { nowMs: () => time.nowMs, monotonicMs: () => time.nowMs },
+    timers: {
+      after: (ms, callback) => time.after(ms, callback),
+      soon: (callback) => void time.after(0, callback),
+    },
+    store: overriding(bench.store, {
+      heartbeat: () => {
+        beats += 1;
+        return new Promise(() => undefined);
+      },
+    }),
+    leaseKeeper: {
+      keep: () => () => undefined,
+      renew: (ids) => void asked.push({ atMs: time.nowMs, ids }),
+      renewalOf: () => null,
+    },
+  });
+  const holder: LeaseHolder = {
+    ...{ executionId: asExecutionId("7"), leaseMs: minuteMs, timeoutMs: null },
+    renewedAgoMs: () => time.nowMs,
+    takeStarted: () => [],
+    returnStarted: () => undefined,
+    onRenewed: () => undefined,
+  };
+  heartbeat.add(holder);
+  await time.run(minuteMs - 1);
+  expect(beats).toBe(1);
+  expect(asked[0]).toEqual({ atMs: minuteMs / 2, ids: [asExecutionId("7")] });
+  expect(asked.length).toBeGreaterThan(1);
+  heartbeat.stop();
+});
