@@ -44,8 +44,6 @@ export type Parsed =
 
 type KnownOptions = Readonly<Record<string, CommandOption>>;
 
-/** Most arguments that are read. */
-const argumentsMax = 1_000;
 /** `-1` is a number in every place: no option is named by a digit. */
 const negativeNumber = /^-\d[\d.]*$/;
 /** Stands before a negative number while options are told from values: no word of a process holds it. */
@@ -69,7 +67,7 @@ export function parseCommandLine(words: readonly string[], commands: readonly Co
   // First: of `taskgate --max 5 tasks a` the 5 would be called an unknown command.
   readOptions(before, globalOptions, null);
   const command = findCommand(name, commands);
-  const all = [...before, ...behind].slice(0, argumentsMax);
+  const all = [...before, ...behind];
   const { args, flags, ...rest } = readOptions(
     all,
     { ...command.options, ...globalOptions },

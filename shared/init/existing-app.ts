@@ -47,8 +47,9 @@ export async function readExistingApp(root: string, folder?: string): Promise<Ex
   const pattern = readMain(main);
   const compiler = readCompilerFolders(root);
   const sourceFolder = folder ?? findSources(root, pattern.folder, compiler);
-  const isTypeScript =
-    compiler !== null && (packages.has("typescript") || hasTypeScript(join(root, sourceFolder)));
+  // A compiler that only checks JavaScript (checkJs) writes nothing: what the host loads is the source.
+  const isCompiled = packages.has("typescript") && sourceFolder !== pattern.folder;
+  const isTypeScript = compiler !== null && (isCompiled || hasTypeScript(join(root, sourceFolder)));
   const isModule =
     pattern.ending === ".mjs" || (pattern.ending === ".js" && manifest["type"] === "module");
   const hostAdvice = (await adviseOnHost(root, readLocalSettings(root))) ?? [];
@@ -107,7 +108,7 @@ function findSources(
 }
 
 function hasTypeScript(folder: string): boolean {
-  return existsSync(folder) && readdirSync(folder).some((name) => /\.[cm]?ts$/.test(name));
+  return existsSync(folder) && readdirSync(folder).some((name) => /(?<!\.d)\.[cm]?ts$/.test(name));
 }
 
 interface SourceFile {

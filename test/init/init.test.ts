@@ -224,6 +224,24 @@ describe("taskgate init in other apps", () => {
     );
   });
 
+  test("writes gate.js where the compiler only checks JavaScript that the host loads as it is", async () => {
+    app.write({
+      "package.json": {
+        main: "src/functions/*.js",
+        dependencies: { "@azure/functions": "^4.0.0" },
+        devDependencies: { typescript: "^5.0.0" },
+      },
+      "host.json": { version: "2.0" },
+      "tsconfig.json": { compilerOptions: { allowJs: true, checkJs: true, noEmit: true } },
+      "src/functions/notify.js": "",
+      "src/functions/globals.d.ts": "",
+    });
+    expect(await app.init(["--yes"])).toMatchObject({ code: 0 });
+    expect(Object.keys(app.all()).filter((path) => path.includes("gate"))).toEqual([
+      "src/functions/gate.js",
+    ]);
+  });
+
   test("says what to import where main names one file", async () => {
     const own = { ...javaScriptApp["package.json"], main: "src/index.js" };
     app.write({ "package.json": own, "host.json": {}, "src/index.js": "" });

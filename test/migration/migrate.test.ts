@@ -36,7 +36,37 @@ function apply(url: string, scripts: SchemaScripts) {
   return withPostgresMigrations({ url }, (target) => migrate(target, scripts, "0.2.0"));
 }
 
+/** Reads a table in a transaction that stays open while `body` runs. */
+async function whileRead(url: string, body: () => Promise<void>): Promise<void> {
+  await withClient(`${url}?application_name=monthly-report`, async (client) => {
+    await client.query("begin");
+    await client.query("select count(*) from taskgate.task");
+    await body();
+    await client.query("rollback");
+  });
+}
+
 describe("migrate", () => {
+  test("gives way to a transaction that stays open: no call waits behind it, and the error names the session", async () => {
+    await inEmptyDatabase(async (url) => {
+      await migrateStore({ url });
+      const scripts = withMigration("alter table taskgate.task add column more int");
+      await whileRead(url, async () => {
+        const attempt = withPostgresMigrations({ url, lockTries: 1 }, (target) =>
+          migrate(target, scripts, "0.2.0"),
+        );
+        await expect(attempt).rejects.toMatchObject({
+          code: "TASKGATE_STORE_CONFLICT",
+          message: expect.stringMatching(
+            /^more wasn't applied\. Session \d+ \(.*monthly-report, idle in transaction\)/,
+          ),
+        });
+        await rowsOf(url, "select count(*) from taskgate.task");
+      });
+      expect((await apply(url, scripts)).applied).toHaveLength(1);
+    });
+  });
+
   test("brings an empty database to head: every migration once, in order, then the logic", async () => {
     await inEmptyDatabase(async (url) => {
       const { migrations, logic } = postgresScripts();

@@ -1,5 +1,5 @@
 import type * as Pg from "pg";
-import { InvalidArgumentError, TaskgateError } from "../../core/errors";
+import { InvalidArgumentError, StoreConflictError, TaskgateError } from "../../core/errors";
 import { loadPackage } from "../../core/load-package";
 import type { MigrationTarget, SchemaVersion, Script } from "../migrator";
 import { mapPostgresError } from "./postgres-errors";
@@ -8,11 +8,23 @@ import { readPostgresTarget } from "./postgres-tls";
 /** Class of the advisory lock that lets one migrator work at a time; other languages may take it, too. */
 const migrationLock = 44;
 
+/** A server that doesn't answer a connection for so long is told as away. */
+const connectMs = 15_000;
+/**
+ * A change of a table waits for every transaction that has read it, and all later calls wait behind the change. So it gives way
+ * after a second and tries again: a transaction that stays open delays the migration, and stops no worker.
+ */
+const lockWaitMs = 1_000;
+const lockPauseSeconds = 3;
+const lockTriesMax = 15;
+
 /** Where to migrate. */
 export interface PostgresMigrationOptions {
   url: string;
   /** Default `taskgate`; a name that open-store.ts has checked. */
   schema?: string;
+  /** How often a change tries to get the locks of its tables, before its error names the session that has them. */
+  lockTries?: number;
 }
 
 /**
@@ -25,15 +37,17 @@ export async function withPostgresMigrations<Result>(
   body: (target: MigrationTarget) => Promise<Result>,
 ): Promise<Result> {
   const schema = options.schema ?? "taskgate";
-  return withPostgresConnection(options.url, async (connection) => {
+  const { lockTries = lockTriesMax } = options;
+  const run = async (connection: PostgresConnection): Promise<Result> => {
     await connection.query("select pg_advisory_lock($1, hashtext($2))", [migrationLock, schema]);
     await refuseForeignSchema(connection, schema);
     return body({
       readVersions: () => readPostgresVersions(connection, schema),
-      apply: (script, isLogic) => apply(connection, schema, { ...script, isLogic }),
+      apply: (script, isLogic) => apply(connection, { schema, script, isLogic, lockTries }),
       isIntact: () => isPostgresIntact(connection, schema),
     });
-  });
+  };
+  return withPostgresConnection(options.url, run, { connectionTimeoutMillis: connectMs });
 }
 
 /** One connection whose errors are the product's. */
@@ -141,22 +155,58 @@ const cannotReplace = new Set(["42P13", "42P16", "42725"]);
  * Logic is replaced in place where it can be: a function that is being called stays in existence. Only when an answer changed
  * its columns, or a function its parameters, is all of it dropped and made again; callers may then fail once and repeat.
  */
-async function apply(
-  connection: PostgresConnection,
-  schema: string,
-  script: Script & { isLogic: boolean },
-): Promise<void> {
-  try {
-    await applyOnce(connection, { schema, script, dropsFirst: false });
-  } catch (error) {
-    if (!script.isLogic || !cannotReplace.has(sqlStateOf(error))) throw error;
-    await applyOnce(connection, { schema, script, dropsFirst: true });
+async function apply(connection: PostgresConnection, task: ApplyTask): Promise<void> {
+  let dropsFirst = false;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await applyOnce(connection, { ...task, dropsFirst });
+      return;
+    } catch (error) {
+      const code = sqlStateOf(error);
+      const isLocked = code === "55P03";
+      if (isLocked && tries >= task.lockTries) throw await nameHolder(connection, task, error);
+      if (isLocked) await connection.query("select pg_sleep($1)", [lockPauseSeconds]);
+      else if (task.isLogic && !dropsFirst && cannotReplace.has(code)) dropsFirst = true;
+      else throw error;
+    }
   }
+}
+
+/** A script to apply. */
+interface ApplyTask {
+  readonly schema: string;
+  readonly script: Script;
+  readonly isLogic: boolean;
+  readonly lockTries: number;
+}
+
+/** The error for people: which session keeps the tables, and what was changed. */
+async function nameHolder(
+  connection: PostgresConnection,
+  { schema, script }: ApplyTask,
+  cause: unknown,
+): Promise<StoreConflictError> {
+  const [holder] = await connection.query<{ pid: number; session: string; since: string }>(
+    `select a.pid, concat_ws(', ', nullif(a.usename, ''), nullif(a.application_name, ''), a.state) as session,
+            to_char(a.xact_start at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as since
+       from pg_locks l join pg_class c on c.oid = l.relation join pg_stat_activity a on a.pid = l.pid
+      where l.granted and c.relnamespace = to_regnamespace($1) and a.pid <> pg_backend_pid() and a.xact_start is not null
+      order by a.xact_start limit 1`,
+    [`"${schema}"`],
+  );
+  const who =
+    holder === undefined
+      ? "Other sessions keep its tables locked"
+      : `Session ${String(holder.pid)} (${holder.session}) is in a transaction since ${holder.since} and keeps its tables locked`;
+  return new StoreConflictError(
+    `${script.name} wasn't applied. ${who}. Workers go on meanwhile. End that transaction, then run \`npx taskgate migrate\` again`,
+    { cause },
+  );
 }
 
 async function applyOnce(
   connection: PostgresConnection,
-  plan: { schema: string; script: Script & { isLogic: boolean }; dropsFirst: boolean },
+  plan: ApplyTask & { readonly dropsFirst: boolean },
 ): Promise<void> {
   const { schema, script } = plan;
   const text = await inSchema(connection, script.text, schema);
@@ -165,9 +215,10 @@ async function applyOnce(
     // Bodies may name functions that come later in the script.
     await connection.query("set local check_function_bodies = off");
     await connection.query("set local client_min_messages = warning");
+    await connection.query(`set local lock_timeout = ${String(lockWaitMs)}`);
     if (plan.dropsFirst) await dropLogic(connection, schema);
     await connection.query(text);
-    if (script.isLogic) await dropLeftOver(connection, schema, script.text);
+    if (plan.isLogic) await dropLeftOver(connection, schema, script.text);
     await connection.query(
       `insert into "${schema}".schema_version (version, name, checksum, client_version_min, applied_at)
        values ($1, $2, $3, $4, clock_timestamp())

@@ -47,6 +47,14 @@ describe("the command line", () => {
     });
   });
 
+  test("reads every word, however many there are: the option behind a thousand ids decides the database", () => {
+    const ids = Array.from({ length: 1_200 }, (_, at) => String(at + 1));
+    expect(parseCommandLine(["cancel", ...ids, "--db", "postgres://x"], commands)).toMatchObject({
+      args: ids,
+      options: { db: "postgres://x" },
+    });
+  });
+
   test("an option may start with a hyphen when it is joined", () => {
     expect(parseCommandLine(["enqueue", "a", "--priority=-5"], commands)).toMatchObject({
       options: { priority: "-5" },
