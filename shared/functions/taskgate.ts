@@ -5,6 +5,7 @@ import type {
   StorageQueueHandler,
 } from "@azure/functions";
 import { hasMember } from "../core/foreign-value";
+import { requireOwnFiles } from "../core/own-files";
 import { checkNames } from "../core/known-names";
 import { checkKey } from "../core/text";
 import { checkFunction, checkList, wrongValue } from "../core/wrong-value";
@@ -118,6 +119,7 @@ const storage = "AzureWebJobsStorage";
  * these isn't valid, and InvalidArgumentError that names an unknown part, a value of the wrong form, or a bad name of the app.
  */
 export function taskgate(parts: AppParts): Gate {
+  requireOwnFiles();
   checkParts(parts);
   const process = new AppProcess(parts);
   const settings = loadTriggerSettings();

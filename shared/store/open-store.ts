@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { InvalidArgumentError } from "../core/errors";
+import { requireOwnFiles } from "../core/own-files";
 import { isSchemaName, schemaNameRule } from "../core/schema-name";
 import type { Random } from "../ports/random";
 import type { TaskListener, TaskListenerEvents } from "../ports/task-listener";
@@ -92,6 +93,7 @@ const packageLevelsMax = 4;
 
 /** Opens the store. Nothing is sent before the first call. Throws InvalidArgumentError for an address of another kind. */
 export function openStore(options: StoreOptions): TaskStore {
+  requireOwnFiles();
   const address = readAddress(options);
   const repeat = createRepeat(options);
   const limits = {
