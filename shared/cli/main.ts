@@ -263,7 +263,10 @@ export async function runProgram(words: readonly string[]): Promise<void> {
   let command: Command | undefined;
   // A reader such as `head` that has seen enough is no error: with it the command has done what it was for.
   process.stdout.on("error", (error: Error & { code?: string }) => {
-    if (error.code !== "EPIPE") throw error;
+    if (error.code !== "EPIPE") {
+      process.stderr.write(`taskgate: standard output can't be written: ${error.message}\n`);
+      process.exit(exitCodes.failed);
+    }
     if (command?.outlivesReader !== true) process.exit();
   });
   process.exitCode = await runCli({

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SettingsError } from "../core/errors";
+import { invalidInput } from "../admin/read-result";
 import { loadSettings } from "../settings/load-settings";
+import { isDatabaseUrl } from "../settings/setting-formats";
 import type { Environment } from "../settings/load-settings";
 import type { Settings } from "../settings/settings";
 
@@ -37,12 +39,16 @@ interface LocalRun {
 
 /**
  * The first of: `--db`, the environment's settings, the local run of the current folder. The queue for hints comes from
- * the environment, or from the local run when that is the target. Throws SettingsError with what to do.
+ * the environment, or from the local run when that is the target. Throws SettingsError, or InvalidArgumentError for `--db`, with what to do.
  */
 export function findTarget(options: TargetOptions): Target {
   const { environment, folder, databaseUrl } = options;
   const local = readLocalRun(folder);
   if (databaseUrl !== undefined) {
+    if (!isDatabaseUrl(databaseUrl)) {
+      const expected = "postgres://user:password@host:port/database or mssql://..";
+      throw invalidInput([{ field: "--db", value: "something else", expected }]);
+    }
     const queue = local?.databaseUrl === databaseUrl ? local.queueConnection : null;
     return { settings: load(environment, databaseUrl, queue), origin: "--db" };
   }

@@ -106,10 +106,10 @@ const rows: readonly Row[] = [
   [["reschedule", "600000", "1"], 2, /WHEN: got `600000`, expected now, a time from now such as/],
   [["rate", "known", "5/week"], 2, /rate/],
   // Addresses: no password is ever shown.
-  [db(`nonsense-${secret}`), 2, /TASKGATE_DATABASE_URL: expected postgres/],
-  [db(`mysql://u:${secret}@h/d`), 2, /TASKGATE_DATABASE_URL: expected/],
+  [db(`nonsense-${secret}`), 2, /--db: got something else, expected postgres/],
+  [db(`mysql://u:${secret}@h/d`), 2, /--db: got/],
   [db(`postgres://u:${secret}@127.0.0.1:1/d`), 4, /can't be reached|refused/i],
-  [db(`postgres://u:${secret}@h`), 2, /TASKGATE_DATABASE_URL: expected/],
+  [db(`postgres://u:${secret}@h`), 2, /--db: got/],
   [["--db", `postgres://u:${secret}@127.0.0.1:1/d`, "status"], 4, /can't be reached|refused/i],
   [db(`mssql://u:${secret}@127.0.0.1:1/d?encrpt=${secret}`), 2, /encrpt|options/],
   // Apps: no key is ever shown.
