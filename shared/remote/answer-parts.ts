@@ -2,18 +2,26 @@ import { StoreContractError } from "../core/errors";
 
 /** Parts of an app's answers, as the admin has them. What an answer holds beside its known members is the app's word: it isn't checked again. */
 
-/** The object that an app answered, as the admin's answer of that call. */
-export function objectOf<Shown extends object>(answer: unknown): Shown {
-  if (typeof answer === "object" && answer !== null && !Array.isArray(answer))
-    return answer as Shown;
-  throw otherVersion("an object");
+/**
+ * The object that an app answered, as the admin's answer of that call. Throws StoreContractError where it lacks `member`, by which it
+ * is told from what other programs answer: an address that answers everything with 200 has done nothing.
+ */
+export function objectOf<Shown extends object>(answer: unknown, member: string): Shown {
+  if (member in membersOf(answer)) return answer as Shown;
+  throw otherVersion(`\`${member}\``);
 }
 
 /** The list that an answer has as this member. Throws StoreContractError where it has none. */
 export function rowsOf<Row extends object>(answer: unknown, member: string): Row[] {
-  const rows = objectOf<Record<string, unknown>>(answer)[member];
+  const rows = membersOf(answer)[member];
   if (Array.isArray(rows)) return rows as Row[];
   throw otherVersion(`the list \`${member}\``);
+}
+
+function membersOf(answer: unknown): Record<string, unknown> {
+  if (typeof answer === "object" && answer !== null && !Array.isArray(answer))
+    return answer as Record<string, unknown>;
+  throw otherVersion("an object");
 }
 
 /** The same without members that only HTTP has. */
@@ -29,6 +37,6 @@ export function without<Part extends object, Name extends string>(
 
 function otherVersion(expected: string): StoreContractError {
   return new StoreContractError(
-    `The app's answer lacks ${expected}: it has another version than this command line. Use the version that the app has`,
+    `The app's answer lacks ${expected}: it has another version than this command line, or it is no app of Taskgate. Use the version that the app has`,
   );
 }

@@ -37,26 +37,40 @@ export function appChanges(app: AppConnection): Changes {
   return { ...settingChanges(app), ...scheduleChanges(app), ...taskChanges(app) };
 }
 
+/** A change, and the answer's member by which it is known. */
+const putOf =
+  (app: AppConnection) =>
+  async <Result extends object>(route: readonly string[], body: object, member: string) =>
+    objectOf<Result>(await app.change("PUT", route, body), member);
+const postOf =
+  (app: AppConnection) =>
+  async <Result extends object>(route: readonly string[], body: object, member: string) =>
+    objectOf<Result>(await app.change("POST", route, body), member);
+
 function settingChanges(app: AppConnection) {
-  const put = async <Result extends object>(route: readonly string[], body: object) =>
-    objectOf<Result>(await app.change("PUT", route, body));
-  const post = async <Result extends object>(route: readonly string[], body: object) =>
-    objectOf<Result>(await app.change("POST", route, body));
+  const put = putOf(app);
+  const post = postOf(app);
   return {
     setLimit: ({ definition, limit, reason, operationId }) =>
-      put(["definitions", definition, "limit"], { limit, reason, operationId }),
+      put(["definitions", definition, "limit"], { limit, reason, operationId }, "newLimit"),
     setRate: ({ definition, rate, reason }) =>
-      put(["definitions", definition, "rate"], { rate, reason }),
+      put(["definitions", definition, "rate"], { rate, reason }, "newRate"),
     setOwner: ({ definition, app: owner, reason }) =>
-      put(["definitions", definition, "owner"], { app: owner, reason }),
+      put(["definitions", definition, "owner"], { app: owner, reason }, "newApp"),
     setSharedLimit: ({ name, limit, reason, operationId }) =>
-      put(["shared-limits", name], { limit, reason, operationId }),
-    pause: ({ definition, reason }) => post(["definitions", definition, "pause"], { reason }),
-    resume: ({ definition, reason }) => post(["definitions", definition, "resume"], { reason }),
+      put(["shared-limits", name], { limit, reason, operationId }, "newLimit"),
+    pause: ({ definition, reason }) =>
+      post(["definitions", definition, "pause"], { reason }, "definition"),
+    resume: ({ definition, reason }) =>
+      post(["definitions", definition, "resume"], { reason }, "definition"),
     setGroup: ({ definition, groupKey: key, groupScope: scope, slots, paused, strict, reason }) =>
-      put(["definitions", definition, "group"], { key, scope, slots, paused, strict, reason }),
-    stopAll: ({ reason }) => post(["stop"], { reason }),
-    resumeAll: ({ reason }) => post(["resume"], { reason }),
+      put(
+        ["definitions", definition, "group"],
+        { key, scope, slots, paused, strict, reason },
+        "new",
+      ),
+    stopAll: ({ reason }) => post(["stop"], { reason }, "left"),
+    resumeAll: ({ reason }) => post(["resume"], { reason }, "left"),
   } satisfies Partial<Changes>;
 }
 
@@ -68,6 +82,7 @@ function scheduleChanges(app: AppConnection) {
   ) =>
     objectOf<Result>(
       await app.change("POST", ["definitions", definition, "schedules", what], body),
+      what === "run" ? "task" : "schedule",
     );
   return {
     pauseSchedule: ({ definition, schedule, reason }) =>
@@ -81,31 +96,33 @@ function scheduleChanges(app: AppConnection) {
       // The reader has made the text of a value that came as JSON: it is the same value again.
       const value = text === null ? null : (JSON.parse(text) as JsonValue);
       const body = { watermark, value, version, reason, operationId };
-      return objectOf(await app.change("PUT", ["definitions", definition, "watermark"], body));
+      return objectOf(
+        await app.change("PUT", ["definitions", definition, "watermark"], body),
+        "version",
+      );
     },
   } satisfies Partial<Changes>;
 }
 
 function taskChanges(app: AppConnection) {
-  const post = async <Result extends object>(route: readonly string[], body: object) =>
-    objectOf<Result>(await app.change("POST", route, body));
+  const post = postOf(app);
   return {
     cancel: ({ taskIds: tasks, dryRun, reason }) =>
-      post(["tasks", "cancel"], { tasks, dryRun, reason }),
+      post(["tasks", "cancel"], { tasks, dryRun, reason }, "tasks"),
     redrive: (request) => {
       const { reason } = request;
       if ("taskIds" in request) {
         const { taskIds: tasks, dryRun } = request;
-        return post(["tasks", "redrive"], { tasks, dryRun, reason });
+        return post(["tasks", "redrive"], { tasks, dryRun, reason }, "tasks");
       }
       const { name: definition, kind, outcome, max } = request;
-      return post(["tasks", "redrive"], { definition, kind, outcome, max, reason });
+      return post(["tasks", "redrive"], { definition, kind, outcome, max, reason }, "tasks");
     },
     reschedule: ({ taskIds: tasks, to, dryRun, reason }) =>
-      post(["tasks", "reschedule"], { tasks, ...to, dryRun, reason }),
+      post(["tasks", "reschedule"], { tasks, ...to, dryRun, reason }, "tasks"),
     redriveFailures: ({ definition, kind, like, dryRun, reason }) =>
-      post(["failures", "redrive"], { definition, kind, like, dryRun, reason }),
-    resumeBatch: ({ batchId, reason }) => post(["batches", batchId, "resume"], { reason }),
-    cancelBatch: ({ batchId, reason }) => post(["batches", batchId, "cancel"], { reason }),
+      post(["failures", "redrive"], { definition, kind, like, dryRun, reason }, "found"),
+    resumeBatch: ({ batchId, reason }) => post(["batches", batchId, "resume"], { reason }, "batch"),
+    cancelBatch: ({ batchId, reason }) => post(["batches", batchId, "cancel"], { reason }, "batch"),
   } satisfies Partial<Changes>;
 }

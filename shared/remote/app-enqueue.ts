@@ -25,7 +25,7 @@ export async function enqueueByApp(
   }
   const body = JSON.stringify({ tasks: tasks.map(memberOf), operationId });
   refuseLong(body, tasks.length);
-  return objectOf(await app.change("POST", ["definitions", definition, "tasks"], body));
+  return objectOf(await app.change("POST", ["definitions", definition, "tasks"], body), "tasks");
 }
 
 /** The task as a list has it: its payload was made a text of the same JSON. */

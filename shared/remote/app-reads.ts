@@ -53,9 +53,10 @@ function settingReads(app: AppConnection) {
   const schedules = async (query: { definition?: string | undefined; max: number }) =>
     rowsOf<ScheduleStatus>(await app.get(["schedules"], query), "schedules").map(showSchedule);
   return {
-    status: async () => without(objectOf<StatusReport>(await app.get(["status"])), "operatorApi"),
+    status: async () =>
+      without(objectOf<StatusReport>(await app.get(["status"]), "totals"), "operatorApi"),
     definitions: async (name) => {
-      if (name !== undefined) return [objectOf(await app.get(["definitions", name]))];
+      if (name !== undefined) return [objectOf(await app.get(["definitions", name]), "name")];
       return untagged(await app.get(["definitions"]), "definitions");
     },
     sharedLimits: async ({ name, max }) =>
@@ -74,12 +75,13 @@ function taskReads(app: AppConnection) {
   return {
     tasks: async (request) => {
       const route = ["definitions", request.definition, "tasks"];
-      return taskPage(objectOf(await app.get(route, taskQuery(request))));
+      return taskPage(objectOf(await app.get(route, taskQuery(request)), "tasks"));
     },
-    explain: async (taskId) => showExplained(objectOf(await app.get(["tasks", taskId]))),
-    pace: async (definition) => objectOf(await app.get(["definitions", definition, "pace"])),
+    explain: async (taskId) => showExplained(objectOf(await app.get(["tasks", taskId]), "facts")),
+    pace: async (definition) =>
+      objectOf(await app.get(["definitions", definition, "pace"]), "oldestReady"),
     statistics: async ({ definition, window }) =>
-      objectOf(await app.get(["definitions", definition, "statistics"], { window })),
+      objectOf(await app.get(["definitions", definition, "statistics"], { window }), "total"),
     summaries: async () => rowsOf(await app.get(["statistics"]), "definitions"),
   } satisfies Partial<Reads>;
 }
@@ -112,12 +114,13 @@ function listReads(app: AppConnection) {
       rowsOf(await app.get(["executions"], { definition, open, max }), "executions"),
     batches: async ({ before, max }) =>
       rowsOf(await app.get(["batches"], { before, max }), "batches"),
-    batch: async (batchId) => objectOf(await app.get(["batches", batchId])),
+    batch: async (batchId) => objectOf(await app.get(["batches", batchId]), "waves"),
     audit: async ({ changedBy: actor, ...query }) =>
       rowsOf(await app.get(["audit"], { ...query, actor }), "entries"),
     failures: async (query) =>
-      without(objectOf<FailuresReport>(await app.get(["failures"], query)), "cursor"),
-    stopState: async () => objectOf<{ stop: StopState | null }>(await app.get(["stop"])).stop,
+      without(objectOf<FailuresReport>(await app.get(["failures"], query), "groups"), "cursor"),
+    stopState: async () =>
+      objectOf<{ stop: StopState | null }>(await app.get(["stop"]), "stop").stop,
   } satisfies Partial<Reads>;
 }
 

@@ -182,6 +182,47 @@ describe("an answer that isn't Taskgate's", () => {
     expect(list.read.error).toContain("lacks an object: it has another version");
   });
 
+  test.each([
+    ...["status", "definitions greet", "limits", "groups greet", "schedules", "watermarks greet"],
+    ...["tasks greet", "explain 1", "stats greet", "top greet", "executions", "batches", "batch 1"],
+    ...[
+      "audit",
+      "failures",
+      "doctor",
+      "limit greet 2",
+      "limit greet --shared 2",
+      "rate greet 5/1s",
+    ],
+    ...["pause greet", "resume greet", "group greet k --slots 2", "schedule greet s"],
+    ...[
+      "schedule greet s --pause",
+      "schedule greet s --resume",
+      "schedule greet s --run",
+      "owner greet shop",
+      "cancel 1",
+      "redrive 1",
+    ],
+    ...["redrive greet --all", "redrive greet --all --like x", "reschedule 10m 1"],
+    ...[
+      "stop --all",
+      "resume --all",
+      "batch 1 --resume",
+      "batch 1 --cancel",
+      "enqueue greet --payload {}",
+    ],
+    "watermark greet w --set {}",
+  ])("`%s` takes an address that answers everything with 200 for no app", async (line) => {
+    const json = { "content-type": "application/json" };
+    const app = await start(answering(200, '{"status":"ok"}', json));
+    const words = [...line.split(" "), "--url", app.url];
+    const { code, out, error } = await run(words, {});
+    expect([code, out, error]).toEqual([
+      1,
+      "",
+      expect.stringContaining("it is no app of Taskgate"),
+    ]);
+  });
+
   test.each([502, 503, 504])(
     "a proxy's %d is tried three times for a look and once for a change, with exit code 4",
     async (status) => {
