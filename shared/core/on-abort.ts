@@ -1,4 +1,4 @@
-/** What is to be called at a signal's abort, and the one listener that does it. */
+/** The callbacks of a signal's abort, and the one listener that calls them. */
 interface Listening {
   readonly callbacks: Set<() => void>;
   readonly listener: () => void;

@@ -5,7 +5,7 @@ import type { TaskRequest } from "../worker/define/task-ref";
 import type { InvocationWork } from "../worker/run/invocation-work";
 import type { AppProcess, Runtime } from "./runtime";
 
-/** So long an invocation of `ingest` begins tasks: its place among the host's invocations is for events. */
+/** The time in which an invocation of `ingest` begins tasks: its place among the host's invocations is for events. */
 const worksForMs = 5_000;
 /** So many invocations of `ingest` work at the same time in one process; further ones leave hints. */
 const workingMax = 4;

@@ -39,10 +39,10 @@ const sessionMs = 365 * 86_400_000;
 const longestMs = 2_147_483_647;
 /** Between two looks for a database that is away at the start. */
 const awayMs = 2_000;
-/** So long what runs may take to end and to be given back, once it is told to stop; a silent database would hold it for minutes. */
+/** The time for running work to end and to be given back, once it is told to stop; a silent database would hold it for minutes. */
 const stopMs = 3_000;
 
-/** The two ends of a resident process: nothing more begins; what runs is told to stop. */
+/** The two ends of a resident process: nothing more begins; running work is told to stop. */
 interface Ends {
   readonly draining: AbortSignal;
   readonly stopping: AbortSignal;
@@ -207,7 +207,7 @@ async function openWhenThere(app: AppProcess, signal: AbortSignal): Promise<Runt
   return null;
 }
 
-/** What comes first: the runtime, or null at the signal. A silent database answers neither. */
+/** The first of two: the runtime, or null at the signal. A silent database answers neither. */
 async function beforeAbort(
   signal: AbortSignal,
   opening: Promise<Runtime>,

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseJsonWithComments } from "../core/json-comments";
 import type { InitChange, InitPlan } from "./plan";
@@ -23,11 +23,23 @@ export function applyPlan({ root, changes }: InitPlan): void {
   }
   for (const change of changes)
     if (change.kind === "file") texts.set(change.path, { text: change.text, isNew: true });
+  for (const name of texts.keys()) checkWritable(root, name);
   for (const [name, { text, isNew }] of texts) {
     const path = join(root, name);
     mkdirSync(dirname(path), { recursive: true });
     // A file that came into being meanwhile isn't overwritten.
     writeFileSync(path, text, { flag: isNew ? "wx" : "w" });
+  }
+}
+
+/** Throws an Error that names the file, and the folder where it isn't there yet. */
+function checkWritable(root: string, name: string): void {
+  let path = join(root, name);
+  while (!existsSync(path)) path = dirname(path);
+  try {
+    accessSync(path, constants.W_OK);
+  } catch {
+    throw new Error(`${name} can't be written: no right to write ${path}. Nothing was changed.`);
   }
 }
 

@@ -23,7 +23,7 @@ const rememberedMax = 1_000;
 /** What this process knows of one definition. Instants are monotonic. */
 interface Known {
   quietUntilMs: number;
-  /** Nobody waited a moment ago. */
+  /** No process waited a moment ago. */
   nobodyUntilMs: number;
   /** Tasks that the notification at the end of the quiet time is for. */
   tasks: number;

@@ -16,7 +16,8 @@ export async function refusalOf(
         SELECT ERROR_MESSAGE() AS [message];
       END CATCH;
       BEGIN TRANSACTION;`);
-    return String(row?.["message"] ?? "not refused");
+    const message = row?.["message"];
+    return typeof message === "string" ? message : "not refused";
   }
   return opened.call(`select * from taskgate.${calls.postgres}`).then(
     () => "not refused",

@@ -215,12 +215,18 @@ describe("migrate refuses", () => {
       await rowsOf(url, "create schema app");
       await rowsOf(url, "create function app.theirs() returns int language sql as 'select 1'");
 
-      await expect(migrateStore({ url, schema: "app" })).rejects.toMatchObject({
+      const refusal = (name: string) => ({
         code: "TASKGATE_ARG_INVALID",
-        message:
-          "Expected `schema` to name one that is Taskgate's, or empty, or missing, got `app`, which has no schema_version but `theirs`. Choose another name for it (TASKGATE_SCHEMA)",
+        message: `Expected \`schema\` to name one that is Taskgate's, or empty, or missing, got \`app\`, which has no schema_version of Taskgate's but \`${name}\`. Choose another name for it (TASKGATE_SCHEMA)`,
       });
-
+      await expect(migrateStore({ url, schema: "app" })).rejects.toMatchObject(refusal("theirs"));
+      // Whoever only looks says the same, and not that a migration is missing.
+      await expect(checkStoreSchema({ url, schema: "app" })).rejects.toMatchObject(
+        refusal("theirs"),
+      );
+      await rowsOf(url, "create table app.schema_version (id text)");
+      for (const look of [migrateStore, checkStoreSchema])
+        await expect(look({ url, schema: "app" })).rejects.toMatchObject(refusal("schema_version"));
       expect(await rowsOf(url, "select app.theirs() as n")).toEqual([{ n: 1 }]);
     });
   });

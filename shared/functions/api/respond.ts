@@ -48,7 +48,7 @@ const closedHeaders = {
 const noEnd = new AbortController().signal;
 setMaxListeners(0, noEnd);
 
-/** What stands before an endpoint. */
+/** The checks before an endpoint. */
 export interface Entry {
   /** It is asked for at each request, so that a failed start is tried again. */
   readonly admin: () => Promise<Admin>;

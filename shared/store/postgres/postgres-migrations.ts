@@ -8,7 +8,7 @@ import { readPostgresTarget } from "./postgres-tls";
 /** Class of the advisory lock that lets one migrator work at a time; other languages may take it, too. */
 const migrationLock = 44;
 
-/** A server that doesn't answer a connection for so long is told as away. */
+/** A server that doesn't answer a connection for this time is told as away. */
 const connectMs = 15_000;
 /**
  * A change of a table waits for every transaction that has read it, and all later calls wait behind the change. So it gives way
@@ -40,7 +40,6 @@ export async function withPostgresMigrations<Result>(
   const { lockTries = lockTriesMax } = options;
   const run = async (connection: PostgresConnection): Promise<Result> => {
     await connection.query("select pg_advisory_lock($1, hashtext($2))", [migrationLock, schema]);
-    await refuseForeignSchema(connection, schema);
     return body({
       readVersions: () => readPostgresVersions(connection, schema),
       apply: (script, isLogic) => apply(connection, { schema, script, isLogic, lockTries }),
@@ -87,7 +86,7 @@ export async function withPostgresConnection<Result>(
   }
 }
 
-/** Reads schema_version; [] when there is none. */
+/** Reads schema_version; [] when there is none. Throws InvalidArgumentError for a schema that holds something else. */
 export async function readPostgresVersions(
   connection: PostgresConnection,
   schema: string,
@@ -96,6 +95,7 @@ export async function readPostgresVersions(
     "select to_regclass($1) is not null as present",
     [`"${schema}".schema_version`],
   );
+  await refuseForeignSchema(connection, schema);
   if (exists?.present !== true) return [];
   return connection.query<SchemaVersion>(
     `select version, name, checksum, client_version_min as "clientVersionMin" from "${schema}".schema_version order by version`,
@@ -135,13 +135,14 @@ async function refuseForeignSchema(connection: PostgresConnection, schema: strin
     `select o.name from (
        select p.proname as name, p.pronamespace as namespace from pg_proc p union all
        select c.relname, c.relnamespace from pg_class c) o
-      where o.namespace = to_regnamespace($1) and to_regclass($2) is null
+      where o.namespace = to_regnamespace($1)
+        and not exists (select from pg_attribute a where a.attrelid = to_regclass($2) and a.attname = 'client_version_min')
       order by o.name limit 1`,
     [`"${schema}"`, `"${schema}".schema_version`],
   );
   if (found === undefined) return;
   throw new InvalidArgumentError(
-    `Expected \`schema\` to name one that is Taskgate's, or empty, or missing, got \`${schema}\`, which has no schema_version but \`${found.name}\`. Choose another name for it (TASKGATE_SCHEMA)`,
+    `Expected \`schema\` to name one that is Taskgate's, or empty, or missing, got \`${schema}\`, which has no schema_version of Taskgate's but \`${found.name}\`. Choose another name for it (TASKGATE_SCHEMA)`,
   );
 }
 
@@ -180,7 +181,7 @@ interface ApplyTask {
   readonly lockTries: number;
 }
 
-/** The error for people: which session keeps the tables, and what was changed. */
+/** The error for people: which session keeps the tables. */
 async function nameHolder(
   connection: PostgresConnection,
   { schema, script }: ApplyTask,

@@ -67,7 +67,7 @@ export function explainTlsFailure(error: unknown): StoreUnavailableError | undef
   const isRefused = message === "The server does not support SSL connections";
   if (!isRefused && !certificateFault.test(code)) return undefined;
   const reason = isRefused
-    ? "PostgreSQL offers no TLS, and its address is not this machine's: nothing was sent. Give the server a certificate"
+    ? "PostgreSQL offers no TLS, which its address asks for, as every one of another machine does: nothing was sent. Give the server a certificate"
     : `PostgreSQL's certificate can't be trusted (${code}): nothing was sent. Name its authority's file by sslrootcert=FILE, and the server as the certificate does`;
   return new StoreUnavailableError(
     `${reason}; where the password and all data may travel in the clear write sslmode=disable into the address`,

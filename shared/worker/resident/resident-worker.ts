@@ -19,7 +19,7 @@ export interface ResidentWorkerOptions {
   readonly draining: AbortSignal;
 }
 
-/** A process that has tasks for so long is no longer notified of others. */
+/** A process that has tasks for this time is no longer notified of others. */
 const busyAfterMs = 50;
 /** The pause after a session that failed: the database is away, or refuses. */
 const troubleMs = 1_000;
@@ -40,6 +40,8 @@ export class ResidentWorker implements Standby {
   #isBusy = false;
   #isListed = false;
   #cancelUnlisting: (() => void) | null = null;
+  /** Why the last session could not begin: told once, not each second. */
+  #trouble: string | null = null;
   readonly #due: EarliestTimer;
 
   constructor(options: ResidentWorkerOptions) {
@@ -114,6 +116,7 @@ export class ResidentWorker implements Standby {
     const { logger } = worker.environment;
     try {
       const result = await runWorker(worker, definition, { ...session(), standby: this });
+      this.#trouble = null;
       logger.debug("session ended", { definition, status: result.status, end: result.end });
       // Without a token it can't take what it would be notified of; the poll that finds a free one wakes it.
       if (result.status === "limited" || result.status === "paused") this.#unlist();
@@ -121,7 +124,9 @@ export class ResidentWorker implements Standby {
       return !hasFailed(result);
     } catch (error) {
       const reason = messageOf(error);
-      if (!isForLater(error)) logger.error("a session could not begin", { definition, reason });
+      if (!isForLater(error) && reason !== this.#trouble)
+        logger.error("a session could not begin", { definition, reason });
+      this.#trouble = reason;
       return false;
     }
   }

@@ -11,7 +11,7 @@ import { TurnShare } from "./turn-share";
 import { defineQueue } from "../define/define-queue";
 import type { Definition } from "../define/task-kind";
 
-/** So long a call under a rate that has ended waits for its tokens to be back. */
+/** The most that a call under a rate waits, after its end, for its tokens to be back. */
 const leaveMs = 250;
 
 /** The tokens of one process, by limit; made once per process by a composition root. */
