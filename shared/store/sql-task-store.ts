@@ -70,6 +70,7 @@ export class SqlTaskStore extends OperationStore implements TaskStore {
       return await this.#repeat(ask, (error) => {
         if (!(error instanceof TaskgateError)) return false;
         if (whenLocked !== undefined && isLockTimeout(error)) return false;
+        if (error.details["isClosed"] === true) return false;
         return error.isRetryable || (isSafe && error.code === "TASKGATE_STORE_UNCERTAIN");
       });
     } catch (error) {

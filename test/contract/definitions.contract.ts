@@ -431,7 +431,8 @@ function describeAudit(setup: StoreSetup): void {
     await store.registerDefinition(input);
     await store.registerDefinition(input);
     const settings = { ...input.settings, limit: 6, leaseMs: 70_000 };
-    await store.registerDefinition({ ...input, build: 2, registeredBy: "build 2", settings });
+    const longest = "b".repeat(200);
+    await store.registerDefinition({ ...input, build: 2, registeredBy: longest, settings });
     await store.registerDefinition({ ...input, build: 1, settingsHash: "older" });
     const entries = await readAudit(input.name);
     expect(
@@ -440,7 +441,7 @@ function describeAudit(setup: StoreSetup): void {
         .sort(),
     ).toEqual(["build: 1 -> 2", "lease_ms: 60000 -> 70000", "limit: 4 -> 6", "limit: null -> 4"]);
     expect(new Set(entries.map((entry) => `${entry.source} ${entry.changedBy}`))).toEqual(
-      new Set(["code the code", "code build 2"]),
+      new Set(["code the code", `code ${longest}`]),
     );
   });
 

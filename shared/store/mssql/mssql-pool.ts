@@ -4,6 +4,7 @@ import type { Connection } from "tedious";
 import { StoreContractError, StoreUnavailableError, StoreUncertainError } from "../../core/errors";
 import { loadPackage } from "../../core/load-package";
 import { isLoopback } from "../loopback";
+import { storeClosed } from "../store-closed";
 import { rememberLoginErrors } from "./mssql-errors";
 import { cancelTimeoutMs, parseMssqlAddress, toDriverConfig } from "./mssql-options";
 import type { MssqlAddress, MssqlLimits, MssqlTarget } from "./mssql-options";
@@ -54,7 +55,7 @@ export class MssqlPool {
 
   /** Lends a connection. What this throws happened before anything was sent. Release it in any case. */
   async lease(): Promise<Lease> {
-    if (this.#isClosed) throw new StoreUnavailableError("The store is closed");
+    if (this.#isClosed) throw storeClosed();
     const pool = await this.#open();
     const connection = await this.#acquire(pool);
     this.#lent.add(connection);

@@ -1,5 +1,5 @@
 import type * as Pg from "pg";
-import type { Pool, PoolClient } from "pg";
+import type { Client, Pool, PoolClient } from "pg";
 import {
   InvalidArgumentError,
   StoreContractError,
@@ -11,6 +11,7 @@ import type { StatementOptions, StoreTransaction, TransactionBounds } from "../.
 import { operations } from "../operations";
 import type { AnswerRow, ParameterValues, Procedure } from "../operations/operation";
 import type { ProcedureCaller } from "../procedure-caller";
+import { storeClosed } from "../store-closed";
 import { poolClient } from "./postgres-client";
 import { mapPostgresError, storeTroubleOf } from "./postgres-errors";
 import type { Sent } from "./postgres-errors";
@@ -55,6 +56,8 @@ export class PostgresCaller implements ProcedureCaller {
   readonly #statements: PostgresStatements;
   readonly #readsCommitted = new WeakMap<PoolClient, boolean>();
   readonly #inFlight = new Set<Promise<unknown>>();
+  readonly #lent = new Set<PoolClient>();
+  #isClosed = false;
 
   /** Throws InvalidArgumentError for a bad address; sends nothing. */
   constructor(options: PostgresOptions) {
@@ -126,8 +129,10 @@ export class PostgresCaller implements ProcedureCaller {
     });
     await Promise.race([Promise.allSettled([...this.#inFlight]), patience]);
     clearTimeout(timer);
+    this.#isClosed = true;
     const ended = this.#pool.end();
-    // What hangs is not waited for: its own deadline ends it.
+    // What hangs is not waited for: its connection would keep the process alive until its own deadline.
+    for (const client of this.#lent) void (client as unknown as Client).end();
     if (this.#inFlight.size === 0) await ended;
     else ended.catch(() => undefined);
   }
@@ -214,6 +219,7 @@ export class PostgresCaller implements ProcedureCaller {
     let client: PoolClient | undefined;
     try {
       client = await this.#acquire();
+      this.#lent.add(client);
       sent = "sent";
       const result = await body(client);
       client.release();
@@ -229,10 +235,13 @@ export class PostgresCaller implements ProcedureCaller {
       const isIdle = client?.getTransactionStatus() === "I";
       client?.release(isFatal(mapped.code) || !isIdle || mapped.details["isRenewal"] === true);
       throw mapped;
+    } finally {
+      if (client !== undefined) this.#lent.delete(client);
     }
   }
 
   async #acquire(): Promise<PoolClient> {
+    if (this.#isClosed) throw storeClosed();
     try {
       return await this.#pool.connect();
     } catch (error) {
