@@ -1,4 +1,4 @@
-import { afterAll, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
 import { Client } from "pg";
 import { nodeTimers } from "../../shared/platform/node-timers";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
@@ -10,12 +10,19 @@ import { createTestDatabase } from "../support/test-postgres";
 
 /* Goal: of the processes that wait only those wake that a notification is meant for, whatever definitions they wait for. */
 
-const heard = jest.spyOn(Client.prototype, "emit");
-const notifications = (): number =>
-  heard.mock.calls.filter(([event]) => event === "notification").length;
+/** How many notifications the connections of this process have had. */
+let notifications = (): number => 0;
+let restore = (): void => undefined;
 
+beforeAll(() => {
+  const spy = jest.spyOn(Client.prototype, "emit");
+  notifications = () => spy.mock.calls.filter(([event]) => event === "notification").length;
+  restore = () => {
+    spy.mockRestore();
+  };
+});
 afterAll(() => {
-  heard.mockRestore();
+  restore();
 });
 
 async function openScene() {
