@@ -58,7 +58,7 @@ export const workCommand: Command = {
     "Build the app before. The settings are those of the environment.",
     "PostgreSQL notifies of new tasks. Polls find the others, and do what the sweep of a function app does.",
     "SIGTERM or SIGINT: nothing more is claimed, and running tasks may finish within --grace. The others are given back",
-    "uncounted within 3.6 s; a second signal doesn't wait for --grace. Exit code 0 then.",
+    "uncounted within 5 s; a second signal doesn't wait for --grace. Exit code 0 then.",
     "Exit code 75: a handler was stuck (TASKGATE_WHEN_STUCK); start the process again.",
   ].join("\n"),
   examples: [
