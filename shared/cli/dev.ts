@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { invalidInput } from "../admin/read-result";
 import type { Problem } from "../admin/read-result";
-import { isDatabaseUrl } from "../settings/setting-formats";
+import { problemsOfDatabase } from "./database-option";
 import type * as DevRun from "../local/dev-run";
 import type { StartOptions } from "../local/start-options";
 import type { Command, CommandContext } from "./command";
@@ -101,10 +101,7 @@ export function readStartOptions({
     return null;
   };
   const databaseUrl = options["db"] ?? null;
-  if (databaseUrl !== null && !isDatabaseUrl(databaseUrl)) {
-    const expected = "postgres://user:password@host:port/database or mssql://..";
-    problems.push({ field: "--db", value: "something else", expected });
-  }
+  problems.push(...problemsOfDatabase(databaseUrl));
   if (databaseUrl !== null && flags.has("fast")) {
     const expected = "no --db beside it: it is about the embedded PostgreSQL";
     problems.push({ field: "--fast", value: "set", expected });

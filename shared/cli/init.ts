@@ -7,7 +7,7 @@ import type { InitChange, InitPlan } from "../init/plan";
 import { planTemplate, templates } from "../init/template";
 import type { Template } from "../init/template";
 import { readVersion, testedVersion } from "../platform/own-manifest";
-import { isDatabaseUrl } from "../settings/setting-formats";
+import { problemsOfDatabase } from "./database-option";
 import { report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
@@ -85,10 +85,8 @@ function makePlan(context: CommandContext): Promise<InitPlan> {
     return Promise.resolve(planTemplate(root, { template, name: name || "app", versionOf }));
   }
   const databaseUrl = options["db"] ?? null;
-  if (databaseUrl !== null && !isDatabaseUrl(databaseUrl)) {
-    const expected = "postgres://user:password@host:port/database or mssql://..";
-    throw invalidInput([{ field: "--db", value: "something else", expected }]);
-  }
+  const problems = problemsOfDatabase(databaseUrl);
+  if (problems.length > 0) throw invalidInput(problems);
   return readExistingApp(root, options["folder"]).then((app) =>
     planInit(app, { databaseUrl, versionOf }),
   );

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { SettingsError } from "../core/errors";
 import { invalidInput } from "../admin/read-result";
 import { loadSettings } from "../settings/load-settings";
-import { isDatabaseUrl } from "../settings/setting-formats";
+import { problemsOfDatabase } from "./database-option";
 import type { Environment } from "../settings/load-settings";
 import type { Settings } from "../settings/settings";
 
@@ -45,10 +45,8 @@ export function findTarget(options: TargetOptions): Target {
   const { environment, folder, databaseUrl } = options;
   const local = readLocalRun(folder);
   if (databaseUrl !== undefined) {
-    if (!isDatabaseUrl(databaseUrl)) {
-      const expected = "postgres://user:password@host:port/database or mssql://..";
-      throw invalidInput([{ field: "--db", value: "something else", expected }]);
-    }
+    const problems = problemsOfDatabase(databaseUrl);
+    if (problems.length > 0) throw invalidInput(problems);
     const queue = local?.databaseUrl === databaseUrl ? local.queueConnection : null;
     return { settings: load(environment, databaseUrl, queue), origin: "--db" };
   }

@@ -6,6 +6,7 @@ import { limits } from "../core/limits";
 import { didYouMean } from "../core/near-name";
 import { checkInteger } from "../core/text";
 import { checkList, wrongValue } from "../core/wrong-value";
+import { onAbort } from "../core/on-abort";
 import { nodeTimers } from "../platform/node-timers";
 import { NotifyingWakeUp } from "../platform/notifying-wake-up";
 import { realClock, sleep } from "../platform/real-clock";
@@ -89,16 +90,16 @@ export async function workResident(app: AppProcess, options: WorkOptions): Promi
 /** `over` resolves so many milliseconds after the signal is aborted. */
 function afterAbort(signal: AbortSignal, ms: number): { over: Promise<void>; cancel: () => void } {
   let cancelTimer = (): void => undefined;
-  let onAbort = (): void => undefined;
+  let leave = (): void => undefined;
   const over = new Promise<void>((resolve) => {
-    onAbort = () => {
+    const begin = (): void => {
       cancelTimer = nodeTimers.after(ms, resolve);
     };
+    if (signal.aborted) begin();
+    else leave = onAbort(signal, begin);
   });
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
   const cancel = (): void => {
-    signal.removeEventListener("abort", onAbort);
+    leave();
     cancelTimer();
   };
   return { over, cancel };

@@ -1,16 +1,8 @@
-import { spawnSync } from "node:child_process";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-} from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
+import { copyTrackedFiles } from "../support/tracked-files";
 import { makeProgram, runNode } from "./fake-programs";
 
 /*
@@ -25,21 +17,11 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The tracked files that an app's build reads. */
-function clone(): void {
-  const { stdout } = spawnSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" });
-  const files = stdout.split("\0").filter((name) => name !== "" && !/^(test|docs)\//u.test(name));
-  expect(files.length).toBeGreaterThan(100);
-  for (const name of files.filter((file) => existsSync(join(root, file)))) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true });
-    cpSync(join(root, name), join(folder, name));
-  }
-  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
-}
-
 describeHere("azd's hooks in a fresh clone", () => {
   test("make a package from sources alone, with the app and all that it imports", async () => {
-    clone();
+    const copied = copyTrackedFiles(root, folder, (path) => !/^(test|docs)\//u.test(path));
+    expect(copied).toBeGreaterThan(100);
+    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
     const path = makeProgram(folder, "npm", "");
     const hook = join(folder, "infra/azd-hook.mjs");
     const ended = await runNode([hook, "package"], { cwd: tmpdir(), env: { PATH: path } });

@@ -1,6 +1,4 @@
-import { execFileSync } from "node:child_process";
 import {
-  cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -8,9 +6,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { ensureBuilt, root } from "../functions/built-app";
+import { copyTrackedFiles } from "../support/tracked-files";
 import { startDevIn } from "./dev-process";
 import type { DevRun } from "./dev-process";
 import { readManifest, run } from "./packed";
@@ -40,12 +39,7 @@ export function describeEject(getTarball: () => string, folder: string): void {
   describe("taskgate eject in a copy of the repository", () => {
     beforeAll(async () => {
       ensureBuilt();
-      const listed = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" });
-      for (const path of listed.split("\0"))
-        if (path !== "" && existsSync(join(root, path))) {
-          mkdirSync(dirname(join(copy, path)), { recursive: true });
-          cpSync(join(root, path), join(copy, path));
-        }
+      copyTrackedFiles(root, copy);
       const manifest = JSON.parse(read("package.json")) as {
         scripts: object;
         dependencies: object;

@@ -1,4 +1,6 @@
 import { setImmediate } from "node:timers";
+import type { Clock } from "../../shared/ports/clock";
+import type { Timers } from "../../shared/ports/timers";
 
 interface Entry {
   readonly atMs: number;
@@ -28,6 +30,15 @@ export class VirtualTime {
       entry.isCancelled = true;
     };
   }
+
+  /** Clock and timers of a part of the product that lives in this time. */
+  readonly parts: { readonly clock: Clock; readonly timers: Timers } = {
+    clock: { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs },
+    timers: {
+      after: (ms, callback) => this.after(ms, callback),
+      soon: (callback) => void this.after(0, callback),
+    },
+  };
 
   /** Resolves after `ms`. */
   sleep(ms: number): Promise<void> {

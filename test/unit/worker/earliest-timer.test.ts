@@ -7,13 +7,7 @@ function openTimer() {
   const time = new VirtualTime();
   const ended: { readonly nowMs: number; readonly atMs: number }[] = [];
   const timer = new EarliestTimer(
-    {
-      clock: { nowMs: () => time.nowMs, monotonicMs: () => time.nowMs },
-      timers: {
-        after: (ms, callback) => time.after(ms, callback),
-        soon: (callback) => void time.after(0, callback),
-      },
-    },
+    time.parts,
     (atMs) => void ended.push({ nowMs: time.nowMs, atMs }),
   );
   return { time, timer, ended };

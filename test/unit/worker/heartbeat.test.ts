@@ -24,11 +24,7 @@ function openScene() {
   const bench = openWorkerBench([]);
   const heartbeat = new Heartbeat({
     ...bench.environment,
-    clock: { nowMs: () => time.nowMs, monotonicMs: () => time.nowMs },
-    timers: {
-      after: (ms, callback) => time.after(ms, callback),
-      soon: (callback) => void time.after(0, callback),
-    },
+    ...time.parts,
     store: overriding(bench.store, {
       heartbeat: async ({ executions }) => {
         const ids = executions.map(({ executionId }) => executionId);
@@ -119,11 +115,7 @@ test("a beat that waits has its leases renewed beside it, from half of each on, 
   let beats = 0;
   const heartbeat = new Heartbeat({
     ...bench.environment,
-    clock: { nowMs: () => time.nowMs, monotonicMs: () => time.nowMs },
-    timers: {
-      after: (ms, callback) => time.after(ms, callback),
-      soon: (callback) => void time.after(0, callback),
-    },
+    ...time.parts,
     store: overriding(bench.store, {
       heartbeat: () => {
         beats += 1;

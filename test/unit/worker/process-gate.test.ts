@@ -25,13 +25,7 @@ interface Party extends GateMember {
 
 function openGate() {
   const time = new VirtualTime();
-  const gate = new ProcessGate({
-    clock: { nowMs: () => time.nowMs, monotonicMs: () => time.nowMs },
-    timers: {
-      after: (ms, callback) => time.after(ms, callback),
-      soon: (callback) => void time.after(0, callback),
-    },
-  });
+  const gate = new ProcessGate(time.parts);
   const join = (isQuiet: boolean): Party & { leave: () => void } => {
     const party = { isQuiet, looks: 0, look: () => void (party.looks += 1) };
     return Object.assign(party, { leave: gate.join(party) });

@@ -21,11 +21,7 @@ export function openResident(options: {
   const environment = {
     ...options.environment,
     wakeUp,
-    clock: { nowMs: () => time.nowMs, monotonicMs: () => time.nowMs },
-    timers: {
-      after: (ms: number, callback: () => void) => time.after(ms, callback),
-      soon: (callback: () => void) => void time.after(0, callback),
-    },
+    ...time.parts,
   };
   const process = new ResidentProcess({
     worker: {
