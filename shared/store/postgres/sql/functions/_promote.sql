@@ -10,33 +10,46 @@ create or replace function taskgate._promote(p_task_definition_id int, p_max int
 language plpgsql as $$
 declare
   v_ids bigint[];
-  v_run_ats timestamptz[];
+  v_places tid[];
+  v_priorities smallint[];
+  v_ranks bigint[];
+  v_solos boolean[];
+  v_any_grouped boolean;
+  v_any_pending boolean;
   v_groups int[];
   v_locked int[];
   n int;
 begin
   if not pg_try_advisory_xact_lock(44, p_task_definition_id) then return 0; end if;
-  -- 1. Due rows that no other call is taking.
+  -- 1. Due rows that no other call is taking. Such a row is never updated, and while it is locked its task keeps priority, rank and group.
   with due as materialized (
-    select s.task_id, s.run_at from scheduled s
+    select s.task_id, s.ctid as place from scheduled s
      where s.task_definition_id = p_task_definition_id and s.run_at <= p_now
      order by s.run_at, s.task_id limit p_max for update skip locked)
-  select array_agg(due.task_id), array_agg(due.run_at), array_agg(distinct t.group_id) filter (where t.group_id is not null) into v_ids, v_run_ats, v_groups
+  select array_agg(due.task_id), array_agg(due.place), array_agg(t.priority), array_agg(t.rank), array_agg(t.lost_count >= 2),
+         bool_or(t.group_id is not null), bool_or(t.pending_group_key is not null)
+    into v_ids, v_places, v_priorities, v_ranks, v_solos, v_any_grouped, v_any_pending
     from due join task t on t.task_id = due.task_id;
   if v_ids is null then return 0; end if;
-  -- Groups by their keys, made where they are missing, unless another call makes one now.
-  if exists (select 1 from unnest(v_ids) u(id) join task t on t.task_id = u.id where t.pending_group_key is not null) then
-    v_groups := coalesce(v_groups, '{}') || _make_pending_groups(p_task_definition_id, v_ids);
+  if not v_any_grouped and not v_any_pending then   -- no groups: nothing to look at, in half of the time
+    delete from scheduled d where d.ctid = any (v_places);
+    insert into ready (task_definition_id, priority, rank, task_id, is_solo)
+    select p_task_definition_id, u.priority, u.rank, u.id, u.is_solo
+      from unnest(v_priorities, v_ranks, v_ids, v_solos) u(priority, rank, id, is_solo);
+    return cardinality(v_ids);
   end if;
+  if v_any_grouped then v_groups := array(select distinct t.group_id from unnest(v_ids) u(id) join task t on t.task_id = u.id where t.group_id is not null); end if;
+  -- Groups by their keys, made where they are missing, unless another call makes one now.
+  if v_any_pending then v_groups := coalesce(v_groups, '{}') || _make_pending_groups(p_task_definition_id, v_ids); end if;
   -- 2. Their groups, as far as they are free: own statement, so that the next one sees what the last holder committed.
   if v_groups is not null then
     v_locked := array(select g.group_id from task_group g where g.group_id = any (v_groups) order by g.group_id for no key update skip locked);
   end if;
   -- 3. Admit. A strict group's retry still has its slot; the others name their group again from here on.
   with due as materialized (
-    select t.task_id, u.run_at, t.priority, t.rank, x.group_id, t.pending_group_key is not null as is_joining, t.lost_count >= 2 as is_solo,
+    select t.task_id, u.place, t.priority, t.rank, x.group_id, t.pending_group_key is not null as is_joining, t.lost_count >= 2 as is_solo,
            (select s.slot from group_slot s where s.group_id = t.group_id and s.task_id = t.task_id limit 1) is not null as has_slot   -- not exists: it may be answered from all slots
-      from unnest(v_ids, v_run_ats) u(id, run_at) join task t on t.task_id = u.id
+      from unnest(v_ids, v_places) u(id, place) join task t on t.task_id = u.id
      cross join lateral (
        select case when t.pending_group_key is null then t.group_id else (
                 select g.group_id from task_group g
@@ -55,10 +68,7 @@ begin
       from ranked r),
   placed as materialized (
     select g.*, (first_value(g.empty) over (partition by g.group_id, g.has_slot order by g.n))[g.n] as slot from gate g),
-  gone as (                                          -- one probe per task: a join would be free to read all entries
-    delete from scheduled d where d.ctid = any (array(
-      select (select s.ctid from scheduled s where s.task_definition_id = p_task_definition_id and s.run_at = p.run_at and s.task_id = p.task_id)
-        from placed p)) returning 1),
+  gone as (delete from scheduled d where d.ctid = any (array(select p.place from placed p)) returning 1),
   joined as (update task t set group_id = p.group_id, pending_group_key = null, pending_group_is_global = null
                from placed p where t.task_id = p.task_id and p.is_joining and t.task_id = any (v_ids)),
   slotted as (insert into group_slot (group_id, slot, task_id)
