@@ -2,15 +2,20 @@
  * When a resident worker looks for tasks that nobody has told it of. Pure: chance and counts come from outside.
  */
 
-/** Pauses between the looks of a worker that has run out of tasks: about two seconds in all. */
+/**
+ * Pauses between the looks of a worker that has run out of tasks: about two seconds in all. Where tasks tell of themselves
+ * the looks are for other processes that need its tokens.
+ */
 const lingerMs = [20, 200, 250, 250, 250, 250, 250, 250, 250] as const;
+const notifiedLingerMs = [250, 250, 250, 250, 250, 250, 250, 250] as const;
 
 /** The first pause between two polls where nothing notifies; it doubles while nothing is found. */
 const firstPollMs = 250;
 
 /** The pause after so many empty reads in a row, ms; null: the worker gives its tokens back. */
-export function lingerPauseMs(emptyReads: number): number | null {
-  return lingerMs[Math.max(emptyReads - 1, 0)] ?? null;
+export function lingerPauseMs(emptyReads: number, isNotified: boolean): number | null {
+  const pauses = isNotified ? notifiedLingerMs : lingerMs;
+  return pauses[Math.max(emptyReads - 1, 0)] ?? null;
 }
 
 /** What the pause before the next poll depends on. */

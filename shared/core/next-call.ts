@@ -51,6 +51,8 @@ export interface TaskFacts {
 export interface ClaimFacts {
   /** The last claim got all that it asked for. */
   readonly hasBacklog: boolean;
+  /** Tasks may have become ready since the last claim, and no other session was told of them. */
+  readonly hasArrivals: boolean;
   /** A claim makes no sense before this instant. */
   readonly idleUntilMs: number;
   /** The instant from which on the rate lets the next task start, as last told; null: it isn't known to hold anything up. */
@@ -175,7 +177,7 @@ function nextCall(facts: ExecutionFacts): NextCall | null {
   const mayAcquire = wantsTokens(facts) && facts.nowMs >= tokens.nextRequestMs;
   // A free token first: where tasks block this process, some are always done by now.
   if (mayAcquire && (tokens.freeTokens > 0 || tasks.done === 0))
-    return { kind: "acquire", upTo: facts.tokensWanted };
+    return { kind: "acquire", upTo: upToTokens(facts) };
   if (tasks.done > 0) return { kind: "work", claim: claimCount(facts) };
   const isIdle = facts.nowMs < facts.claims.idleUntilMs;
   if (isIdle || tasks.claimed > 0 || tasks.running >= tokens.count) return null;
@@ -183,9 +185,16 @@ function nextCall(facts: ExecutionFacts): NextCall | null {
   return claim > 0 ? { kind: "work", claim } : null;
 }
 
-function wantsTokens({ end, tokens, tokensWanted, claims }: ExecutionFacts): boolean {
+function wantsTokens({ end, tokens, tokensWanted, claims, tasks }: ExecutionFacts): boolean {
   const hasRoom = tokens.count < tokensWanted;
-  return hasRoom && end === null && claims.hasBacklog && tokens.wantedBack === 0;
+  const isFull = tasks.running + tasks.claimed >= tokens.count;
+  const hasUse = claims.hasBacklog || (claims.hasArrivals && isFull);
+  return hasRoom && end === null && hasUse && tokens.wantedBack === 0;
+}
+
+/** One more for what has arrived: whether it is a single task, the claim on that token tells. */
+function upToTokens({ tokens, tokensWanted, claims }: ExecutionFacts): number {
+  return claims.hasBacklog ? tokensWanted : tokens.count + 1;
 }
 
 /** How many more tasks the next call claims. */

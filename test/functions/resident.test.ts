@@ -63,6 +63,33 @@ async function untilWaiting(processes: number): Promise<void> {
   await client.end();
 }
 
+/** As plain SQL does: no process is told. */
+async function enqueuePlainly(name: string, payload: object): Promise<void> {
+  const store = openStore({ ...options, url: urlAs(app.url, "worker") });
+  const task = { kind: name, payload: JSON.stringify(payload) };
+  await store.enqueueTasks({ name, build: 1, operationId: null, tasks: [task] });
+  await store.close();
+}
+
+/** What was given back may wait in either. */
+async function dropWaiting(): Promise<void> {
+  await rowsOf(
+    app.url,
+    `with ready as (delete from taskgate.ready returning task_id), later as (delete from taskgate.scheduled returning task_id)
+     delete from taskgate.task t using (select * from ready union all select * from later) gone where t.task_id = gone.task_id returning 1`,
+  );
+}
+
+/** By two signals: no handler is waited for. */
+async function endAtOnce(worker: ReturnType<ResidentApp["start"]>): Promise<void> {
+  const isEnding = (line: string): boolean => line.includes("ending");
+  const before = app.lines.filter(isEnding).length;
+  worker.kill("SIGTERM");
+  await app.until(() => app.lines.filter(isEnding).length > before);
+  worker.kill("SIGTERM");
+  expect(await worker.ended).toBe(0);
+}
+
 test("a resident worker runs tasks that wait, new ones and children of tasks, and ends with 0 on SIGTERM", async () => {
   const worker = app.start(rarely);
   await app.until(isWorking);
@@ -124,13 +151,31 @@ test("a second SIGTERM waits for no handler, and what ran is given back", async 
   await app.until(isWorking);
   await app.client.enqueue(capped, { id: "long", ms: 50_000 });
   await app.until(() => idsOf(app.notes, "begin").length === 1);
-  worker.kill("SIGTERM");
-  await app.until(() => app.lines.some((line) => line.includes("ending")));
-  worker.kill("SIGTERM");
-  expect(await worker.ended).toBe(0);
+  await endAtOnce(worker);
   expect(idsOf(app.notes, "end")).toEqual(["long"]);
   expect(await openExecutions()).toEqual([]);
-  await rowsOf(app.url, "delete from taskgate.ready returning 1");
+  await dropWaiting();
+}, 120_000);
+
+test("a task that arrives while another one runs starts beside it, found by a notification or by a poll", async () => {
+  const notified = app.start(["-d", "capped", ...rarely]);
+  await app.until(isWorking);
+  await untilWaiting(1);
+  await app.client.enqueue(capped, { id: "long", ms: 50_000 });
+  await app.until(() => idsOf(app.notes, "begin").length === 1);
+  await app.client.enqueue(capped, { id: "second", ms: 1 });
+  await app.until(() => idsOf(app.notes, "done").includes("second"));
+  expect(idsOf(app.notes, "end")).toEqual(["second"]);
+  await endAtOnce(notified);
+
+  // The long one runs again; of what plain SQL adds nobody is told.
+  const polling = app.start(["-d", "capped", "--poll", "1s"]);
+  await app.until(() => idsOf(app.notes, "begin").filter((id) => id === "long").length === 2);
+  await enqueuePlainly("capped", { id: "third", ms: 1 });
+  await app.until(() => idsOf(app.notes, "done").includes("third"));
+  expect(idsOf(app.notes, "end")).toEqual(["second", "long", "third"]);
+  await endAtOnce(polling);
+  await dropWaiting();
 }, 120_000);
 
 test("a process that is killed loses its task to another resident process, without a function app", async () => {
@@ -184,14 +229,7 @@ test("a delayed task starts when it is due, though polls are rare", async () => 
 test("polls find tasks that plain SQL has enqueued, of which nobody notifies", async () => {
   const worker = app.start(["--poll", "500ms", "-d", "quick"]);
   await app.until(isWorking);
-  const store = openStore({ ...options, url: urlAs(app.url, "worker") });
-  await store.enqueueTasks({
-    name: "quick",
-    build: 1,
-    operationId: null,
-    tasks: [{ kind: "quick", payload: '{"id":"by-sql"}' }],
-  });
-  await store.close();
+  await enqueuePlainly("quick", { id: "by-sql" });
   await app.until(() => idsOf(app.notes, "begin").includes("by-sql"));
   worker.kill("SIGTERM");
   expect(await worker.ended).toBe(0);
@@ -203,16 +241,13 @@ test("a definition whose task nobody told of gets a token of a shared limit that
   const loads = Array.from({ length: 200 }, (_, index) => ({ id: `load-${String(index)}` }));
   await app.client.enqueueMany(load, loads);
   await app.until(() => app.notes.length >= 3);
-  const store = openStore({ ...options, url: urlAs(app.url, "worker") });
-  const task = { kind: "sum", payload: '{"id":"sum"}' };
-  await store.enqueueTasks({ name: "sum", build: 1, operationId: null, tasks: [task] });
-  await store.close();
+  await enqueuePlainly("sum", { id: "sum" });
   await app.until(() => idsOf(app.notes, "begin").includes("sum"));
   // 20 s of the other one's work; one task at a time.
   expect(app.notes.length).toBeLessThan(120);
   worker.kill("SIGTERM");
   expect(await worker.ended).toBe(0);
-  await rowsOf(app.url, "delete from taskgate.ready returning 1");
+  await dropWaiting();
 }, 120_000);
 
 test("an unknown definition ends the command with 3 and names the near one; a bad setting ends it with 2", async () => {

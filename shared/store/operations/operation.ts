@@ -178,10 +178,15 @@ export function toPascalCase(name: string): string {
   return name.slice(0, 1).toUpperCase() + name.slice(1);
 }
 
-/** A column name of either dialect as camelCase: `task_ids` and `TaskIds` -> `taskIds`. */
+const camelCaseNames = new Map<string, string>();
+
+/** A column name of either dialect as camelCase: `task_ids` and `TaskIds` -> `taskIds`. Each answer has some twenty, always the same. */
 export function toCamelCase(name: string): string {
-  return (
+  const known = camelCaseNames.get(name);
+  if (known !== undefined) return known;
+  const converted =
     name.slice(0, 1).toLowerCase() +
-    name.slice(1).replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
-  );
+    name.slice(1).replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  camelCaseNames.set(name, converted);
+  return converted;
 }

@@ -47,9 +47,13 @@ const notifyText = `
 
 /** Notifies at most so many processes; one row each. Begins at a place by chance, so that all are woken equally often. */
 export function notifyStatement(waited: Waited, tasks: number): WaitingStatement {
-  const first = Math.floor(Math.random() * placesMax);
+  const first = anyPlace() - 1;
   const values = [String(waitingKey(waited)), first, Math.min(Math.max(tasks, 1), placesMax)];
   return { name: "taskgate_notify_waiting", text: notifyText, values };
+}
+
+function anyPlace(): number {
+  return 1 + Math.floor(Math.random() * placesMax);
 }
 
 /** Hears of a place until the connection ends. */
@@ -57,12 +61,16 @@ export function listenStatement(place: number): Omit<WaitingStatement, "name"> {
   return { text: `listen ${channelPrefix}${String(place)}`, values: [] };
 }
 
-/** Takes a place: one row with its number, or none when all are taken. Those that the connection hears of already come first. */
+/**
+ * Takes a place: one row with its number, or none when all are taken. Those that the connection hears of already come first;
+ * of the others one by chance, as a process beside free places would be notified for all of them.
+ */
 export function takePlaceStatement(
   waited: Waited,
   heard: ReadonlySet<number>,
 ): Omit<WaitingStatement, "name"> {
-  const all = Array.from({ length: placesMax }, (_, index) => index + 1);
+  const first = anyPlace();
+  const all = Array.from({ length: placesMax }, (_, index) => ((first + index) % placesMax) + 1);
   const places = [...heard, ...all.filter((place) => !heard.has(place))];
   const text = `
     with free as materialized (

@@ -19,8 +19,8 @@ export interface ResidentWorkerOptions {
   readonly draining: AbortSignal;
 }
 
-/** A process that has tasks for this time is no longer notified of others. */
-const busyAfterMs = 50;
+/** A process that can take no more tasks for this time is no longer notified of others. */
+const fullAfterMs = 50;
 /** The pause after a session that failed: the database is away, or refuses. */
 const troubleMs = 1_000;
 
@@ -30,6 +30,7 @@ const troubleMs = 1_000;
  * process needs them. Between sessions it holds no tokens.
  */
 export class ResidentWorker implements Standby {
+  readonly growsOnArrival = true;
   readonly #options: ResidentWorkerOptions;
   /** Tasks may have become ready since the session began. */
   #isPending = true;
@@ -38,6 +39,7 @@ export class ResidentWorker implements Standby {
   /** Ends the wait between two sessions. */
   #resume: (() => void) | null = null;
   #isBusy = false;
+  #isFull = false;
   #isListed = false;
   #cancelUnlisting: (() => void) | null = null;
   /** Why the last session could not begin: told once, not each second. */
@@ -89,25 +91,27 @@ export class ResidentWorker implements Standby {
     this.#look = look;
     return () => {
       this.#look = null;
-      this.noteBusy(false);
+      this.noteLoad(false, false);
     };
   }
 
-  noteBusy(isBusy: boolean): void {
-    if (isBusy === this.#isBusy) return;
+  noteLoad(isBusy: boolean, isFull: boolean): void {
     this.#isBusy = isBusy;
+    if (isFull === this.#isFull) return;
+    this.#isFull = isFull;
     this.#cancelUnlisting?.();
     this.#cancelUnlisting = null;
-    if (!isBusy) this.#list();
+    if (!isFull) this.#list();
     else
-      this.#cancelUnlisting = this.#options.worker.environment.timers.after(busyAfterMs, () => {
+      this.#cancelUnlisting = this.#options.worker.environment.timers.after(fullAfterMs, () => {
         this.#cancelUnlisting = null;
         this.#unlist();
       });
   }
 
   pauseMs(emptyReads: number): number | null {
-    return lingerPauseMs(emptyReads);
+    const { listener } = this.#options;
+    return lingerPauseMs(emptyReads, this.#isListed && listener?.isListening === true);
   }
 
   /** One session. Answers false after a failure: another one makes no sense at once. */

@@ -8,6 +8,7 @@ import type { AnsweredCall } from "./work-calls";
 export class ClaimOutlook implements ClaimFacts {
   readonly #options: LoopOptions;
   #hasBacklog = false;
+  #hasArrivals = false;
   #idleUntilMs = Number.NEGATIVE_INFINITY;
   #permitAtMs: number | null = null;
   #isRated: boolean;
@@ -23,6 +24,10 @@ export class ClaimOutlook implements ClaimFacts {
 
   get hasBacklog(): boolean {
     return this.#hasBacklog;
+  }
+
+  get hasArrivals(): boolean {
+    return this.#hasArrivals;
   }
 
   get idleUntilMs(): number {
@@ -44,8 +49,14 @@ export class ClaimOutlook implements ClaimFacts {
     const nowMs = this.#options.environment.clock.monotonicMs();
     this.#arrivedAtMs = nowMs;
     this.#emptyReads = 0;
+    this.#hasArrivals = this.#options.standby?.growsOnArrival === true;
     if (this.#permitAtMs === null || this.#permitAtMs <= nowMs)
       this.#idleUntilMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** No further token can be had: processes that hold the others take what has arrived. */
+  noteDenied(): void {
+    this.#hasArrivals = false;
   }
 
   /**
@@ -54,6 +65,7 @@ export class ClaimOutlook implements ClaimFacts {
    */
   note(answer: WorkAnswer, call: AnsweredCall): Extract<LoopEnd, "paused" | "idle"> | null {
     const nowMs = this.#options.environment.clock.monotonicMs();
+    if (this.#arrivedAtMs < call.sentAt.monotonicMs) this.#hasArrivals = false;
     this.#permitAtMs = answer.retryInMs === null ? null : nowMs + answer.retryInMs;
     if (this.#permitAtMs !== null) {
       this.#isRated = true;

@@ -140,6 +140,7 @@ export class ExecutionLoop implements GateMember {
     this.lease.watch(this.#timers);
     const endStandby = standby?.onArrival(() => {
       this.outlook.noteArrival();
+      this.#tokens.noteArrival();
       this.#pump();
       return this.#end === null ? this.#freeTokens : 0;
     });
@@ -212,7 +213,7 @@ export class ExecutionLoop implements GateMember {
   #pump(): void {
     this.#startReady();
     this.#alone.note();
-    this.#options.standby?.noteBusy(this.running.size + this.#claimed.length > 0);
+    this.#noteLoad();
     if (this.#isCalling) return;
     const step = nextStep(this.#facts());
     if (step.kind === "finish") {
@@ -233,6 +234,14 @@ export class ExecutionLoop implements GateMember {
         if (!this.#isCalling) void this.#callNext();
       });
     }
+  }
+
+  #noteLoad(): void {
+    const { standby, tokensWanted } = this.#options;
+    const held = this.running.size + this.#claimed.length;
+    // Where further tokens are denied those held are all that it can use.
+    const usable = this.#tokens.isDenied ? this.#tokens.count : tokensWanted;
+    standby?.noteLoad(held > 0, held >= usable);
   }
 
   /** No handler starts until the event loop has turned: handlers that never wait would keep the call from leaving the process. */
@@ -318,7 +327,10 @@ export class ExecutionLoop implements GateMember {
     else if (call.kind === "fail") await this.#failures.tell();
     else if (call.kind === "release")
       this.#onTokens(await this.#tokens.releaseSurplus(this.running.size));
-    else this.#onTokens(await this.#tokens.acquire(call.upTo));
+    else {
+      this.#onTokens(await this.#tokens.acquire(call.upTo));
+      if (this.#tokens.isDenied) this.outlook.noteDenied();
+    }
   }
 
   #onWork(answer: WorkAnswer, call: AnsweredCall): void {

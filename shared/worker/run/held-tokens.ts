@@ -55,6 +55,11 @@ export class HeldTokens implements TokenFacts {
     return this.#isReleasing;
   }
 
+  /** The last request was denied, and no token has been known to be free since. */
+  get isDenied(): boolean {
+    return this.#polls.isDenied;
+  }
+
   get nextRequestMs(): number {
     return this.#polls.nextPollMs;
   }
@@ -64,6 +69,11 @@ export class HeldTokens implements TokenFacts {
     this.#wantedBack = countWantedBack(answer);
     this.#freeTokens = answer.freeTokens ?? 0;
     if (this.#freeTokens > 0) this.#polls.pollSoon();
+  }
+
+  /** Tasks have arrived: the next request makes sense soon, unless the last one was denied. */
+  noteArrival(): void {
+    if (!this.#polls.isDenied) this.#polls.pollSoon();
   }
 
   /** Gives back the requested tokens, but keeps `keep`, on which handlers run. */
@@ -87,7 +97,7 @@ export class HeldTokens implements TokenFacts {
     // Fewer, and none freed by this call: it is a repeat of one whose answer was lost.
     const hasGiven = answer.given > 0 || (answer.freed === 0 && answer.tokens < held);
     if (!hasGiven) return { status: "ok", given: null };
-    this.#polls.pollSeldom(this.#environment.clock.monotonicMs());
+    this.#polls.noteReleased(this.#environment.clock.monotonicMs());
     return { status: "ok", given: answer.woken };
   }
 

@@ -174,6 +174,7 @@ export class InvocationWork implements WakeUp {
     const { idleReads, idlePauseMs } = this.#worker;
     let listed: ReturnType<IdleSessions["add"]> | null = null;
     return {
+      growsOnArrival: false,
       onArrival: (look) => {
         if (session === undefined) return () => undefined;
         session.look = look;
@@ -184,7 +185,7 @@ export class InvocationWork implements WakeUp {
           listed?.remove();
         };
       },
-      noteBusy: (isBusy) => {
+      noteLoad: (isBusy) => {
         if (isBusy) listed?.noteBusy();
       },
       pauseMs: (emptyReads) => (emptyReads > idleReads ? null : idlePauseMs),

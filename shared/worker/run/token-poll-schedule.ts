@@ -15,6 +15,7 @@ export class TokenPollSchedule {
   #left: number[] = [];
   #askedAtMs: number;
   #nextPollMs: number;
+  #isDenied = false;
 
   constructor(nowMs: number) {
     this.#askedAtMs = nowMs;
@@ -23,6 +24,11 @@ export class TokenPollSchedule {
 
   get nextPollMs(): number {
     return this.#nextPollMs;
+  }
+
+  /** The last request was denied, or a token was given away, and none has been known to be free since. */
+  get isDenied(): boolean {
+    return this.#isDenied;
   }
 
   /** A request is sent now. */
@@ -39,16 +45,24 @@ export class TokenPollSchedule {
 
   /** Takes the next pause from the answer to a request. */
   noteAnswer(answer: Pick<AcquireTokensAnswer, "granted" | "demand">, nowMs: number): void {
+    this.#isDenied = answer.granted === 0;
     if (answer.granted > 0) this.pollSeldom(nowMs);
     else if (answer.demand === "noted") this.pollOften(nowMs);
   }
 
   /** A token is free: the next request comes at once, but not within the least pause. */
   pollSoon(): void {
+    this.#isDenied = false;
     this.#nextPollMs = Math.min(this.#nextPollMs, this.#askedAtMs + leastPauseMs);
   }
 
-  /** A token came or was released: further requests come at the usual pause, or when one is known to be free. */
+  /** A token went to another process. */
+  noteReleased(nowMs: number): void {
+    this.#isDenied = true;
+    this.pollSeldom(nowMs);
+  }
+
+  /** Further requests come at the usual pause, or when a token is known to be free. */
   pollSeldom(nowMs: number): void {
     this.#left = [];
     this.notePoll(nowMs);

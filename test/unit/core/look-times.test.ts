@@ -6,13 +6,19 @@ const facts = { pollMs: 2_000, idlePolls: 0, isNotified: false, nextDueMs: null,
 test("a session looks after 20 ms, after 200 ms, then every 250 ms, and ends after about two seconds", () => {
   const pauses: number[] = [];
   for (let reads = 1; ; reads += 1) {
-    const pauseMs = lingerPauseMs(reads);
+    const pauseMs = lingerPauseMs(reads, false);
     if (pauseMs === null) break;
     pauses.push(pauseMs);
   }
   expect(pauses.slice(0, 4)).toEqual([20, 200, 250, 250]);
   expect(pauses.reduce((sum, ms) => sum + ms, 0)).toBe(1_970);
-  expect(lingerPauseMs(0)).toBe(20);
+  expect(lingerPauseMs(0, false)).toBe(20);
+});
+
+test("where tasks tell of themselves a session looks every 250 ms only, for two seconds", () => {
+  const pauses = Array.from({ length: 9 }, (_, reads) => lingerPauseMs(reads + 1, true));
+  expect(pauses).toEqual([...new Array<number>(8).fill(250), null]);
+  expect(lingerPauseMs(0, true)).toBe(250);
 });
 
 test("polls become rarer while nothing is found, up to the longest pause", () => {

@@ -46,6 +46,7 @@ function factsWith({ tokens, tasks, claims, ...rest }: Change = {}): ExecutionFa
     tasks: { running: 0, stuck: 0, claimed: 0, done: 0, failed: 0, ...tasks },
     claims: {
       hasBacklog: false,
+      hasArrivals: false,
       idleUntilMs: Number.NEGATIVE_INFINITY,
       permitAtMs: null,
       isRated: false,
@@ -63,6 +64,9 @@ const finish = (end: LoopEnd): NextStep => ({ kind: "finish", end });
 
 /** More could be claimed, and more tokens are wanted. */
 const hungry: Change = { tokensWanted: 4, claims: { hasBacklog: true } };
+
+/** Tasks have come that no other session is told of. */
+const arrival: Change = { tokensWanted: 8, claims: { hasArrivals: true } };
 
 const steps: readonly (readonly [string, Change, NextStep])[] = [
   ["An idle execution claims for its tokens and the prefetch", {}, work(4)],
@@ -129,6 +133,16 @@ const steps: readonly (readonly [string, Change, NextStep])[] = [
     "Tokens are not requested once the wanted number is held",
     { claims: { hasBacklog: true }, tokens: { nextRequestMs: 0 } },
     work(4),
+  ],
+  [
+    "One more token is requested for tasks that arrive while every token is busy",
+    { ...arrival, tokens: { nextRequestMs: 0 }, tasks: { running: 1, claimed: 1 } },
+    acquire(3),
+  ],
+  [
+    "No token is requested for tasks that arrive while one is idle",
+    { ...arrival, tokens: { nextRequestMs: 0 }, tasks: { running: 1 } },
+    work(3),
   ],
   [
     "Completions are reported before tokens are requested that may not be free",
@@ -306,6 +320,7 @@ const anyFacts: fc.Arbitrary<ExecutionFacts> = fc
     tasks: fc.record({ running: count, stuck: count, claimed: count, done: count, failed: count }),
     claims: fc.record({
       hasBacklog: fc.boolean(),
+      hasArrivals: fc.boolean(),
       idleUntilMs: fc.oneof(nearMs, fc.constant(Number.NEGATIVE_INFINITY)),
       permitAtMs: fc.option(nearMs),
       isRated: fc.boolean(),
@@ -338,7 +353,8 @@ describe("in every state of an execution", () => {
   test("a request for tokens stays within the wanted number, and comes only where none are to go back", () => {
     holdsAlways((facts, step) => {
       if (step.kind !== "call" || step.call.kind !== "acquire") return;
-      expect(step.call.upTo).toBe(facts.tokensWanted);
+      const { claims, tokens, tokensWanted } = facts;
+      expect(step.call.upTo).toBe(claims.hasBacklog ? tokensWanted : tokens.count + 1);
       expect(facts.tokens.count).toBeLessThan(facts.tokensWanted);
       expect(facts.tokens.wantedBack).toBe(0);
       expect(facts.end).toBeNull();

@@ -45,7 +45,20 @@ describe("token polls", () => {
   test("are seldom again after one was given away", () => {
     const polls = new TokenPollSchedule(0);
     polls.pollOften(0);
-    polls.pollSeldom(20);
+    polls.noteReleased(20);
     expect(pollsOf(polls, 2)).toEqual([520, 1_020]);
+  });
+
+  test("count as denied from a denial, or from a token given away, until one is free or granted", () => {
+    const polls = new TokenPollSchedule(0);
+    expect(polls.isDenied).toBe(false);
+    polls.noteAnswer({ granted: 0, demand: null }, 10);
+    expect(polls.isDenied).toBe(true);
+    polls.pollSoon();
+    expect(polls.isDenied).toBe(false);
+    polls.noteReleased(20);
+    expect(polls.isDenied).toBe(true);
+    polls.noteAnswer({ granted: 1, demand: null }, 30);
+    expect(polls.isDenied).toBe(false);
   });
 });
