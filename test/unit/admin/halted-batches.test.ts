@@ -2,6 +2,8 @@ import { expect, test } from "@jest/globals";
 import { listBatches } from "../../../shared/admin/batch-actions";
 import { runDoctor } from "../../../shared/admin/doctor";
 import { readStatus } from "../../../shared/admin/status-report";
+import { commands } from "../../../shared/cli/commands";
+import { parseCommandLine } from "../../../shared/cli/parse-arguments";
 import { realRandom } from "../../../shared/platform/real-clock";
 import { examineApp } from "../../../shared/remote/app-doctor";
 import { MemoryTaskStore } from "../../../shared/testing/memory-store/memory-task-store";
@@ -27,7 +29,7 @@ async function openScene() {
 }
 
 const textOf = (batchId: string) =>
-  `nightly halted after a dead task. \`taskgate tasks --batch ${batchId} --state dead\` lists the dead ones, \`taskgate batch ${batchId} --resume\` goes on with the next wave.`;
+  `nightly halted after a dead task. \`taskgate tasks NAME --batch ${batchId} --state dead\` lists the dead ones of a definition, \`taskgate batch ${batchId} --resume\` goes on with the next wave.`;
 
 test("the doctor names a batch that halted, its dead tasks and the command that continues it", async () => {
   const { store, batchId } = await openScene();
@@ -55,4 +57,14 @@ test("the doctor says nothing of a batch that was resumed", async () => {
   await store.resumeBatch({ batchId });
   const { findings } = await runDoctor({ store, build: 1, deep: false, probes: [] });
   expect(findings.filter(({ check }) => check.startsWith("batch"))).toEqual([]);
+});
+
+test("each command that the doctor tells of a halted batch is one that the command line takes", async () => {
+  const { store } = await openScene();
+  const { findings } = await runDoctor({ store, build: 1, deep: false, probes: [] });
+  const text = findings.find(({ check }) => check.startsWith("batch"))?.text ?? "";
+  const told = [...text.matchAll(/`taskgate ([^`]+)`/g)].map(([, line = ""]) => line.split(" "));
+  expect(told).toHaveLength(2);
+  for (const words of told)
+    expect(parseCommandLine(words, commands)).toMatchObject({ command: { name: words[0] } });
 });
