@@ -24,7 +24,7 @@ export const doctorCommand: Command = {
   },
   sentence: "Checks database, schema, queue, leases and definitions.",
   details:
-    "Changes nothing without --latency. Exit code 1: at least one check is BROKEN; notes alone are 0.",
+    "Changes nothing without --latency. Exit code 1: at least one check is BROKEN; notes alone are 0.\n--deep reads the whole database in one call, which is waited for up to an hour, or for --timeout.",
   examples: [
     { line: "taskgate doctor", sentence: "Seconds." },
     { line: "taskgate doctor --deep", sentence: "Reads the whole database." },

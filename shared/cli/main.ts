@@ -81,6 +81,9 @@ export async function runCli(options: CliOptions): Promise<CommandExitCode> {
   }
 }
 
+/** How long one call that reads the whole database may last where `--timeout` doesn't say. */
+const wholeMsDefault = 3_600_000;
+
 async function runCommand(
   parsed: Parsed & { kind: "run" },
   options: CliOptions,
@@ -89,7 +92,9 @@ async function runCommand(
   const output = parsed.flags.has("no-color")
     ? { ...options.output, theme: plainTheme }
     : options.output;
-  const timeoutMs = readTime("--timeout", parsed.options["timeout"] ?? "15s", "24h");
+  const { timeout } = parsed.options;
+  const timeoutMs = readTime("--timeout", timeout ?? "15s", "24h");
+  const wholeMs = timeout === undefined ? wholeMsDefault : timeoutMs;
   // With --json standard error holds the error and nothing else.
   const tell = (text: string): void => {
     if (!parsed.flags.has("json")) output.error(`taskgate: ${text}`);
@@ -129,7 +134,7 @@ async function runCommand(
     target: getTarget,
     app: getApp,
     admin: () => {
-      const waiting = { timeoutMs, onSlow };
+      const waiting = { timeoutMs, wholeMs, onSlow };
       const app = getApp();
       services ??=
         app === null

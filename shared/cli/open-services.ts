@@ -37,6 +37,8 @@ export interface Services {
 /** How long to wait for a database that is silent, and who hears of it. */
 export interface Waiting {
   readonly timeoutMs: number;
+  /** For one call that reads the whole database. */
+  readonly wholeMs: number;
   readonly onSlow: (text: string) => void;
 }
 
@@ -62,13 +64,12 @@ export function openServices(
     },
   });
   const calls = new PatientCalls({ ...waiting, sayAfterMs, timers: nodeTimers });
-  const opened = openStore({
+  const options = {
     ...storeAddress(settings),
     connectionsMax: settings.connectionsMax,
-    callTimeoutMs: settings.callTimeoutMs,
     random: realRandom,
     sleep,
-    onRepeat: (error) => {
+    onRepeat: (error: unknown) => {
       calls.noteTrouble(error);
     },
     onTry: () => {
@@ -76,8 +77,11 @@ export function openServices(
     },
     // For as long as the person was told.
     goesOn: () => !calls.hasGivenUp,
-  });
-  const store = patientStore(opened, calls);
+  };
+  const opened = openStore({ ...options, callTimeoutMs: settings.callTimeoutMs });
+  // A call that isn't answered in time is made again, while the server still works at the first one: twice the whole database.
+  const whole = openStore({ ...options, callTimeoutMs: waiting.wholeMs });
+  const store = patientStore(opened, calls, { store: whole, timeoutMs: waiting.wholeMs });
   const holders: DoctorProbe = {
     check: "held rows",
     run: async () => {
@@ -110,7 +114,7 @@ export function openServices(
   // An abandoned call hangs: its end isn't waited for, either.
   const close = (): Promise<void> => {
     calls.hush();
-    const closed = opened.close();
+    const closed = Promise.all([opened.close(), whole.close()]).then(() => undefined);
     closed.catch(() => undefined);
     return calls.hasGivenUp ? Promise.resolve() : closed;
   };

@@ -27,9 +27,12 @@ export class PatientCalls {
   #tries = 0;
   /** What became of an attempt isn't known. */
   #isUncertain = false;
+  /** After how long the first call was given up. */
+  #gaveUpAfterMs: number;
 
   constructor(patience: StorePatience) {
     this.#patience = patience;
+    this.#gaveUpAfterMs = patience.timeoutMs;
   }
 
   /** Has a call been left behind? It may still hold a connection. */
@@ -55,9 +58,12 @@ export class PatientCalls {
     this.#tries += 1;
   }
 
-  /** What `call` gives. Once one has been given up all others are refused unsent. */
-  async run<Result>(call: () => Promise<Result>, { reads }: { reads: boolean }): Promise<Result> {
-    const { timers, timeoutMs, sayAfterMs } = this.#patience;
+  /** What `call` gives. Once one has been given up all others are refused unsent. `timeoutMs`: of this call, instead of the others'. */
+  async run<Result>(
+    call: () => Promise<Result>,
+    { reads, timeoutMs = this.#patience.timeoutMs }: { reads: boolean; timeoutMs?: number },
+  ): Promise<Result> {
+    const { timers, sayAfterMs } = this.#patience;
     if (this.#hasGivenUp) throw new StoreUnavailableError(this.#silence());
     this.#tries += 1;
     const answer = call();
@@ -74,6 +80,7 @@ export class PatientCalls {
       cancels.push(
         timers.after(timeoutMs, () => {
           this.#hasGivenUp = true;
+          this.#gaveUpAfterMs = timeoutMs;
           reject(this.#givenUp(reads));
         }),
       );
@@ -110,7 +117,7 @@ export class PatientCalls {
 
   #silence(): string {
     const reason = this.#trouble ?? `${this.#subject} doesn't answer`;
-    return `${reason}: gave up after ${formatDuration(this.#patience.timeoutMs)}`;
+    return `${reason}: gave up after ${formatDuration(this.#gaveUpAfterMs)}`;
   }
 }
 
@@ -118,10 +125,23 @@ const reading = /^(?:list|explain|check|sweep)/;
 /** Their length is the user's matter, or they have a bound of their own. */
 const unbounded: ReadonlySet<string> = new Set(["transaction", "close"]);
 
+/** Reads the whole database, in one statement: the more it holds, the longer. */
+const readsAll = "checkInvariants";
+
+/** For a call that reads the whole database: a store whose calls may last as long as the person waits for this one. */
+export interface WholeRead {
+  readonly store: Pick<TaskStore, typeof readsAll>;
+  readonly timeoutMs: number;
+}
+
 /** The same store, each call of which is made through `calls`. */
-export function patientStore(store: TaskStore, calls: PatientCalls): TaskStore {
+export function patientStore(store: TaskStore, calls: PatientCalls, whole: WholeRead): TaskStore {
   return new Proxy(store, {
     get: (_, name): unknown => {
+      if (name === readsAll) {
+        const { timeoutMs } = whole;
+        return () => calls.run(() => whole.store[readsAll](), { reads: true, timeoutMs });
+      }
       const value: unknown = Reflect.get(store, name, store);
       if (typeof value !== "function") return value;
       const method = value.bind(store) as (...inputs: unknown[]) => Promise<unknown>;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { StoreUnavailableError, StoreUncertainError } from "../../../shared/core/errors";
-import { PatientCalls } from "../../../shared/store/patient-store";
+import { PatientCalls, patientStore } from "../../../shared/store/patient-store";
 import { createRepeat } from "../../../shared/store/repeat";
 import { VirtualTime } from "../../workers/virtual-time";
 
@@ -66,5 +66,45 @@ describe("a change that is given up", () => {
       code: "TASKGATE_STORE_UNCERTAIN",
       message: expect.stringMatching(/gave up after 5 s: the change may still happen$/),
     });
+  });
+});
+
+/** A store that needs `lastsMs` for each call, behind a patience of 15 s, and of `wholeMs` for a read of the whole database. */
+function openSlowStore(lastsMs: number, wholeMs: number) {
+  const time = new VirtualTime();
+  const calls = new PatientCalls({
+    ...{ timeoutMs: 15_000, sayAfterMs: 3_000, onSlow: () => undefined },
+    timers: { after: (ms, callback) => time.after(ms, callback), soon: setImmediate },
+  });
+  const answer = { status: "sound", findings: [] };
+  const slow = { checkInvariants: () => time.sleep(lastsMs).then(() => answer) } as never;
+  const other = { listDefinitions: () => time.sleep(lastsMs).then(() => []) } as never;
+  const store = patientStore(other, calls, { store: slow, timeoutMs: wholeMs });
+  return { time, store, answer };
+}
+
+describe("a read of the whole database", () => {
+  test("is waited for longer than other calls", async () => {
+    const { time, store, answer } = openSlowStore(60_000, 3_600_000);
+    const read = store.checkInvariants();
+    await time.run(60_000);
+    expect(await read).toEqual(answer);
+  });
+
+  test("is given up after a time of its own, which its error names", async () => {
+    const { time, store } = openSlowStore(60_000, 20_000);
+    const read = store.checkInvariants();
+    read.catch(() => undefined);
+    await time.run(20_000);
+    await expect(read).rejects.toThrow("gave up after 20 s");
+    await expect(store.listDefinitions({})).rejects.toThrow("gave up after 20 s");
+  });
+
+  test("doesn't make others wait for longer", async () => {
+    const { time, store } = openSlowStore(60_000, 3_600_000);
+    const read = store.listDefinitions({});
+    read.catch(() => undefined);
+    await time.run(15_000);
+    await expect(read).rejects.toThrow("gave up after 15 s");
   });
 });
