@@ -1,6 +1,7 @@
 import { take } from "../admin/read-result";
 import { readDefinitionName, readOperatorRequest } from "../admin/requests";
 import { isCallsDefinition, limitOfCalls } from "../core/calls-definition";
+import { commandWord } from "../core/command-word";
 import { nameParameter, reasonOption, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
@@ -31,11 +32,11 @@ export const pauseCommand: Command = {
 };
 
 function describePause(definition: string): string {
-  const end = `until \`taskgate resume ${definition}\``;
+  const end = `until \`taskgate resume ${commandWord(definition)}\``;
   if (!isCallsDefinition(definition)) return `${definition} is paused: nothing new starts ${end}.`;
   const limit = limitOfCalls(definition) ?? "NAME";
   return [
     `${definition} is paused: no invocation of its functions runs its handler ${end}.`,
-    `Messages that become tasks meanwhile run as those: \`taskgate limit ${limit} 0 --shared\` holds them, too.`,
+    `Messages that become tasks meanwhile run as those: \`taskgate limit ${commandWord(limit)} 0 --shared\` holds them, too.`,
   ].join("\n");
 }

@@ -1,4 +1,5 @@
 import { formatDuration, formatExactDuration } from "./duration";
+import { commandWord } from "./command-word";
 import { firstLine } from "./text";
 
 /**
@@ -210,7 +211,7 @@ function explainReady(task: ExplainableTask): Reason[] {
 
 function explainPause(task: ExplainableTask, isDeciding: boolean): Reason[] {
   if (task.paused !== true) return [];
-  const sentence = `Definition ${quote(task.definition)} is paused by an operator: nothing starts until \`taskgate resume ${task.definition}\`.`;
+  const sentence = `Definition ${quote(task.definition)} is paused by an operator: nothing starts until \`taskgate resume ${commandWord(task.definition)}\`.`;
   return [reason("paused", isDeciding, sentence)];
 }
 

@@ -1,3 +1,4 @@
+import { commandWord } from "../../core/command-word";
 import { InvalidArgumentError } from "../../core/errors";
 import { limits } from "../../core/limits";
 import type { Clock } from "../../ports/clock";
@@ -58,8 +59,8 @@ export class OwnApp {
     const [only = ""] = refused.keys();
     const way =
       refused.size === 1
-        ? `Give the task another name, or hand the definition over: taskgate owner ${only} ${name}`
-        : `Give the tasks other names, or hand each definition over: taskgate owner NAME ${name}`;
+        ? `Give the task another name, or hand the definition over: taskgate owner ${commandWord(only)} ${commandWord(name)}`
+        : `Give the tasks other names, or hand each definition over: taskgate owner NAME ${commandWord(name)}`;
     return new InvalidArgumentError(
       `definition: expected one that app ${name} may run (${owners.join(", ")}). ${way}`,
       { code: "TASKGATE_ARG_OWNER", details: { app: name, owners: Object.fromEntries(refused) } },
