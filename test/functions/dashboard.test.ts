@@ -77,6 +77,20 @@ describe("each view", () => {
     });
   }
 
+  testHere.each([320, 360, 768, 1_024, 1_440])(
+    `a tile of the overview has room for the largest count at %d pixels${chromiumNote}`,
+    async (width) => {
+      const page = await open("overview", { width });
+      await page.shows("2 of 4");
+      const tooWide = await page.evaluate(`(() => {
+        const counts = [...document.querySelectorAll(".tiles b")];
+        for (const count of counts) count.textContent = "10,000+";
+        return counts.length > 0 && counts.filter((count) => count.scrollWidth > count.clientWidth).length;
+      })()`);
+      expect(tooWide).toBe(0);
+    },
+  );
+
   testHere(`the overview shows what the filter lets through${chromiumNote}`, async () => {
     const page = await open("overview?filter=fet");
     await page.shows("2 of 4");
