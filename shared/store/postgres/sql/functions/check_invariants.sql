@@ -100,8 +100,11 @@ begin
        from task t join places p on p.task_id = t.task_id
       where t.group_id is not null and p.place in ('ready', 'claimed') and (select count(*) from group_slot s where s.group_id = t.group_id and s.task_id = t.task_id) <> 1 limit 100)
     union all
+    -- By joins, each of which goes through the places once: a look per slot would do so as many times.
     (select 'P1 a slot is held by a task of the group that may run', s.group_id || '/' || s.slot, s.task_id::text from group_slot s
-      where not exists (select 1 from task t join places p on p.task_id = t.task_id where t.task_id = s.task_id and t.group_id = s.group_id and p.place in ('ready', 'claimed', 'scheduled')) limit 100)
+       left join task t on t.task_id = s.task_id and t.group_id = s.group_id
+       left join places p on p.task_id = t.task_id and p.place in ('ready', 'claimed', 'scheduled')
+      where p.task_id is null limit 100)
     union all
     (select 'P3 a group with a free slot lets nobody wait', g.group_id::text, (select count(*) from group_slot s where s.group_id = g.group_id) || ' of ' || g.slots || ' slots used'
        from task_group g where not g.paused and exists (select 1 from group_waiting w where w.group_id = g.group_id)
