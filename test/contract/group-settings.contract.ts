@@ -428,13 +428,32 @@ function describeMany(setup: StoreSetup): void {
     const { groups } = await store.listGroups({ max: 1 });
     expect(at(groups, 0)).toMatchObject({ used: 1, waiting: 1_000 });
   });
+
+  testWith(setup, "raw sql")(
+    "a definition's groups with waiting tasks come first, however many wait in those of others",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      opened.expectDamage();
+      const name = await define(store);
+      await enqueue(store, name, [{ group: "a" }, { group: "z" }, { group: "z" }]);
+      await plantWaiting(opened, setup, true);
+      const { groups } = await store.listGroups({ name, max: 1 });
+      expect(groups).toMatchObject([{ key: "z", waiting: 1 }]);
+    },
+  );
 }
 
-/** 1,000 entries more, of tasks that there aren't. */
-async function plantWaiting(opened: TestStore, { dialect }: StoreSetup): Promise<void> {
+/** 1,000 entries more, of tasks that there aren't: of the same group, or each of an older group of another definition. */
+async function plantWaiting(
+  opened: TestStore,
+  { dialect }: StoreSetup,
+  isElsewhere = false,
+): Promise<void> {
   if (dialect === "memory") return;
+  const [group, definition] = isElsewhere ? ["-n", "-1"] : ["w.group_id", "w.task_definition_id"];
   const sql = `INSERT INTO taskgate.group_waiting (group_id, priority, rank, task_id, task_definition_id)
-    SELECT w.group_id, w.priority, w.rank, w.task_id + n, w.task_definition_id
+    SELECT ${group}, w.priority, w.rank, w.task_id + n, ${definition}
     FROM taskgate.group_waiting AS w CROSS JOIN {numbers}`;
   await opened.raw(inDialect(dialect, sql, new Map()));
 }

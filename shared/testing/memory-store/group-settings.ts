@@ -114,7 +114,9 @@ const firstMax = 1_000;
 export function listGroups(memory: Memory, input: ListGroupsInput): { groups: GroupStatus[] } {
   expectRange("max", input.max, [1, 1_000]);
   const only = input.name === undefined ? null : definitionNamed(memory.state, input.name);
-  const waiting = new Set(memory.state.groupWaiting.map((row) => row.groupId));
+  const isOfOnly = (groupId: number): boolean =>
+    only === null || memory.state.groups.get(groupId)?.scope === only.definitionId;
+  const waiting = new Set(memory.state.groupWaiting.map((row) => row.groupId).filter(isOfOnly));
   const first = new Set([...waiting].sort((a, b) => a - b).slice(0, firstMax));
   const groups = [...memory.state.groups.values()]
     .filter((group) => only === null || group.scope === only.definitionId)

@@ -1,11 +1,11 @@
--- Taskgate.ListGroups: groups with their slots and the tasks that wait: first groups with waiting tasks, as far as they are among the 1000 oldest of these, both by definition as registered, then key, global ones first.
+-- Taskgate.ListGroups: groups with their slots and the tasks that wait: first groups with waiting tasks, as far as they are among the 1000 oldest of these (with a definition: of its own), both by definition as registered, then key, global ones first.
 -- In:     @Name: the definition, or null for all and the global ones; @GroupKey: only this key, or null; @Max int 1..1000
 -- Out:    Status: listed; Groups: JSON array of {definition: null of a global group, key, slots, used, waiting (counted up to 1000),
 --           paused, strict}
 -- Raises: 50404 unknown definition; 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: each group's numbers are as of one moment, of different groups maybe of different ones
--- Plan:   GroupWaiting as far as the 1000th group; UQ_TaskGroup_Key in its order, with a definition only its part; the slots and the first waiters
+-- Plan:   GroupWaiting as far as the 1000th group, with a definition by IX_GroupWaiting_Definition; UQ_TaskGroup_Key in its order, with a definition only its part; the slots and the first waiters
 --         of each group
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_groups.sql
@@ -26,11 +26,19 @@ BEGIN
   IF DATALENGTH(@GroupKey) <= 400 SET @vKey = @GroupKey; -- a longer key matches no row either
   IF @Name IS NOT NULL EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
   -- 1. Groups with waiting tasks.
-  INSERT INTO @vWaiting (GroupId)
-  SELECT TOP (1000) w.GroupId
-  FROM Taskgate.GroupWaiting AS w WITH (INDEX (PK_GroupWaiting)) -- in its order, as far as the last of them
-  GROUP BY w.GroupId
-  ORDER BY w.GroupId;
+  IF @Name IS NULL
+    INSERT INTO @vWaiting (GroupId)
+    SELECT TOP (1000) w.GroupId
+    FROM Taskgate.GroupWaiting AS w WITH (INDEX (PK_GroupWaiting)) -- in its order, as far as the last of them
+    GROUP BY w.GroupId
+    ORDER BY w.GroupId;
+  ELSE
+    INSERT INTO @vWaiting (GroupId)
+    SELECT TOP (1000) w.GroupId
+    FROM Taskgate.GroupWaiting AS w WITH (INDEX (IX_GroupWaiting_Definition), FORCESEEK) -- the definition's, likewise
+    WHERE w.TaskDefinitionId = @vDefinition
+    GROUP BY w.GroupId
+    ORDER BY w.GroupId;
   INSERT INTO @vListed (N, GroupId)
   SELECT TOP (@Max) ROW_NUMBER() OVER (ORDER BY g.TaskDefinitionId, g.GroupKey), g.GroupId
   FROM @vWaiting AS w

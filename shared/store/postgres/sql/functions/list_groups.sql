@@ -1,10 +1,10 @@
--- taskgate.list_groups: groups with their slots and the tasks that wait: first groups with waiting tasks, as far as they are among the 1000 oldest of these, both by definition as registered, then key, global ones first.
+-- taskgate.list_groups: groups with their slots and the tasks that wait: first groups with waiting tasks, as far as they are among the 1000 oldest of these (with a definition: of its own), both by definition as registered, then key, global ones first.
 -- In:     p_name: the definition, or null for all and the global ones; p_group_key: only this key, or null; p_max int 1..1000
 -- Out:    status: listed; groups: JSON array of {definition: null of a global group, key, slots, used, waiting (counted up to 1000),
 --           paused, strict}
 -- Raises: TG404 unknown definition; TG422 max out of range
 -- Locks:  none
--- Plan:   one probe of pk_group_waiting per group with waiting tasks, at most 1000; uq_task_group_key in its order, with a definition only its part;
+-- Plan:   one probe of pk_group_waiting, with a definition of ix_group_waiting_definition, per group with waiting tasks, at most 1000; uq_task_group_key in its order, with a definition only its part;
 --         the slots and the first waiters of each group
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ListGroups.sql
@@ -19,13 +19,23 @@ begin
   perform _check_range('max', p_max, 1, 1000);
   if p_name is not null then v_definition := _find_definition(p_name); end if;
   status := 'listed';
-  v_first := array(
-    with recursive w(group_id, n) as (               -- from one group with waiters to the next
-      (select x.group_id, 1 from group_waiting x order by x.group_id limit 1)
-      union all
-      select (select x.group_id from group_waiting x where x.group_id > w.group_id order by x.group_id limit 1), w.n + 1
-        from w where w.group_id is not null and w.n < 1000)
-    select w.group_id from w where w.group_id is not null);
+  if p_name is null then
+    v_first := array(
+      with recursive w(group_id, n) as (             -- from one group with waiters to the next
+        (select x.group_id, 1 from group_waiting x order by x.group_id limit 1)
+        union all
+        select (select x.group_id from group_waiting x where x.group_id > w.group_id order by x.group_id limit 1), w.n + 1
+          from w where w.group_id is not null and w.n < 1000)
+      select w.group_id from w where w.group_id is not null);
+  else
+    v_first := array(
+      with recursive w(group_id, n) as (
+        (select x.group_id, 1 from group_waiting x where x.task_definition_id = v_definition order by x.group_id limit 1)
+        union all
+        select (select x.group_id from group_waiting x where x.task_definition_id = v_definition and x.group_id > w.group_id order by x.group_id limit 1), w.n + 1
+          from w where w.group_id is not null and w.n < 1000)
+      select w.group_id from w where w.group_id is not null);
+  end if;
   select coalesce('[' || string_agg(json_build_object(
            'definition', (select d.name from task_definition d where d.task_definition_id = g.task_definition_id), 'key', g.group_key,
            'slots', g.slots, 'used', (select count(*) from group_slot s where s.group_id = g.group_id),
