@@ -4,6 +4,7 @@ import { nodeTimers } from "../../shared/platform/node-timers";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskListener } from "../../shared/ports/task-listener";
 import { openListener, openStore } from "../../shared/store/open-store";
+import { notifyStatement } from "../../shared/store/postgres/postgres-waiting";
 import { until } from "../support/gate";
 import { urlAs } from "../support/roles";
 import { createTestDatabase } from "../support/test-postgres";
@@ -53,6 +54,18 @@ async function openScene() {
       if (store.notifyWaiting === undefined) throw new Error("it can't notify");
       return store.notifyWaiting(definition, tasks);
     },
+    /** Looks for processes, and ends only when the returned function is called. */
+    lookSlowly: async (definition: string): Promise<() => Promise<void>> => {
+      const client = new Client({ connectionString: url });
+      await client.connect();
+      await client.query("begin");
+      const { text, values } = notifyStatement({ schema: "taskgate", definition }, 64);
+      await client.query(text, values);
+      return async () => {
+        await client.query("rollback");
+        await client.end();
+      };
+    },
     close: async () => {
       for (const listener of listeners) await listener.close();
       await store.close();
@@ -80,6 +93,18 @@ test("a notification of one task wakes one of the processes that wait, and reach
     "c mail",
     "d mail",
   ]);
+  await scene.close();
+});
+
+test("a notification finds the process that waits while others are looking for one, too", async () => {
+  const scene = await openScene();
+  await (await scene.listen("a")).wait("mail");
+  const ends = [await scene.lookSlowly("mail"), await scene.lookSlowly("mail")];
+  for (let task = 1; task <= 20; task += 1) {
+    expect(await scene.notify("mail", 1)).toBe(1);
+    await until("it has heard of it", async () => scene.news.length === task);
+  }
+  for (const end of ends) await end();
   await scene.close();
 });
 

@@ -4,7 +4,8 @@ import { createHash } from "node:crypto";
  * How processes that wait for tasks are found and notified, without a table. A process that waits for tasks of a
  * definition holds two advisory locks of its session: one of 64 places of the definition, alone, and place 0, shared. Who
  * has added tasks tries place 0 for the length of one statement: where it is free no process waits, and that was all. Else
- * the places that are taken are notified, as many as there are tasks. Locks end with their session, also one that breaks.
+ * the places that are taken are notified, as many as there are tasks. They are tried shared: to others who look for one at
+ * the same time a free place is free. Locks end with their session, also one that breaks.
  * NOTIFY takes a lock of the whole server until its commit, so it is a statement of its own, never part of a caller's
  * transaction. Its commit has a transaction id, so that it would wait for the disk: of a notification nothing need be kept.
  */
@@ -40,7 +41,7 @@ const notifyText = `
   places as (
     select n % ${String(placesMax)} + 1 as place
       from waited cross join lateral generate_series($2::int, $2::int + ${String(placesMax - 1)}) n
-     where waited.is_so and not pg_try_advisory_xact_lock($1::int, n % ${String(placesMax)} + 1)
+     where waited.is_so and not pg_try_advisory_xact_lock_shared($1::int, n % ${String(placesMax)} + 1)
      limit $3::int)
   select pg_notify('${channelPrefix}' || place, $1::text || '/' || place::text), set_config('synchronous_commit', 'off', true)
     from places`;
