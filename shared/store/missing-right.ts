@@ -27,6 +27,8 @@ export interface MissingRight {
   readonly dialect: "postgres" | "mssql";
   /** The server's own words: the right and the object. */
   readonly said: string;
+  /** Was a role to be made? The words don't tell on a server of another language. Default: no. */
+  readonly makesRole?: boolean;
   readonly cause: unknown;
 }
 
@@ -48,12 +50,16 @@ const makeRoles =
   "The first `npx taskgate migrate` on a PostgreSQL server makes two roles: give the login that right by `alter role LOGIN createrole`, or have them made before by `create role taskgate_worker; create role taskgate_operator`.";
 
 /** The login reached the database and lacks a right there: says which one, and the command that gives it. */
-export function missingRight({ dialect, said, cause }: MissingRight): StoreForbiddenError {
+export function missingRight({
+  dialect,
+  said,
+  makesRole = false,
+  cause,
+}: MissingRight): StoreForbiddenError {
   const { worker, operator, named } = names[dialect];
   const reason = said.replace(/\.$/, "");
   const refused = `The database refuses this to the login (${reason}).`;
-  if (said.includes("permission denied to create role"))
-    return new StoreForbiddenError(`${refused} ${makeRoles}`, { cause });
+  if (makesRole) return new StoreForbiddenError(`${refused} ${makeRoles}`, { cause });
   const isOperators = operatorOperations.some((name) => isNamed(said, named(name)));
   const fix = isOperators
     ? `Only operators may do that: as owner of the schema run \`${operator}\`.`

@@ -61,6 +61,30 @@ test("a call whose function calls one that is dropped meanwhile is made again", 
   expect(await called).toMatchObject({ definitions: [] });
 });
 
+/** As PostgreSQL 15 says it where its `lc_messages` is de_DE. */
+const inGerman = {
+  outdatedPlan: {
+    message: "gecachter Plan darf den Ergebnistyp nicht ändern",
+    code: "0A000",
+    routine: "RevalidateCachedQuery",
+  },
+  outdatedBody: {
+    message: "Funktion taskgate._a(integer) existiert nicht",
+    code: "42883",
+    where: "PL/pgSQL-Funktion taskgate.work(bigint) Zeile 9 bei PERFORM",
+    routine: "ParseFuncOrColumn",
+  },
+};
+
+test.each(Object.entries(inGerman))(
+  "a server that speaks another language is understood: %s",
+  (_, said) => {
+    const error = mapPostgresError(Object.assign(new Error(said.message), said), "sent");
+    expect(error).toBeInstanceOf(StoreConflictError);
+    expect(error).toMatchObject({ isRetryable: true, details: { isRenewal: true } });
+  },
+);
+
 test("what else the server says of missing functions is no renewal", () => {
   const said = (code: string, message: string, where?: string): Error =>
     mapPostgresError(Object.assign(new Error(message), { code, where }), "sent");

@@ -57,7 +57,7 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
     const isKey = keyWait.test(whereOf(error));
     return lockTimeout({ database: "PostgreSQL", said: message, cause: error, isKey });
   }
-  if (isRenewal({ code, message, where: whereOf(error) })) {
+  if (isRenewal({ code, message, where: whereOf(error), routine: memberOf(error, "routine") })) {
     return new StoreConflictError(
       `PostgreSQL undid the call (${code}): the functions were renewed meanwhile: ${message}`,
       { cause: error, details: { isRenewal: true } },
@@ -75,7 +75,10 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
     return new StoreUnavailableError(`PostgreSQL can't be used now (${code}): ${message}`, {
       cause: error,
     });
-  if (code === forbidden) return missingRight({ dialect: "postgres", said: message, cause: error });
+  if (code === forbidden) {
+    const makesRole = memberOf(error, "routine") === "CreateRole";
+    return missingRight({ dialect: "postgres", said: message, makesRole, cause: error });
+  }
   if (schemaMissing.has(code)) {
     return new SchemaError(
       "TASKGATE_SCHEMA_MISSING",
@@ -139,7 +142,7 @@ function whereOf(error: unknown): string {
   return memberOf(error, "where");
 }
 
-function memberOf(error: unknown, name: "code" | "where" | "severity"): string {
+function memberOf(error: unknown, name: "code" | "where" | "severity" | "routine"): string {
   if (typeof error !== "object" || error === null) return "";
   const value: unknown = (error as Readonly<Record<string, unknown>>)[name];
   return typeof value === "string" ? value : "";

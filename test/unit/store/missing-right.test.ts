@@ -40,12 +40,17 @@ describe("a missing right", () => {
     );
   });
 
-  test("an owner who may not make the roles is told who can", () => {
-    const error = Object.assign(new Error("permission denied to create role"), { code: "42501" });
-    expect(mapPostgresError(error, "sent").message).toMatch(
-      /^The database refuses this to the login \(permission denied to create role\)\. The first .* `alter role LOGIN createrole`, .* `create role taskgate_worker; create role taskgate_operator`\.$/,
-    );
-  });
+  test.each(["permission denied to create role", "keine Berechtigung, um Rolle zu erzeugen"])(
+    "an owner who may not make the roles is told who can, in each language of a server: %s",
+    (said) => {
+      const error = Object.assign(new Error(said), { code: "42501", routine: "CreateRole" });
+      const { message } = mapPostgresError(error, "sent");
+      expect(message).toContain(`refuses this to the login (${said}). The first `);
+      expect(message).toMatch(
+        / `alter role LOGIN createrole`, .* `create role taskgate_worker; create role taskgate_operator`\.$/,
+      );
+    },
+  );
 
   test("a function that isn't there is a missing schema", () => {
     const error = Object.assign(new Error("function taskgate.work does not exist"), {
