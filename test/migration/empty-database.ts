@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { databaseUrl, withClient } from "../support/test-postgres";
 
-/** A database of the test server with nothing in it. */
-export async function createEmptyDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+/** A database of the test server with nothing in it; `options` of CREATE DATABASE. */
+export async function createEmptyDatabase(
+  options = "",
+): Promise<{ url: string; drop(): Promise<void> }> {
   const server = process.env["TASKGATE_TEST_POSTGRES"];
   if (server === undefined) {
     throw new Error("TASKGATE_TEST_POSTGRES is not set: run through test/jest.config.cjs");
@@ -13,16 +15,19 @@ export async function createEmptyDatabase(): Promise<{ url: string; drop(): Prom
       await client.query(statement);
     });
   // Not the default template: another client may be connected to it.
-  await onServer(`create database ${name} template template0`);
+  await onServer(`create database ${name} template template0 ${options}`);
   return {
     url: databaseUrl(server, name),
     drop: () => onServer(`drop database ${name} with (force)`),
   };
 }
 
-/** Runs `body` in an empty database and drops it; a test that fails leaves it until the server ends. */
-export async function inEmptyDatabase(body: (url: string) => Promise<void>): Promise<void> {
-  const database = await createEmptyDatabase();
+/** Runs `body` in an empty database, made with `options`, and drops it; a test that fails leaves it until the server ends. */
+export async function inEmptyDatabase(
+  body: (url: string) => Promise<void>,
+  options = "",
+): Promise<void> {
+  const database = await createEmptyDatabase(options);
   await body(database.url);
   await database.drop();
 }

@@ -21,7 +21,10 @@ import {
   openStore,
   postgresScripts,
 } from "../../shared/store/open-store";
-import { withPostgresMigrations } from "../../shared/store/postgres/postgres-migrations";
+import {
+  problemsOfServer,
+  withPostgresMigrations,
+} from "../../shared/store/postgres/postgres-migrations";
 import { withClient } from "../support/test-postgres";
 import { inEmptyDatabase, rowsOf } from "./empty-database";
 
@@ -229,6 +232,30 @@ describe("migrate refuses", () => {
         await expect(look({ url, schema: "app" })).rejects.toMatchObject(refusal("schema_version"));
       expect(await rowsOf(url, "select app.theirs() as n")).toEqual([{ n: 1 }]);
     });
+  });
+});
+
+describe("a server in which calls would fail later isn't migrated", () => {
+  test.each(["LATIN1", "SQL_ASCII"])("a database of the encoding %s", async (encoding) => {
+    const look = async (url: string): Promise<void> => {
+      const { code, text } = await cli("migrate", "--db", url);
+      expect({ code, text }).toEqual({
+        code: 2,
+        text: expect.stringContaining(`expected the encoding UTF8, got ${encoding}`) as unknown,
+      });
+      const made = "select 1 from pg_namespace where nspname = 'taskgate'";
+      expect(await rowsOf(url, made)).toEqual([]);
+    };
+    await inEmptyDatabase(look, `encoding '${encoding}' locale 'C'`);
+  });
+
+  test("a version before 15", () => {
+    const encoding = "UTF8";
+    expect(problemsOfServer({ version: "14.23 (Debian 14.23-1)", encoding })).toEqual([
+      "server: expected PostgreSQL 15 or later, got 14.23 (Debian 14.23-1)",
+    ]);
+    for (const version of ["15.0", "18.4", "19devel"])
+      expect(problemsOfServer({ version, encoding })).toEqual([]);
   });
 });
 

@@ -1,5 +1,10 @@
 import type * as Pg from "pg";
-import { InvalidArgumentError, StoreConflictError, TaskgateError } from "../../core/errors";
+import {
+  InvalidArgumentError,
+  SettingsError,
+  StoreConflictError,
+  TaskgateError,
+} from "../../core/errors";
 import { loadPackage } from "../../core/load-package";
 import type { MigrationTarget, SchemaVersion, Script } from "../migrator";
 import { mapPostgresError } from "./postgres-errors";
@@ -17,6 +22,9 @@ const connectMs = 15_000;
 const lockWaitMs = 1_000;
 const lockPauseSeconds = 3;
 const lockTriesMax = 15;
+
+/** The functions call some of the server's that are new in it, which an older one tells only when they run. */
+const serverVersionMin = 15;
 
 /** Where to migrate. */
 export interface PostgresMigrationOptions {
@@ -39,6 +47,7 @@ export async function withPostgresMigrations<Result>(
   const schema = options.schema ?? "taskgate";
   const { lockTries = lockTriesMax } = options;
   const run = async (connection: PostgresConnection): Promise<Result> => {
+    await refuseServer(connection);
     await connection.query("select pg_advisory_lock($1, hashtext($2))", [migrationLock, schema]);
     return body({
       readVersions: () => readPostgresVersions(connection, schema),
@@ -47,6 +56,37 @@ export async function withPostgresMigrations<Result>(
     });
   };
   return withPostgresConnection(options.url, run, { connectionTimeoutMillis: connectMs });
+}
+
+/** What decides whether Taskgate can live in a database, as the server tells it. */
+export interface PostgresServer {
+  /** Such as `14.9 (Debian 14.9-1)`. */
+  readonly version: string;
+  readonly encoding: string;
+}
+
+/** Why Taskgate can't live there; none: it can. */
+export function problemsOfServer({ version, encoding }: PostgresServer): string[] {
+  const problems: string[] = [];
+  if (Number.parseInt(version, 10) < serverVersionMin)
+    problems.push(
+      `server: expected PostgreSQL ${String(serverVersionMin)} or later, got ${version}`,
+    );
+  // Keys, payloads and errors are any text; functions look for characters that no other encoding has.
+  if (encoding !== "UTF8")
+    problems.push(
+      `database: expected the encoding UTF8, got ${encoding}, which can't be changed. Make one for Taskgate: create database NAME encoding 'UTF8' template template0`,
+    );
+  return problems;
+}
+
+/** Tables and functions could be made all the same; calls would fail later. */
+async function refuseServer(connection: PostgresConnection): Promise<void> {
+  const [server] = await connection.query<PostgresServer>(
+    "select current_setting('server_version') as version, current_setting('server_encoding') as encoding",
+  );
+  const problems = server === undefined ? [] : problemsOfServer(server);
+  if (problems.length > 0) throw new SettingsError(problems);
 }
 
 /** One connection whose errors are the product's. */
