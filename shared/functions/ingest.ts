@@ -8,6 +8,7 @@ import { InvalidArgumentError, isForLater } from "../core/errors";
 import type { EventRoute, IngestEvent } from "../worker/define/ingest-event";
 import type { Registry } from "../worker/define/registry";
 import type { TaskRequest } from "../worker/define/task-ref";
+import { eventKey } from "./event-key";
 import { IngestWork } from "./ingest-work";
 import { putBack, refuse } from "./messages";
 import type { AppProcess } from "./runtime";
@@ -137,12 +138,6 @@ function bundles(events: readonly RoutedEvent[], tries: number): unknown[] {
   if (given.length === 1 || fitsWithNote(message, tries)) return [message];
   const half = Math.ceil(events.length / 2);
   return [...bundles(events.slice(0, half), tries), ...bundles(events.slice(half), tries)];
-}
-
-/** At most 200 characters: longer ones are cut at the end of the source and at the beginning of the id; half a character becomes U+FFFD. */
-function eventKey(event: IngestEvent, index: number): string {
-  const tail = `/${event.id}/${String(index)}`.slice(-150);
-  return `event:${event.source.slice(0, 190 - tail.length)}${tail}`.toWellFormed();
 }
 
 function sayOf(found: Problems): string {

@@ -104,6 +104,11 @@ async function ingestedNames(): Promise<string[]> {
   return rows.map((row) => (JSON.parse(row.payload) as { eventId: string }).eventId).sort();
 }
 
+async function doneKeys(kind: string): Promise<string[]> {
+  const text = `select dedupe_key as key from taskgate.archived where kind = '${kind}' order by 1`;
+  return (await rowsOf<{ key: string }>(database.url, text)).map(({ key }) => key);
+}
+
 /** First in this file: tasks of the others leave hints of their own. */
 describe("run", () => {
   test("what isn't a hint goes to the poison queue at the first try, with the reason", async () => {
@@ -192,11 +197,23 @@ describe("ingest", () => {
     expect(rows.map(({ key }) => key)).toEqual(["A", "B"]);
   });
 
-  test("an event whose long id is cut inside a character is ingested once", async () => {
+  test("an event with a long id is ingested once", async () => {
     const long = { ...landed("cut"), eventId: `${"😀".repeat(99)}x` };
     await send("taskgate-ingest", [long, long]);
     await untilExecuted("ingest");
     expect(await ingestedNames()).toHaveLength(5);
+  });
+
+  test("events of other sources or ids are all ingested, also where both read the same in a row", async () => {
+    const twin = (source: string, eventId: string): object => ({
+      eventId,
+      source,
+      type: "stock-changed",
+    });
+    const before = await doneKeys("refreshed");
+    await send("taskgate-ingest", [twin("twins", "eu/1"), twin("twins/eu", "1")]);
+    await untilExecuted("ingest");
+    expect(await doneKeys("refreshed")).toHaveLength(before.length + 2);
   });
 
   test("what isn't an event at all goes there, too, at the first try", async () => {

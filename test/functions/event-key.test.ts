@@ -1,0 +1,34 @@
+import { expect, test } from "@jest/globals";
+import { eventKey } from "../../shared/functions/event-key";
+
+function keyOf(source: string, id: string, index = 0): string {
+  return eventKey({ source, id, type: "t", subject: "", time: null, data: {} }, index);
+}
+
+test("a key is readable where source and id can be read back from it", () => {
+  expect(keyOf("/shops/eu", "17", 2)).toBe("event:/shops/eu/17/2");
+});
+
+test("two events have one key only when source and id are the same", () => {
+  const long = "s".repeat(300);
+  const events: [source: string, id: string][] = [
+    ["a", "b/c"],
+    ["a/b", "c"],
+    ["a/b/c", "0"],
+    ["a", "b/c/0"],
+    [`${long}1`, "7"],
+    [`${long}2`, "7"],
+    ["a", `1${long}`],
+    ["a", `2${long}`],
+  ];
+  const keys = events.flatMap(([source, id]) => [keyOf(source, id), keyOf(source, id, 1)]);
+  expect(new Set(keys).size).toBe(2 * events.length);
+  expect(events.map(([source, id]) => keyOf(source, id))).toEqual(
+    keys.filter((_, at) => at % 2 === 0),
+  );
+});
+
+test("a key is never longer than 200 characters, the longest that the database takes", () => {
+  for (const length of [1, 100, 189, 190, 191, 192, 193, 2_000])
+    expect(keyOf("s".repeat(length), "7", 9_999).length).toBeLessThanOrEqual(200);
+});
