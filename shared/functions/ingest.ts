@@ -97,7 +97,10 @@ function toRequests(
     return requests.map((request, index) => {
       // The kind's own key is of the payload, and no other is taken.
       if (registry.kind(request.task.kind)?.rules.dedupeBy != null) return request;
-      return { dedupeKey: eventKey(event, index), dedupeMs: eventKeyMs, ...request };
+      // A key of the route's own is held as its options say, until the task ends where they don't.
+      if (request.dedupeKey !== undefined) return request;
+      const { dedupeMs = eventKeyMs } = request;
+      return { ...request, dedupeKey: eventKey(event, index), dedupeMs };
     });
   } catch (error) {
     return `Its route failed: ${messageOf(error)}`;

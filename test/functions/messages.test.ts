@@ -197,6 +197,30 @@ describe("ingest", () => {
     expect(rows.map(({ key }) => key)).toEqual(["A", "B"]);
   });
 
+  test("a route's own key is held until its task has ended, and no longer: the next event makes the next task", async () => {
+    const changed = (eventId: string): object => ({
+      eventId,
+      source: "shop",
+      type: "stock-changed",
+      data: { shop: "north" },
+    });
+    await send("taskgate-ingest", changed("1"));
+    await untilExecuted("ingest");
+    expect(await doneKeys("refreshed")).toEqual(["north"]);
+    await send("taskgate-ingest", changed("2"));
+    await untilExecuted("ingest", 2);
+    expect(await take("taskgate-ingest-poison")).toEqual([]);
+    expect(await doneKeys("refreshed")).toEqual(["north", "north"]);
+  });
+
+  test("a route's key that is undefined is none: the event's own key takes its place", async () => {
+    const changed = { eventId: "3", source: "shop", type: "stock-changed" };
+    await send("taskgate-ingest", [changed, changed]);
+    await untilExecuted("ingest");
+    expect(await take("taskgate-ingest-poison")).toEqual([]);
+    expect(await doneKeys("refreshed")).toEqual(["event:shop/3/0", "north", "north"]);
+  });
+
   test("an event with a long id is ingested once", async () => {
     const long = { ...landed("cut"), eventId: `${"😀".repeat(99)}x` };
     await send("taskgate-ingest", [long, long]);
