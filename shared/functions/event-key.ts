@@ -10,7 +10,9 @@ const keyLengthMax = 200;
  */
 export function eventKey({ source, id }: IngestEvent, index: number): string {
   const readable = `event:${source}/${id}/${String(index)}`;
-  if (!id.includes("/") && readable.length <= keyLengthMax) return readable;
+  const isUnique = !id.includes("/") && readable.length <= keyLengthMax;
+  // Half a character is in no key: the database has no place for it.
+  if (isUnique && readable.isWellFormed()) return readable;
   const hash = createHash("sha256")
     .update(JSON.stringify([source, id]))
     .digest("base64url");

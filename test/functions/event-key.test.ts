@@ -32,3 +32,9 @@ test("a key is never longer than 200 characters, the longest that the database t
   for (const length of [1, 100, 189, 190, 191, 192, 193, 2_000])
     expect(keyOf("s".repeat(length), "7", 9_999).length).toBeLessThanOrEqual(200);
 });
+
+test("half a character gets into no key, and is not another half", () => {
+  const [one, other] = [keyOf("queue", "\ud800"), keyOf("queue", "\udc00")];
+  expect([one, other].every((key) => key.isWellFormed())).toBe(true);
+  expect(one).not.toBe(other);
+});
