@@ -160,11 +160,12 @@ describe("an enqueue within a transaction of pg", () => {
   });
 
   test("leaves no prepared statement in the caller's session, and ignores its parsers", async () => {
-    const { INT8, BOOL } = types.builtins;
+    const { INT8, BOOL, TEXT } = types.builtins;
     const parserOf = (type: typeof INT8) => types.getTypeParser(type) as (text: string) => unknown;
-    const before = { int8: parserOf(INT8), bool: parserOf(BOOL) };
+    const before = { int8: parserOf(INT8), bool: parserOf(BOOL), text: parserOf(TEXT) };
     types.setTypeParser(INT8, (text) => BigInt(text));
     types.setTypeParser(BOOL, (text) => ({ text }));
+    types.setTypeParser(TEXT, (text) => ({ text }));
     try {
       await asShop(scene, async (pg) => {
         await pg.query("begin");
@@ -178,6 +179,7 @@ describe("an enqueue within a transaction of pg", () => {
     } finally {
       types.setTypeParser(INT8, (text) => before.int8(text));
       types.setTypeParser(BOOL, (text) => before.bool(text));
+      types.setTypeParser(TEXT, (text) => before.text(text));
     }
   });
 });

@@ -1,6 +1,7 @@
 import { StoreContractError } from "../../core/errors";
 import type { TaskgateError } from "../../core/errors";
 import { messageOf, read } from "../../core/foreign-value";
+import { ownTypes } from "./postgres-types";
 import { PostgresTransaction } from "./postgres-transaction";
 import type { QueryResult, Statement } from "./postgres-transaction";
 
@@ -12,8 +13,8 @@ export interface PgQuery {
 /** A statement as `pg` takes it. */
 interface StatementOnClient {
   readonly text: string;
-  readonly values: unknown[];
-  readonly types?: { getTypeParser(oid: number): (text: string) => unknown };
+  readonly values?: unknown[];
+  readonly types?: typeof ownTypes;
 }
 
 /**
@@ -23,16 +24,6 @@ interface StatementOnClient {
 const questionText =
   "savepoint taskgate; release savepoint taskgate; select current_setting('transaction_isolation') as isolation, current_setting('transaction_read_only') as read_only";
 
-const boolType = 16;
-
-/** Answers are read as text and booleans, independent of the parsers that the caller's program has set for its own rows. */
-const plainTypes = {
-  getTypeParser:
-    (oid: number) =>
-    (text: string): unknown =>
-      oid === boolType ? text === "t" : text,
-};
-
 /** A transaction that the caller's own client has begun. The caller ends it. */
 export function joinPostgres(client: PgQuery): PostgresTransaction {
   return new PostgresTransaction({
@@ -40,7 +31,7 @@ export function joinPostgres(client: PgQuery): PostgresTransaction {
     // Without a name: a statement that is prepared would stay in the caller's session, which may be a pooler's.
     runOperation: async ({ text, values }: Statement) => {
       await expectOpen(client);
-      return last(await client.query({ text, values, types: plainTypes }));
+      return last(await client.query({ text, values, types: ownTypes }));
     },
   });
 }
@@ -48,7 +39,7 @@ export function joinPostgres(client: PgQuery): PostgresTransaction {
 async function expectOpen(client: PgQuery): Promise<void> {
   let answer: QueryResult;
   try {
-    answer = last(await client.query(questionText));
+    answer = last(await client.query({ text: questionText, types: ownTypes }));
   } catch (error) {
     const code = typeof error === "object" && error !== null ? read(error, "code") : undefined;
     if (code === "25P01") throw refused("one (no transaction is open)", "Send `begin` first");

@@ -1,5 +1,5 @@
 import type * as Pg from "pg";
-import type { Client, Pool, PoolClient } from "pg";
+import type { Client, CustomTypesConfig, Pool, PoolClient } from "pg";
 import {
   InvalidArgumentError,
   StoreContractError,
@@ -54,6 +54,7 @@ export class PostgresCaller implements ProcedureCaller {
   readonly #options: PostgresOptions;
   #target: PostgresTarget;
   readonly #statements: PostgresStatements;
+  readonly #programTypes: CustomTypesConfig;
   readonly #readsCommitted = new WeakMap<PoolClient, boolean>();
   readonly #inFlight = new Set<Promise<unknown>>();
   readonly #lent = new Set<PoolClient>();
@@ -66,6 +67,7 @@ export class PostgresCaller implements ProcedureCaller {
     const { schema = "taskgate" } = options;
     this.#statements = new PostgresStatements(schema, readPreparesStatements(options.url));
     const driver = loadPackage<typeof Pg>("pg");
+    this.#programTypes = driver.types;
     this.#pool = new driver.Pool({
       ...this.#target,
       Client: poolClient(driver, () => this.#newestTarget()),
@@ -169,12 +171,18 @@ export class PostgresCaller implements ProcedureCaller {
     let backend: Promise<number> | undefined;
     const runText = (text: string): Promise<QueryResult[]> => this.#runText(client, text);
     const transaction = new PostgresTransaction({
+      runOperation: (statement) => this.#bounded(client.query(statement)),
+      // Rows of the user's own statements are read as the program wants its rows.
       run: (statement, options = {}) =>
-        this.#runStatement(client, statement, {
-          ...options,
-          // Once per transaction, and only where a statement may be broken off.
-          backend: () => (backend ??= this.#backendOf(client)),
-        }),
+        this.#runStatement(
+          client,
+          { ...statement, types: this.#programTypes },
+          {
+            ...options,
+            // Once per transaction, and only where a statement may be broken off.
+            backend: () => (backend ??= this.#backendOf(client)),
+          },
+        ),
       runText,
       isInTransaction: () => client.getTransactionStatus() !== "I",
     });

@@ -1,6 +1,7 @@
 import type * as Pg from "pg";
 import type { Client, ClientConfig } from "pg";
 import type { PostgresTarget } from "./postgres-tls";
+import { ownTypes } from "./postgres-types";
 
 type Told = ((error: Error) => void) | ((error: null, client: Client) => void);
 
@@ -8,7 +9,7 @@ type Told = ((error: Error) => void) | ((error: null, client: Client) => void);
 export function poolClient(driver: typeof Pg, newestTarget: () => PostgresTarget): typeof Client {
   return class extends driver.Client {
     constructor(config?: ClientConfig) {
-      super({ ...config, ...newestTarget() });
+      super({ ...config, ...newestTarget(), types: ownTypes });
     }
 
     override connect(): Promise<Client>;

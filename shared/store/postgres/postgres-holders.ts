@@ -42,7 +42,7 @@ function toHolder({ pid, user, host, program, ageMs }: Record<string, unknown>):
     user: String(user),
     host: String(host),
     program: String(program),
-    ageMs: typeof ageMs === "number" ? ageMs : null,
+    ageMs: ageMs === null ? null : Number(ageMs),
     end: `select pg_terminate_backend(${String(pid)})`,
   };
 }

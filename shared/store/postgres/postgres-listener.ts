@@ -12,6 +12,7 @@ import {
   takePlaceStatement,
   waitingKey,
 } from "./postgres-waiting";
+import { ownTypes } from "./postgres-types";
 import type { WaitingStatement } from "./postgres-waiting";
 
 /** What a listener needs. */
@@ -133,6 +134,7 @@ export class PostgresListener implements TaskListener {
     const driver = loadPackage<typeof Pg>("pg");
     const client = new driver.Client({
       ...readPostgresTarget(url),
+      types: ownTypes,
       connectionTimeoutMillis: connectTimeoutMs,
       application_name: "taskgate-listener",
       keepAlive: true,

@@ -9,6 +9,7 @@ import { loadPackage } from "../../core/load-package";
 import type { MigrationTarget, SchemaVersion, Script } from "../migrator";
 import { mapPostgresError } from "./postgres-errors";
 import { readPostgresTarget } from "./postgres-tls";
+import { ownTypes } from "./postgres-types";
 
 /** Class of the advisory lock that lets one migrator work at a time; other languages may take it, too. */
 const migrationLock = 44;
@@ -103,6 +104,7 @@ export async function withPostgresConnection<Result>(
   const driver = loadPackage<typeof Pg>("pg");
   const client = new driver.Client({
     ...readPostgresTarget(url),
+    types: ownTypes,
     application_name: "taskgate-schema",
     ...timeouts,
   });

@@ -1,3 +1,4 @@
+import type { CustomTypesConfig } from "pg";
 import { InvalidArgumentError, StoreContractError } from "../../core/errors";
 import { limits } from "../../core/limits";
 import type { SqlValue, StatementOptions, StoreTransaction } from "../../ports/task-store";
@@ -8,6 +9,8 @@ export interface Statement {
   text: string;
   values: unknown[];
   name?: string;
+  /** How its rows are read. Left out: as the store reads its own. */
+  types?: CustomTypesConfig;
 }
 
 /** What the driver answers, as far as it is looked at. */
