@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { parseMessage } from "./parse-json";
 
 /**
@@ -23,6 +24,8 @@ export interface Delivery {
 
 /** A queue's message holds 64 KiB of base64. */
 const messageBytesMax = 48 * 1024;
+/** Stands for an infinite number, as no text of a message does. */
+const infinite = `infinite ${randomUUID()}`;
 /** Longest reason that is written beside a message. */
 const reasonLengthMax = 1_000;
 
@@ -50,7 +53,7 @@ export function writePutBack(message: unknown, tries: number): string | null {
 /** The text of a message for the poison queue, with the reason; without it where both don't fit; null where it can't be written at all. */
 export function writeRefused(message: unknown, reason: string): string | null {
   try {
-    const bare = typeof message === "string" ? message : JSON.stringify(message ?? null);
+    const bare = typeof message === "string" ? message : textOf(message ?? null);
     return firstFitting([pack({ reason: reason.slice(0, reasonLengthMax) }, message), bare]);
   } catch (error) {
     // Nested deeper than JSON.stringify's stack.
@@ -60,7 +63,17 @@ export function writeRefused(message: unknown, reason: string): string | null {
 }
 
 function pack(taskgate: DeliveryNote, message: unknown): string {
-  return JSON.stringify({ taskgate, message: message ?? null });
+  return textOf({ taskgate, message: message ?? null });
+}
+
+/** Numbers beyond all that a computer has, like 1e400, stay such numbers: as null, a message refused for one would be taken when it is moved back. */
+function textOf(value: unknown): string {
+  return JSON.stringify(value, (_, member: unknown) => {
+    if (member === Infinity) return infinite;
+    return member === -Infinity ? `-${infinite}` : member;
+  })
+    .replaceAll(`"${infinite}"`, "1e999")
+    .replaceAll(`"-${infinite}"`, "-1e999");
 }
 
 function firstFitting(texts: readonly string[]): string | null {

@@ -49,6 +49,15 @@ describe("a message that is refused", () => {
     });
   });
 
+  test("keeps numbers that are larger than all others: moved back, it is refused again and not taken with null", () => {
+    const huge: unknown = JSON.parse(
+      '{"eventId":"1","source":"/a","type":"t","data":{"n":[1e400,-1e400]}}',
+    );
+    const text = writeRefused(huge, "Not an event") ?? "";
+    expect(readDelivery(JSON.parse(text)).message).toEqual(huge);
+    expect(readEvents(readDelivery(text).message)).toMatchObject({ ok: false });
+  });
+
   test("goes without the reason where both don't fit", () => {
     const large = { text: textOf(48_500) };
     expect(JSON.parse(writeRefused(large, textOf(900)) ?? "")).toEqual(large);
