@@ -84,6 +84,12 @@ export async function enqueuePrepared(
   return results;
 }
 
+/** Are these tasks one call, which adds all of them or none, and is safe to repeat? */
+export function isOneCall(tasks: readonly PreparedTask[]): boolean {
+  const [together = [], ...others] = callsOf(tasks);
+  return others.length === 0 && piecesOf(together).length <= 1;
+}
+
 /** No worker would ever look for them there. */
 function expectTasks(definition: string): void {
   if (isCallsDefinition(definition))

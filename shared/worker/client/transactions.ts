@@ -1,7 +1,7 @@
 import { LeaseLostError } from "../../core/errors";
 import { isOf } from "../../core/foreign-value";
 import type { ExecutionId } from "../../core/ids";
-import { enqueuePrepared } from "../../enqueue/enqueue-prepared";
+import { enqueuePrepared, isOneCall } from "../../enqueue/enqueue-prepared";
 import type { PreparedTask } from "../../enqueue/enqueue-prepared";
 import { hintEnqueued, sendHintsOf } from "../../enqueue/hint-enqueued";
 import type { OpenedWaves } from "../../ports/task-store";
@@ -89,6 +89,27 @@ export async function enqueueNow(
   by: ClaimedTask,
 ): Promise<void> {
   await enqueueAll(environment, tasks, { by });
+  environment.telemetry.count("taskgate.task.enqueued", tasks.length);
+}
+
+/**
+ * Writes the children of a part that goes on, all of them or none: where one is refused, the part fails and runs again, and
+ * those that were written would be there twice.
+ */
+export async function enqueueTogether(
+  environment: WorkerEnvironment,
+  tasks: readonly PreparedTask[],
+  { task: by, leaseMs }: HeldTask,
+): Promise<void> {
+  if (isOneCall(tasks)) return enqueueNow(environment, tasks, by);
+  const within = await environment.store.transaction(
+    async (transaction) => {
+      await enqueueAll(environment, tasks, { by, transaction });
+      return transaction;
+    },
+    { idleMs: leaseMs },
+  );
+  void sendHintsOf(within);
   environment.telemetry.count("taskgate.task.enqueued", tasks.length);
 }
 

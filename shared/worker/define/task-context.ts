@@ -37,8 +37,8 @@ export interface TaskContext {
   progress(report: { done?: number; total?: number; text?: string }): void;
   /**
    * Adds a task. It is written together with this task's completion, so that children exist exactly once; when this
-   * task fails they are forgotten. Those of a part that ends with `checkpoint` are written just before it: a process that
-   * dies between the two makes them twice, unless they have a dedupe key. `{ now: true }` writes at once, also when this
+   * task fails they are forgotten. Those of a part that ends with `checkpoint` are written just before it, all or none: a process
+   * that dies between the two, or stands still past its lease, makes them twice, unless they have a dedupe key. `{ now: true }` writes at once, also when this
    * task fails later. Throws InvalidArgumentError for a payload that the kind's schema refuses, and without `now` once the
    * handler, or the body of `completeWith`, has ended.
    */

@@ -14,7 +14,12 @@ import { returnInMs } from "./store-trouble";
 import { StopSignal } from "./stop-signal";
 import { TimeLimits } from "./time-limit";
 import type { TimedOut } from "./time-limit";
-import { completeInTransaction, enqueueNow, isFenced, wholeDuration } from "../client/transactions";
+import {
+  completeInTransaction,
+  enqueueTogether,
+  isFenced,
+  wholeDuration,
+} from "../client/transactions";
 import type { HeldTask } from "../client/transactions";
 
 /** What became of one task; at most one of the first three says something. */
@@ -159,14 +164,15 @@ export class RunningTasks {
     return null;
   }
 
-  /** A process that dies between the two adds them again: the part runs again. */
+  /** A process that dies between the two adds them again: the part runs again. So does another worker that holds the task by now. */
   async #addBeforeCheckpoint(
     children: readonly PreparedTask[],
     held: HeldTask,
     durationMs: number,
   ): Promise<EndedTask | null> {
+    if (this.#abortReason === "lost") return { ...ended(durationMs), isLost: true };
     try {
-      await enqueueNow(this.#options.environment, children, held.task);
+      await enqueueTogether(this.#options.environment, children, held);
       return null;
     } catch (error) {
       return this.#notAdded(error, held, durationMs);

@@ -72,6 +72,52 @@ describe("children and transactions", () => {
     expect(facts.lastError).toMatch(/its tasks could not be added: .*wave/);
   });
 
+  test("children of a part are written all or none: one that is refused leaves no other behind", async () => {
+    const parent = defineTask({
+      name: "parent",
+      retry: { attempts: 1 },
+      run: async (_, ctx) => {
+        await ctx.enqueue(child, { n: 1 });
+        await ctx.enqueue(child, { n: 2 }, { wave: "99" });
+        return ctx.checkpoint(1);
+      },
+    });
+    const bench = openWorkerBench([parent, child]);
+    await enqueueOne(bench, child);
+    await bench.work("child");
+    const id = await enqueueOne(bench, parent);
+    await bench.work("parent");
+    expect((await factsOf(bench, id)).state).toBe("dead");
+    expect(await payloadsOfChildren(bench)).toEqual([]);
+  });
+
+  test("children of a part that belong to several queues are written, each once, and hints of all are left", async () => {
+    const other = defineTask({ name: "other", run: async () => undefined });
+    const parent = defineTask({
+      name: "parent",
+      run: async (_, ctx) => {
+        if (ctx.restored !== null) return undefined;
+        await ctx.enqueue(child, { n: 1 });
+        await ctx.enqueue(other, null);
+        return ctx.checkpoint(1);
+      },
+    });
+    const bench = openWorkerBench([parent, child, other]);
+    for (const kind of [child, other]) {
+      await enqueueOne(bench, kind);
+      await bench.work(kind.kind);
+    }
+    bench.hints.length = 0;
+    await enqueueOne(bench, parent);
+    await bench.work("parent");
+    expect(await payloadsOfChildren(bench)).toEqual(['{"n":1}']);
+    expect(await bench.store.listTasks({ name: "other", state: "ready", max: 10 })).toMatchObject({
+      tasks: [{ kind: "other" }],
+    });
+    const names = bench.hints.map(({ definition }) => definition);
+    expect(names).toEqual(expect.arrayContaining(["child", "other"]));
+  });
+
   test("{ now: true } writes at once, also when the handler fails", async () => {
     const parent = defineTask({
       name: "parent",
