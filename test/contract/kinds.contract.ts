@@ -251,6 +251,18 @@ function describeComputed(setup: StoreSetup): void {
     expect((await statusOf(store, name)).ready).toBe(2);
   });
 
+  test("no other member of a task stands for its group", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await defineKind(store, { isGroupComputed: true });
+    // As long a name as `group`.
+    const tasks = [{ payload: ada, runAt: await opened.now() }];
+    await expectError(store.enqueueTasks(call(name, tasks)), {
+      code: "TASKGATE_ARG_RULE",
+      value: `tasks[0].group: expected a key, or null for none: the code of kind ${name} computes it (nothing)`,
+    });
+  });
+
   test("a caller who says a key, or null for none, is believed", async () => {
     const { store } = open();
     const name = await defineKind(store, { isGroupComputed: true });
@@ -282,6 +294,7 @@ function describeOthers(setup: StoreSetup): void {
     expect(answer).toMatchObject({ ready: true });
     const states = await Promise.all(answer.taskIds.map((id) => stateOf(store, id)));
     expect(states).toEqual(["scheduled", "ready", "scheduled", "ready"]);
+    expect(answer.nextDueMs).toBeLessThan(10_000);
     const later = await store.enqueueTasks(call(name, [{}]));
     expect(Math.abs((later.nextDueMs ?? 0) - 90_000_000)).toBeLessThan(10_000);
   });
@@ -302,6 +315,46 @@ function describeOthers(setup: StoreSetup): void {
     await opened.advance(60_001);
     const fourth = await store.enqueueTasks(call(name, [{ payload: ada }]));
     expect(fourth.outcomes).toEqual(["enqueued"]);
+  });
+
+  test("a dedupe key that the caller says is held until its task ends, whatever window the kind has", async () => {
+    const { store } = open();
+    const name = await defineKind(store, { dedupeBy: "name", dedupeMs: 60_000 });
+    const said = call(name, [{ payload: ada, dedupeKey: "Ada" }]);
+    const first = await store.enqueueTasks(said);
+    await store.cancelTasks({ taskIds: first.taskIds });
+    expect((await store.enqueueTasks(said)).outcomes).toEqual(["enqueued"]);
+  });
+
+  test("a caller of another build keeps its own dedupe key", async () => {
+    const { store } = open();
+    const name = await defineKind(store, { dedupeBy: "name" });
+    const older = call(name, [{ payload: ada, dedupeKey: "older" }], { build: 2 });
+    expect((await store.enqueueTasks(older)).outcomes).toEqual(["enqueued"]);
+    expect((await store.enqueueTasks(older)).outcomes).toEqual(["duplicate"]);
+    expect((await store.enqueueTasks(call(name, [{ payload: ada }]))).outcomes).toEqual([
+      "enqueued",
+    ]);
+  });
+
+  test("a caller's own keys are kept where the kind has other rules only", async () => {
+    const { store } = open();
+    const name = await defineKind(store, { priority: 5 });
+    const { outcomes } = await store.enqueueTasks(
+      call(name, [{ group: "g" }, { dedupeKey: "d" }, { dedupeKey: "d" }]),
+    );
+    expect(outcomes).toEqual(["enqueued", "enqueued", "duplicate"]);
+    expect(await groupKeys(store, name)).toEqual(["g"]);
+  });
+
+  test("of several tasks that break the rule the first is told", async () => {
+    const { store } = open();
+    const name = await defineKind(store, { groupBy: "name" });
+    const tasks = ["Ada", "Bob", "Cleo", "Dan"].map((group) => ({ payload: ada, group }));
+    await expectError(store.enqueueTasks(call(name, tasks)), {
+      code: "TASKGATE_ARG_RULE",
+      value: `tasks[1].group: expected nothing, or what the payload of kind ${name} has at name (Bob)`,
+    });
   });
 
   test("a payload that would leave the group of the first task doesn't replace its payload", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { durationBucket } from "../../shared/core/duration-buckets";
 import type { StatisticPeriod } from "../../shared/ports/task-store";
-import { at, define, done, enqueue, only, startWorker } from "../support/builders";
+import { at, define, done, enqueue, only, setLimit, startWorker } from "../support/builders";
 import type { Worker } from "../support/builders";
 import { useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
@@ -112,6 +112,43 @@ export function describeStatisticRounds(setup: StoreSetup): void {
       const heldMs = sumOf(periods, "heldMs") - sumOf(counted, "heldMs");
       expect(heldMs).toBeGreaterThanOrEqual(3 * 2 * settledAfterMs);
       expect(heldMs).toBeLessThan(3 * 2 * settledAfterMs + 2_000);
+    });
+
+    test("counts what each round adds to an open execution once, whatever it is", async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 8, retryAttempts: 5, lostMax: 0, leaseMs: 2_000 });
+      await enqueue(store, name, 6);
+      const lost = await startWorker(store, name, { want: 1 });
+      await lost.claim(1);
+      await rollUp(store);
+      await opened.advance(2_100);
+      await store.reclaimExpired({ max: 10 });
+      const worker = await startWorker(store, name, { want: 2 });
+      await complete(worker, 1, 9);
+      await rollUp(store);
+      await complete(worker, 1, 30);
+      await worker.fail(await worker.claim(1), { as: "failed" });
+      await worker.fail(await worker.claim(1), { as: "dead" });
+      for (let round = 0; round < 3; round += 1) await rollUp(store);
+      const periods = await periodsOf(store, name);
+      // What dies has failed, too.
+      const counts = { claimed: 5, done: 2, failed: 2, dead: 2, lost: 1, ranMs: 39 };
+      for (const member of ["claimed", "done", "failed", "dead", "lost", "ranMs"] as const)
+        expect([member, sumOf(periods, member)]).toEqual([member, counts[member]]);
+    });
+
+    test("a period has the limit and the most tasks that wait of all rounds in it", async () => {
+      const { store } = open();
+      const name = await define(store, { limit: 8 });
+      await enqueue(store, name, 3);
+      await rollUp(store);
+      await setLimit(store, name, 5);
+      await enqueue(store, name, 1);
+      await rollUp(store);
+      // By chance the minute may have ended between the rounds.
+      const last = at(await periodsOf(store, name), -1);
+      expect(last).toMatchObject({ limit: 5, ready: 4 });
     });
 
     test("counts an execution that began and ended a moment ago once, however many rounds look at it", async () => {
