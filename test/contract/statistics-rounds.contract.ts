@@ -138,17 +138,42 @@ export function describeStatisticRounds(setup: StoreSetup): void {
         expect([member, sumOf(periods, member)]).toEqual([member, counts[member]]);
     });
 
-    test("a period has the limit and the most tasks that wait of all rounds in it", async () => {
-      const { store } = open();
+    test("counts an execution that has ended once, and an older open one as long as it goes on", async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 8 });
+      await enqueue(store, name, 3);
+      const older = await startWorker(store, name, { want: 1 });
+      await complete(older, 1, 5);
+      const younger = await startWorker(store, name, { want: 1 });
+      await complete(younger, 1, 5);
+      await younger.finish();
+      for (let round = 0; round < 3; round += 1) {
+        await opened.advance(settledAfterMs);
+        await rollUp(store);
+        expect(sumOf(await periodsOf(store, name), "done")).toBe(2);
+      }
+      await complete(older, 1, 5);
+      for (let round = 0; round < 2; round += 1) {
+        await rollUp(store);
+        expect(sumOf(await periodsOf(store, name), "done")).toBe(3);
+      }
+    });
+
+    test("a period has the limit, the greatest age and the most tasks that wait of all rounds in it", async () => {
+      const opened = open();
+      const { store } = opened;
       const name = await define(store, { limit: 8 });
       await enqueue(store, name, 3);
       await rollUp(store);
       await setLimit(store, name, 5);
       await enqueue(store, name, 1);
+      await opened.advance(5_000);
       await rollUp(store);
       // By chance the minute may have ended between the rounds.
       const last = at(await periodsOf(store, name), -1);
       expect(last).toMatchObject({ limit: 5, ready: 4 });
+      expect(last.nextAgeMs).toBeGreaterThanOrEqual(5_000);
     });
 
     test("counts an execution that began and ended a moment ago once, however many rounds look at it", async () => {
