@@ -32,7 +32,6 @@ const firstEntry = ["all of pk_group_waiting", "pk_group_waiting"];
  */
 const known: Readonly<Record<string, readonly string[]>> = {
   "listGroups of all: group_waiting": firstEntry,
-  "listGroups: group_waiting": firstEntry,
 };
 
 interface PlanNode {
