@@ -48,13 +48,14 @@ const notifyText = `
 
 /** Notifies at most so many processes; one row each. Begins at a place by chance, so that all are woken equally often. */
 export function notifyStatement(waited: Waited, tasks: number): WaitingStatement {
-  const first = anyPlace() - 1;
+  const first = anyStart();
   const values = [String(waitingKey(waited)), first, Math.min(Math.max(tasks, 1), placesMax)];
   return { name: "taskgate_notify_waiting", text: notifyText, values };
 }
 
-function anyPlace(): number {
-  return 1 + Math.floor(Math.random() * placesMax);
+/** So many places are passed over at the beginning. */
+function anyStart(): number {
+  return Math.floor(Math.random() * placesMax);
 }
 
 /** Hears of a place until the connection ends. */
@@ -70,7 +71,7 @@ export function takePlaceStatement(
   waited: Waited,
   heard: ReadonlySet<number>,
 ): Omit<WaitingStatement, "name"> {
-  const first = anyPlace();
+  const first = anyStart();
   const all = Array.from({ length: placesMax }, (_, index) => ((first + index) % placesMax) + 1);
   const places = [...heard, ...all.filter((place) => !heard.has(place))];
   const text = `

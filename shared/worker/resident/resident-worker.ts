@@ -110,8 +110,7 @@ export class ResidentWorker implements Standby {
   }
 
   pauseMs(emptyReads: number): number | null {
-    const { listener } = this.#options;
-    return lingerPauseMs(emptyReads, this.#isListed && listener?.isListening === true);
+    return lingerPauseMs(emptyReads, this.#isNotified);
   }
 
   /** One session. Answers false after a failure: another one makes no sense at once. */
@@ -141,7 +140,7 @@ export class ResidentWorker implements Standby {
     if (listener === null || this.#isListed || draining.aborted) return;
     this.#isListed = true;
     void listener.wait(definition).then(() => {
-      if (this.#isListed && listener.isListening) this.wake();
+      if (this.#isNotified) this.wake();
     });
   }
 
@@ -151,6 +150,10 @@ export class ResidentWorker implements Standby {
     if (!this.#isListed) return;
     this.#isListed = false;
     this.#options.listener?.stopWaiting(this.#options.definition);
+  }
+
+  get #isNotified(): boolean {
+    return this.#isListed && this.#options.listener?.isListening === true;
   }
 
   get #isEnding(): boolean {
