@@ -23,7 +23,7 @@ const transactionMembers = ["acquire", "release", "request", "commit", "rollback
 
 /**
  * The caller's own transaction of the package `mssql`, or a request on it, for `enqueue(.., { transaction: fromMssql(transaction) })`:
- * the tasks exist when it commits, or not at all. One value belongs to one transaction; calls on it run one after the other.
+ * the tasks exist when it commits, or not at all. One value belongs to one transaction; calls in it run one after the other.
  * Any isolation level will do. Nothing is sent here.
  *
  * Throws InvalidArgumentError for anything else, such as a ConnectionPool, whose statements each commit by themselves.

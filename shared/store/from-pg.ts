@@ -13,7 +13,7 @@ export interface PgClientLike {
 
 /**
  * The caller's own transaction on a client of the package `pg`, for `enqueue(.., { transaction: fromPg(client) })`: the tasks exist
- * when it commits, or not at all. Take one value per transaction. Nothing is sent here.
+ * when it commits, or not at all. Take one value per transaction; enqueues in it are sent one after the other. Nothing is sent here.
  *
  * Throws InvalidArgumentError for anything else, such as a Pool, whose statements each commit by themselves.
  * An enqueue within first asks whether a transaction is open, at isolation level read committed, and may write. If not, it

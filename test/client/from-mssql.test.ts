@@ -100,9 +100,14 @@ describe("an enqueue within a transaction of mssql", () => {
     const { SERIALIZABLE, REPEATABLE_READ } = sql.ISOLATION_LEVEL;
     for (const level of [SERIALIZABLE, REPEATABLE_READ]) {
       const transaction = await begin(level);
-      const options = { dedupeKey: "same", transaction: fromMssql(transaction.request()) };
       const made = await Promise.all(
-        [1, 2, 3].map((n) => client.enqueue(bill, { order: n }, options)),
+        [1, 2, 3].map((n) =>
+          client.enqueue(
+            bill,
+            { order: n },
+            { dedupeKey: "same", transaction: fromMssql(transaction.request()) },
+          ),
+        ),
       );
       expect(made.map(({ outcome }) => outcome)).toEqual(["enqueued", "duplicate", "duplicate"]);
       await transaction.rollback();

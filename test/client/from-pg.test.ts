@@ -67,6 +67,33 @@ describe("an enqueue within a transaction of pg", () => {
     expect(await scene.count()).toEqual({ orders: 1, tasks: 1 });
   });
 
+  test("sends one statement at a time, though several enqueues are called at once", async () => {
+    await asShop(scene, async (pg) => {
+      let running = 0;
+      let most = 0;
+      const watched = Object.assign(Object.create(pg) as typeof pg, {
+        query: async (text: string) => {
+          running += 1;
+          most = Math.max(most, running);
+          try {
+            return await pg.query(text);
+          } finally {
+            running -= 1;
+          }
+        },
+      });
+      await pg.query("begin");
+      await Promise.all(
+        [1, 2, 3, 4].map((order) =>
+          scene.client.enqueue(bill, { order }, { transaction: fromPg(watched) }),
+        ),
+      );
+      await pg.query("commit");
+      expect(most).toBe(1);
+    });
+    expect(await scene.count()).toEqual({ orders: 0, tasks: 4 });
+  });
+
   test("works for 300 transactions on 40 connections: tasks exist for those that committed", async () => {
     const numbers = Array.from({ length: 300 }, (_, index) => index);
     await Promise.all(

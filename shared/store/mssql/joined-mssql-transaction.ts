@@ -5,6 +5,7 @@ import { messageOf } from "../../core/foreign-value";
 import type { SqlValue, StoreTransaction } from "../../ports/task-store";
 import { toPascalCase } from "../operations/operation";
 import type { AnswerRow, ParameterValues, Procedure } from "../operations/operation";
+import { inTurn } from "../in-turn";
 import { bindAsText, toAnswer } from "./mssql-binding";
 import { mapMssqlError } from "./mssql-errors";
 
@@ -27,8 +28,6 @@ export interface OpenMssqlTransaction {
 export class JoinedMssqlTransaction implements StoreTransaction {
   readonly dialect = "mssql";
   readonly #inner: OpenMssqlTransaction;
-  /** The driver refuses a second request while one runs: calls queue up. */
-  #last: Promise<unknown> = Promise.resolve();
 
   constructor(inner: OpenMssqlTransaction) {
     this.#inner = inner;
@@ -77,9 +76,7 @@ export class JoinedMssqlTransaction implements StoreTransaction {
   }
 
   #inTurn<Result>(body: () => Promise<Result>): Promise<Result> {
-    const turn = this.#last.then(body, body);
-    this.#last = turn;
-    return turn;
+    return inTurn(this.#inner, body);
   }
 
   /** A request whose rows have our format, regardless of the configuration of the caller's pool. */

@@ -1,6 +1,7 @@
 import type * as Mssql from "mssql";
 import { InvalidArgumentError, StoreContractError, TaskgateError } from "../../core/errors";
 import type { SqlValue, StatementOptions, StoreTransaction } from "../../ports/task-store";
+import { inTurn } from "../in-turn";
 import { operations } from "../operations";
 import type { AnswerRow, ParameterValues, Procedure } from "../operations/operation";
 import { bindProcedure, bindValue, execute, toAnswer } from "./mssql-binding";
@@ -13,8 +14,6 @@ export class MssqlTransaction implements StoreTransaction {
   readonly dialect = "mssql";
   readonly #inner: Mssql.Transaction;
   readonly #lease: Lease;
-  /** The driver refuses a second statement while one runs: they queue up. */
-  #last: Promise<unknown> = Promise.resolve();
   #over: TaskgateError | null = null;
   #isCompleted = false;
 
@@ -41,7 +40,7 @@ export class MssqlTransaction implements StoreTransaction {
   /** The completion and the commit as one batch. */
   async complete(values: ParameterValues): Promise<AnswerRow> {
     const lease = this.#lease;
-    await this.#last.catch(() => undefined);
+    await inTurn(this.#inner, () => Promise.resolve());
     if (this.#over !== null) throw this.#over;
     try {
       lease.expectEnd();
@@ -85,7 +84,7 @@ export class MssqlTransaction implements StoreTransaction {
 
   /** Waits for the statements under way and takes no more. Throws the error that ended the transaction before its commit. */
   async end(): Promise<void> {
-    await this.#last.catch(() => undefined);
+    await inTurn(this.#inner, () => Promise.resolve());
     const over = this.#over;
     this.#over ??= new StoreContractError("The transaction is over: its body has returned", {
       code: "TASKGATE_STORE_CONTEXT",
@@ -97,12 +96,7 @@ export class MssqlTransaction implements StoreTransaction {
     body: (driver: Driver) => Promise<Result>,
     timeoutMs?: number,
   ): Promise<Result> {
-    const turn = this.#last.then(
-      () => this.#runNow(body, timeoutMs),
-      () => this.#runNow(body, timeoutMs),
-    );
-    this.#last = turn;
-    return turn;
+    return inTurn(this.#inner, () => this.#runNow(body, timeoutMs));
   }
 
   async #runNow<Result>(

@@ -27,6 +27,7 @@ const questionText =
 /** A transaction that the caller's own client has begun. The caller ends it. */
 export function joinPostgres(client: PgQuery): PostgresTransaction {
   return new PostgresTransaction({
+    client,
     run: async ({ text, values }) => last(await client.query({ text, values })),
     // Without a name: a statement that is prepared would stay in the caller's session, which may be a pooler's.
     runOperation: async ({ text, values }: Statement) => {

@@ -8,6 +8,7 @@ import {
 } from "../../core/errors";
 import { loadPackage } from "../../core/load-package";
 import type { StatementOptions, StoreTransaction, TransactionBounds } from "../../ports/task-store";
+import { inTurn } from "../in-turn";
 import { operations } from "../operations";
 import type { AnswerRow, ParameterValues, Procedure } from "../operations/operation";
 import type { ProcedureCaller } from "../procedure-caller";
@@ -171,6 +172,7 @@ export class PostgresCaller implements ProcedureCaller {
     let backend: Promise<number> | undefined;
     const runText = (text: string): Promise<QueryResult[]> => this.#runText(client, text);
     const transaction = new PostgresTransaction({
+      client,
       runOperation: (statement) => this.#bounded(client.query(statement)),
       // Rows of the user's own statements are read as the program wants its rows.
       run: (statement, options = {}) =>
@@ -267,7 +269,7 @@ export class PostgresCaller implements ProcedureCaller {
   /** A commit that is refused, by a constraint that waited for it, ends its message: nothing has tidied up behind it. */
   async #commit(client: PoolClient, transaction: PostgresTransaction): Promise<QueryResult[]> {
     try {
-      return await this.#runText(client, transaction.endText("commit"));
+      return await inTurn(client, () => this.#runText(client, transaction.endText("commit")));
     } catch (error) {
       const mapped = mapPostgresError(error, "sent");
       if (isFatal(mapped.code)) throw mapped;
@@ -278,7 +280,7 @@ export class PostgresCaller implements ProcedureCaller {
   /** False where the connection is gone: the server rolls back by itself, and what the body threw is what counts. */
   async #rollBack(client: PoolClient, transaction: PostgresTransaction): Promise<boolean> {
     try {
-      await this.#runText(client, transaction.endText("rollback"));
+      await inTurn(client, () => this.#runText(client, transaction.endText("rollback")));
       return true;
     } catch {
       return false;

@@ -2,6 +2,7 @@ import type { CustomTypesConfig } from "pg";
 import { InvalidArgumentError, StoreContractError } from "../../core/errors";
 import { limits } from "../../core/limits";
 import type { SqlValue, StatementOptions, StoreTransaction } from "../../ports/task-store";
+import { inTurn } from "../in-turn";
 import { mapPostgresError } from "./postgres-errors";
 
 /** A statement with its values beside it. */
@@ -21,6 +22,8 @@ export interface QueryResult {
 
 /** What a transaction needs from its connection. */
 export interface TransactionConnection {
+  /** The driver's connection: calls on it run one after the other. */
+  readonly client: object;
   /** One statement, in the extended protocol. */
   run(statement: Statement, options?: StatementOptions): Promise<QueryResult>;
   /** One operation of the core. Left out: like other statements. */
@@ -93,14 +96,15 @@ export class PostgresTransaction implements StoreTransaction {
     return this.#isUsers ? `${word}; ${tidyText}` : word;
   }
 
-  async run(statement: Statement): Promise<QueryResult> {
-    this.expectOpen();
+  run(statement: Statement): Promise<QueryResult> {
     const connection = this.#connection;
-    try {
-      return await (connection.runOperation?.(statement) ?? connection.run(statement));
-    } catch (error) {
-      throw mapPostgresError(error, "sent");
-    }
+    return this.#inTurn(async () => {
+      try {
+        return await (connection.runOperation?.(statement) ?? connection.run(statement));
+      } catch (error) {
+        throw mapPostgresError(error, "sent");
+      }
+    });
   }
 
   /**
@@ -108,8 +112,11 @@ export class PostgresTransaction implements StoreTransaction {
    * of the simple protocol binds nothing, and as literals a result would stand in telemetry and in the server's log. The extended protocol has no such message: a server that got Execute and
    * not yet Sync waits with its locks, without any time-out before PostgreSQL 17. A Query arrives whole or not at all.
    */
-  async complete(completion: Statement): Promise<QueryResult> {
-    this.expectOpen();
+  complete(completion: Statement): Promise<QueryResult> {
+    return this.#inTurn(() => this.#complete(completion));
+  }
+
+  async #complete(completion: Statement): Promise<QueryResult> {
     if (this.#connection.runText === undefined) {
       throw new StoreContractError(
         "endsTransaction: expected a transaction that the store began, got the user's own, which the user commits",
@@ -131,17 +138,27 @@ export class PostgresTransaction implements StoreTransaction {
   }
 
   /** The user's own statement: its errors pass unchanged. */
-  async query(
+  query(
     text: string,
     values: readonly SqlValue[] = [],
     options?: StatementOptions,
   ): Promise<Record<string, unknown>[]> {
-    this.expectOpen();
-    this.#isUsers = true;
-    const { rows } = await this.#connection.run({ text, values: [...values] }, options);
-    if (this.#connection.isInTransaction?.() === false)
-      this.#over ??= "a statement in it ended it with COMMIT or ROLLBACK";
-    return rows;
+    const statement = { text, values: [...values] };
+    return this.#inTurn(async () => {
+      this.#isUsers = true;
+      const { rows } = await this.#connection.run(statement, options);
+      if (this.#connection.isInTransaction?.() === false)
+        this.#over ??= "a statement in it ended it with COMMIT or ROLLBACK";
+      return rows;
+    });
+  }
+
+  /** Behind the calls before it, unless one of them has ended the transaction. */
+  async #inTurn<Result>(body: () => Promise<Result>): Promise<Result> {
+    return inTurn(this.#connection.client, async () => {
+      this.expectOpen();
+      return body();
+    });
   }
 
   /** Its connection is about to be another's: it takes nothing more. */

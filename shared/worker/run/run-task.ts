@@ -3,6 +3,7 @@ import { describeThrown } from "../../core/describe-thrown";
 import { isOf } from "../../core/foreign-value";
 import { limits } from "../../core/limits";
 import type { PreparedTask } from "../../enqueue/enqueue-prepared";
+import type { LogFields } from "../../ports/logger";
 import type { ClaimedTask, StoreTransaction } from "../../ports/task-store";
 import type { OpenedWaves } from "../../ports/task-store";
 import { withinTask } from "./late-rejections";
@@ -16,6 +17,7 @@ import { validateStored } from "../define/standard-schema";
 import { RunContext } from "./run-context";
 import type { RunCalls } from "./run-context";
 import { returnInMs } from "./store-trouble";
+import { Continuation } from "../define/task-context";
 import type { HandlerResult, TaskContext } from "../define/task-context";
 import type { TaskRequest } from "../define/task-ref";
 import { completeInTransaction, enqueueNow, isFenced } from "../client/transactions";
@@ -105,6 +107,7 @@ class TaskRun implements RunCalls {
         body,
         toResult: (result) => {
           this.#closedBy ??= "completion";
+          if (isOf(result, Continuation)) throw noPartFollows();
           return result == null ? null : jsonText("result", result);
         },
       });
@@ -168,7 +171,12 @@ class TaskRun implements RunCalls {
 
   settle(returned: unknown): TaskOutcome {
     this.#closedBy = "handler's end";
-    if (this.#completed !== null) return { kind: "completed", ...this.#completed };
+    if (this.#completed !== null) {
+      // Committed, so it can't be refused any more.
+      if (isOf(returned, Continuation))
+        this.#warn("a handler returned a checkpoint after its task was completed: no part follows");
+      return { kind: "completed", ...this.#completed };
+    }
     return outcomeOfReturned(returned, this.#children);
   }
 
@@ -176,10 +184,7 @@ class TaskRun implements RunCalls {
     this.#closedBy = "handler's end";
     // The completion is committed: what the handler threw afterwards can't undo it.
     if (this.#completed !== null) {
-      this.#options.environment.logger.warn("a handler failed after its task was completed", {
-        taskId: this.#options.held.task.taskId,
-        error: describeThrown(error),
-      });
+      this.#warn("a handler failed after its task was completed", { error: describeThrown(error) });
       return { kind: "completed", ...this.#completed };
     }
     // Only the lease's own word counts: a handler that throws such an error by itself has failed, and no other task.
@@ -190,6 +195,18 @@ class TaskRun implements RunCalls {
       return continued(describeThrown(error), limits.returnShares.storeTrouble, inMs);
     return outcomeOfThrown(error);
   }
+
+  #warn(message: string, facts: LogFields = {}): void {
+    const { environment, held } = this.#options;
+    environment.logger.warn(message, { taskId: held.task.taskId, ...facts });
+  }
+}
+
+function noPartFollows(): InvalidArgumentError {
+  return new InvalidArgumentError(
+    "completeWith: expected its body to return the task's result, got a checkpoint; the task is done when it commits, and no part follows. Return `ctx.checkpoint(..)` from the handler, without `completeWith`",
+    { details: { field: "completeWith" } },
+  );
 }
 
 /** Comes back uncounted. Without `retryInMs` it waits for a newer worker: longer each time, and not for ever. */

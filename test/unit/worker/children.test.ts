@@ -250,6 +250,36 @@ describe("children and transactions", () => {
     });
   });
 
+  test("a checkpoint behind completeWith is told of, and one that its body returns is refused", async () => {
+    const behind = defineTask({
+      name: "behind",
+      run: async (_, ctx) => {
+        await ctx.completeWith(async () => ({ n: 1 }));
+        return ctx.checkpoint({ n: 2 });
+      },
+    });
+    const within = defineTask({
+      name: "within",
+      retry: { attempts: 1 },
+      run: (_, ctx) => ctx.completeWith(async () => ctx.checkpoint({ n: 3 })),
+    });
+    const bench = openWorkerBench([behind, within]);
+    const done = await enqueueOne(bench, behind);
+    const refused = await enqueueOne(bench, within);
+    await bench.work("behind");
+    await bench.work("within");
+    expect(await factsOf(bench, done)).toMatchObject({ state: "done", result: '{"n":1}' });
+    expect(bench.lines).toContainEqual({
+      level: "warn",
+      message: "a handler returned a checkpoint after its task was completed: no part follows",
+      fields: { taskId: done },
+    });
+    expect(await factsOf(bench, refused)).toMatchObject({
+      state: "dead",
+      lastError: expect.stringMatching(/completeWith: expected its body to return .* result, got/),
+    });
+  });
+
   test.each([true, false])(
     "a child after the end of its handler is refused (ends well: %p)",
     async (endsWell) => {

@@ -1,0 +1,12 @@
+const lastOf = new WeakMap<object, Promise<unknown>>();
+
+/**
+ * Runs `body` when the calls before it on `connection` have ended, in whatever way: a connection takes one statement at a time,
+ * and drivers refuse a second one or warn of it. Callers may well have sent several at once.
+ */
+export function inTurn<Result>(connection: object, body: () => Promise<Result>): Promise<Result> {
+  const last = lastOf.get(connection);
+  const turn = last === undefined ? body() : last.then(body, body);
+  lastOf.set(connection, turn);
+  return turn;
+}
