@@ -209,3 +209,29 @@ describe("limits", () => {
     },
   );
 });
+
+testHere(
+  `a page whose reads are slow pauses four times as long between them${chromiumNote}`,
+  async () => {
+    const page = await stage().open("definitions");
+    await page.shows("reports");
+    await page.evaluate(`{
+    window.reads = [];
+    const real = window.fetch;
+    window.fetch = async (path, init) => {
+      const read = { begun: performance.now(), ended: Infinity };
+      window.reads.push(read);
+      await new Promise((resolve) => setTimeout(resolve, 600));
+      const answer = await real(path, init);
+      read.ended = performance.now();
+      return answer;
+    };
+  } 1`);
+    // Of one look there are several reads, one behind the other or at once.
+    const pauses = `window.reads.map(({ begun }, n) => begun - Math.max(...window.reads.slice(0, n).map(({ ended }) => ended)))
+    .filter((ms) => Number.isFinite(ms) && ms > 200)`;
+    await page.until(`${pauses}.length > 0`);
+    const [pauseMs] = (await page.evaluate(pauses)) as number[];
+    expect(pauseMs).toBeGreaterThan(4 * 600 - 100);
+  },
+);

@@ -22,6 +22,7 @@ import { watermarks } from "./watermarks.js";
 import { workers } from "./workers.js";
 
 const lookEveryMs = 1_000;
+const pauseMsMax = 30_000;
 
 /**
  * Views by their names in the address: `title(id)`, and `make(main, place)`, which builds what stays and answers the look that
@@ -118,6 +119,7 @@ async function lookAgain() {
   clearTimeout(timer);
   looks += 1;
   const look = looks;
+  const begunMs = performance.now();
   try {
     // A hidden tab isn't refreshed: no statement reaches the database for it.
     if (!document.hidden) {
@@ -128,7 +130,12 @@ async function lookAgain() {
   } catch (error) {
     if (look === looks) showProblem(error);
   }
-  if (look === looks) timer = setTimeout(lookAgain, lookEveryMs);
+  if (look === looks) timer = setTimeout(lookAgain, pauseAfter(performance.now() - begunMs));
+}
+
+/** A database that answers slowly is left alone for longer, so that a page that stays open takes a fifth of its time at most. */
+function pauseAfter(lookMs) {
+  return Math.min(Math.max(lookEveryMs, 4 * lookMs), pauseMsMax);
 }
 
 function showProblem(error) {
