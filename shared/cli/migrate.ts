@@ -31,6 +31,10 @@ import { readVersion } from "../platform/own-manifest";
 /** A change of a firewall acts after 5 minutes at most. */
 const firewallWaitMs = 10 * 60_000;
 
+const tellEveryMs = 10_000;
+const slowReasons =
+  "Another migration, or a transaction that uses Taskgate's tables, may stand in its way.";
+
 /** `taskgate migrate` */
 export const migrateCommand: Command = {
   name: "migrate",
@@ -76,6 +80,7 @@ export const migrateCommand: Command = {
   sentence: "Creates or upgrades the schema in the database.",
   details: [
     "Safe to repeat, and to run from many places at once.",
+    "It ends when it is done: --timeout ends no migration.",
     "Run it with a login that owns the schema, before the new version of the app is deployed.",
     "PostgreSQL: the login makes the roles taskgate_worker and taskgate_operator where the server lacks them, and needs CREATEROLE for it.",
   ].join("\n"),
@@ -121,7 +126,9 @@ async function migrate(context: CommandContext, { grant, waitMs }: Asked): Promi
     if (sample !== undefined) await setUpSample(sample, address);
     return done;
   };
-  const result = waitMs === undefined ? await run() : await patiently({ context, waitMs }, run);
+  const result = await (waitMs === undefined
+    ? tellWhileSlow(context, run)
+    : patiently({ context, waitMs }, run));
   const { granted, ...schema } = result;
   const extras = {
     ...(sample === undefined ? {} : { sample: sample.title }),
@@ -207,6 +214,26 @@ function problemOf(body: () => void): string | null {
   } catch (error) {
     if (error instanceof SchemaError) return error.message;
     throw error;
+  }
+}
+
+/** A migration waits for another one, and for locks on its tables, without an end: then it says so. */
+async function tellWhileSlow(
+  { isJson, output }: CommandContext,
+  run: () => Promise<MigrationReport>,
+): Promise<MigrationReport> {
+  const { monotonicMs } = realClock;
+  const begunAtMs = monotonicMs();
+  const progress = createProgressLine(output, { isJson, monotonicMs });
+  const timer = setInterval(() => {
+    const lasted = formatDuration(monotonicMs() - begunAtMs);
+    progress.show("migrate", `Still migrating after ${lasted}. ${slowReasons}`);
+  }, tellEveryMs);
+  try {
+    return await run();
+  } finally {
+    clearInterval(timer);
+    progress.end();
   }
 }
 

@@ -366,3 +366,30 @@ describe("versions", () => {
     }
   });
 });
+
+test("a migration that waits for another one says so, and goes on when that one has ended", async () => {
+  await inEmptyDatabase(async (url) => {
+    let isTold: () => void = () => undefined;
+    const told = new Promise<void>((resolve) => (isTold = resolve));
+    const lines: string[] = [];
+    const output = {
+      line: (text: string) => void lines.push(text),
+      error: (text: string) => {
+        lines.push(text);
+        isTold();
+      },
+      columns: null,
+    };
+    await withClient(url, async (other) => {
+      // The lock of a migration that another process has under way.
+      await other.query("select pg_advisory_lock(44, hashtext('taskgate'))");
+      const words = ["migrate", "--db", url];
+      const migrating = runCli({ words, environment: {}, folder: "/", output });
+      await told;
+      await other.query("select pg_advisory_unlock_all()");
+      expect(await migrating).toBe(0);
+    });
+    expect(lines[0]).toMatch(/^Still migrating after \d+ s. Another migration, .* in its way\.$/);
+    expect(lines.at(-1)).toMatch(/^Applied 0001_baseline\.$/m);
+  });
+});
