@@ -1,7 +1,8 @@
 /**
  * The fenced completion and the end of its transaction as one batch: SQL Server reads a batch to its end before it runs
  * its first statement, so no client can vanish or freeze between the two. It is a batch of its own, no sp_executesql: what
- * that calls may not end the caller's transaction (error 266). The parameters are the driver's, which writes them in front
+ * that calls may not end the caller's transaction (error 266:
+ * https://learn.microsoft.com/sql/t-sql/language-elements/rollback-transaction-transact-sql). The parameters are the driver's, which writes them in front
  * as variables. An error of the procedure dooms the transaction and ends the batch before the commit.
  */
 export const completionBatch = `
