@@ -85,6 +85,12 @@ function enqueueWith(entry: string): string {
   return `EnqueueTasks N'demo', 1, N'[{},${entry}]'`;
 }
 
+/** A search by what stands in payloads, with path and value of these lengths; 0: without a path. */
+function listByPayload(name: string, path: number, value: number): string {
+  const at = path === 0 ? "" : `, @Path = N'${"p".repeat(path)}'`;
+  return `ListTasks N'${name}', N'ready', 1${at}, @Value = N'${"v".repeat(value)}'`;
+}
+
 const unknownName = { number: 50404, says: "name: unknown definition (x)" } as const;
 
 /** Everything else that can be written out. */
@@ -316,6 +322,48 @@ export const badCalls: readonly BadCall[] = [
     call: "ListTasks N'demo', N'ready', 1, @Value = N'a'",
     number: 50422,
     says: "value: expected it together with path (a)",
+  },
+  // Of two faults the first filter's is told.
+  ...(
+    [
+      ["@Key = N'', @KeyPrefix = N''", /^key: /],
+      ["@KeyPrefix = N'', @GroupKey = N''", /^key_prefix: /],
+      ["@GroupKey = N'', @CreatedSince = N''", /^group_key: /],
+      [
+        "@CreatedSince = N'a', @CreatedBefore = N'b', @FinishedBefore = N'c'",
+        /^created_since: .*\(a\)$/,
+      ],
+      ["@CreatedSince = N'2030-01-01T00:00:00Z', @CreatedBefore = N'b'", /^created_before: /],
+      ["@FinishedBefore = N'c', @Path = N'a-b'", /^finished_before: /],
+      ["@Path = N'', @Value = N'1'", /^path: .*\(\)$/],
+      ["@Path = N'a-b'", /^path: /],
+    ] as const
+  ).map(([filters, says]) => ({
+    call: `ListTasks N'demo', N'ready', 1, ${filters}`,
+    number: 50422,
+    says,
+  })),
+  ...(
+    [
+      ["a path of 201 characters", 201, 1, /^path: /],
+      ["no path and a value of 201", 0, 201, /^value: expected it together with path/],
+      [
+        "a value of 201 characters",
+        1,
+        201,
+        `value: expected at most 200 characters (${"v".repeat(201)})`,
+      ],
+    ] as const
+  ).map(([what, path, value, says]) => ({
+    title: `ListTasks with ${what}`,
+    call: listByPayload("demo", path, value),
+    number: 50422,
+    says,
+  })),
+  {
+    title: "ListTasks of an unknown name, with a path and a value of 200 characters",
+    call: listByPayload("x", 200, 200),
+    ...unknownName,
   },
   { call: "EnqueueTasks N'x', 1, N'[{}]'", ...unknownName },
   {

@@ -371,6 +371,23 @@ function describeOthers(setup: StoreSetup): void {
     expect(await groupKeys(store, name)).toEqual(["Ada"]);
   });
 
+  test("payloads of several first tasks are replaced, each within a group of its own", async () => {
+    const { store } = open();
+    const name = await defineKind(store, { groupBy: "name", dedupeBy: "id" });
+    const outcomesOf = async (payloads: readonly string[]) => {
+      const tasks = payloads.map((payload) => ({ payload, onDuplicate: "replace" as const }));
+      return (await store.enqueueTasks(call(name, tasks))).outcomes;
+    };
+    await outcomesOf(['{"id":1,"name":"Ada"}', '{"id":2,"name":"Bob"}', '{"id":3,"name":"Cleo"}']);
+    expect(
+      await outcomesOf([
+        '{"id":1,"name":"Ada","n":2}',
+        '{"id":2,"name":"Ada"}',
+        '{"id":3,"name":"Cleo","n":2}',
+      ]),
+    ).toEqual(["replaced", "duplicate", "replaced"]);
+  });
+
   test("a dedupe key that differs from the payload's is refused", async () => {
     const { store } = open();
     const name = await defineKind(store, { dedupeBy: "name" });

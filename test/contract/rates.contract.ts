@@ -567,6 +567,19 @@ function describeChanges(setup: StoreSetup): void {
     expect(await ask()).toBe(100);
   });
 
+  exact("leaves the turns of other definitions as they are", async () => {
+    const opened = open();
+    const { store } = opened;
+    const [changed, other] = [await busy(store, slow), await busy(store, tenPerSecond(1))];
+    const ask = async (name: string): Promise<number | null> =>
+      (await (await startForTasks(store, name, 1)).work({ want: 1 })).retryInMs;
+    for (let count = 0; count < 2; count += 1) await ask(changed.name);
+    expect(await other.worker.claim(1)).toHaveLength(1);
+    for (let count = 0; count < 3; count += 1) expect(await ask(other.name)).toBe(100);
+    await setRate(store, changed.name, tenPerSecond(2));
+    expect(await ask(other.name)).toBe(200);
+  });
+
   exact("lets pass what was used above the new burst", async () => {
     const opened = open();
     const { store } = opened;

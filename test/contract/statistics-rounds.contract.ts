@@ -160,6 +160,22 @@ export function describeStatisticRounds(setup: StoreSetup): void {
       }
     });
 
+    test("goes on with an open execution that it knows when a younger one has ended", async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 8 });
+      await enqueue(store, name, 2);
+      const older = await startWorker(store, name, { want: 1 });
+      await complete(older, 1, 5);
+      await rollUp(store);
+      await (await startWorker(store, name, { want: 1 })).finish();
+      await opened.advance(settledAfterMs);
+      await rollUp(store);
+      await complete(older, 1, 5);
+      await rollUp(store);
+      expect(sumOf(await periodsOf(store, name), "done")).toBe(2);
+    });
+
     test("a period has the limit, the greatest age and the most tasks that wait of all rounds in it", async () => {
       const opened = open();
       const { store } = opened;
