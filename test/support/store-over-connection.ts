@@ -12,7 +12,10 @@ export function storeOver(session: Client, url: string): TaskStore {
     callTimeoutMs: 60_000,
     connectTimeoutMs: 15_000,
   });
-  const joined = new PostgresTransaction({ run: (statement) => session.query(statement) });
+  const joined = new PostgresTransaction({
+    client: session,
+    run: (statement) => session.query(statement),
+  });
   return new SqlTaskStore(
     {
       dialect: "postgres",
