@@ -6,14 +6,14 @@
 --           tasks: ids joined by commas, newest first}
 -- Raises: TG404 unknown definition; TG422 max out of range
 -- Locks:  none
--- Plan:   ix_archive_finished backwards per definition
+-- Plan:   ix_archive_finished backwards per definition; no sort of a whole state, as list_tasks
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ListFailures.sql
 create or replace function taskgate.list_failures(
   p_name text, p_max int, out status text, out looked_at int, out is_whole boolean, out failures text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare
   v_definition int;
   v_each int;

@@ -14,7 +14,8 @@
 -- Raises: TG404 unknown definition; TG422 unknown state, max or look_max out of range, a filter or a place that can't be read
 -- Locks:  none
 -- Plan:   the container's key under the definition, ix_group_waiting_definition, ix_archive_finished and ix_archive_pack_finished
---           backwards, each from the page's place on; then one seek per task. A key by pk_dedupe
+--           backwards, each from the page's place on; then one seek per task. A key by pk_dedupe. No sort of a
+--           whole state (enable_sort), which a plan made beside empty tables prefers before version 17
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ListTasks.sql
 create or replace function taskgate.list_tasks(
@@ -25,7 +26,7 @@ create or replace function taskgate.list_tasks(
   out last_task bigint, out last_at text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare
   v_now timestamptz := _now();
   v_definition int;

@@ -7,7 +7,8 @@
 --           at most, or null}
 -- Raises: TG404 unknown definition; TG422 max out of range
 -- Locks:  none
--- Plan:   one probe and one range of pk_ready per priority; pk_task, pk_wave; ix_archive_finished and ix_archive_pack_finished backwards
+-- Plan:   one probe and one range of pk_ready per priority; pk_task, pk_wave; ix_archive_finished and ix_archive_pack_finished backwards,
+--           with no sort of a whole state, as list_tasks
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ReadPace.sql
 create or replace function taskgate.read_pace(
@@ -15,7 +16,7 @@ create or replace function taskgate.read_pace(
   out finished int, out over_ms bigint, out kinds text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare
   v_now timestamptz := _now();
   v_definition int;

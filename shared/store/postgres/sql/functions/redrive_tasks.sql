@@ -10,7 +10,7 @@
 -- Raises: TG404 unknown definition; TG422 a bad value
 -- Locks:  archive by skip, ended_early of these tasks; gates of waves that aren't open, ascending and shared, as _enter_wave; dedupe in
 --         key order (enqueues of an equal key), by definition; task_group ascending; waves as _rejoin_waves; new rows; as _audit_call
--- Plan:   primary keys, packs as _is_packed; ix_archive_finished from its old end
+-- Plan:   primary keys, packs as _is_packed; ix_archive_finished from its old end, with no sort of a whole state, as list_tasks
 -- Once:   naturally: a repeat finds the task unfinished, and leaves no entry in the audit
 -- Twin:   mssql/sql/procedures/RedriveTasks.sql
 create or replace function taskgate.redrive_tasks(
@@ -18,7 +18,7 @@ create or replace function taskgate.redrive_tasks(
   p_changed_by text default null, p_reason text default null, out status text, out results text, out woken text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare
   v_now timestamptz := _now();
   v_definition int;
@@ -72,9 +72,10 @@ begin
   end loop;
 
   -- 4. Keys, as an enqueue takes them: expired ones are replaced; who finds one taken is a duplicate.
-  for v_part in select a.task_definition_id, array_agg(a.task_id order by a.task_id) as ids, array_agg(a.dedupe_key order by a.task_id) as keys
-             from archive a where a.task_id = any (v_mine) and a.dedupe_key is not null
-            group by a.task_definition_id order by a.task_definition_id loop
+  for v_part in with keyed as materialized (         -- by their ids first: an index in the groups' order has all tasks
+             select a.task_definition_id, a.task_id, a.dedupe_key from archive a where a.task_id = any (v_mine) and a.dedupe_key is not null)
+           select k.task_definition_id, array_agg(k.task_id order by k.task_id) as ids, array_agg(k.dedupe_key order by k.task_id) as keys
+             from keyed k group by k.task_definition_id order by k.task_definition_id loop
     select * into v_taken from _take_keys(v_part.task_definition_id, v_part.ids, v_part.keys, array_fill(null::bigint, array[cardinality(v_part.ids)]), v_now);
     v_duplicates := v_duplicates || array(select u.id from unnest(v_part.ids, v_taken.o_is_new) u(id, is_new) where not u.is_new);
   end loop;
