@@ -1,4 +1,6 @@
-const lastOf = new WeakMap<object, Promise<unknown>>();
+/** Of each connection: the end of its last call, without what that answered. */
+const lastOf = new WeakMap<object, Promise<void>>();
+const nothing = (): void => undefined;
 
 /**
  * Runs `body` when the calls before it on `connection` have ended, in whatever way: a connection takes one statement at a time,
@@ -6,7 +8,7 @@ const lastOf = new WeakMap<object, Promise<unknown>>();
  */
 export function inTurn<Result>(connection: object, body: () => Promise<Result>): Promise<Result> {
   const last = lastOf.get(connection);
-  const turn = last === undefined ? body() : last.then(body, body);
-  lastOf.set(connection, turn);
+  const turn = last === undefined ? body() : last.then(body);
+  lastOf.set(connection, turn.then(nothing, nothing));
   return turn;
 }
