@@ -3,12 +3,12 @@
 -- Out:    status: sound | broken; findings: JSON array, at most 100 per rule, of {rule, key, detail}
 -- Raises: -
 -- Locks:  none; on a busy database repeat a finding before believing it
--- Plan:   reads everything
+-- Plan:   reads everything; isn't compiled (jit), which takes seconds before the first row is read
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/CheckInvariants.sql
 create or replace function taskgate.check_invariants(out status text, out findings text)
 language plpgsql security definer
-set search_path = taskgate, pg_temp set standard_conforming_strings = on as $$
+set search_path = taskgate, pg_temp set standard_conforming_strings = on set jit = off as $$
 begin
   with claimed as materialized (
     select u.id as task_id, e.task_execution_id, e.task_definition_id, e.state from task_execution e cross join lateral unnest(e.inflight) u(id)),
