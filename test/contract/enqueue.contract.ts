@@ -266,6 +266,9 @@ const badTasks: { why: string; field: string; value: string | number; task: Part
     `${traceParent} `,
     traceParent.toUpperCase(),
     traceParent.replace("-", "_"),
+    // As many digits, with a dash one place too late; as long, with a dash in place of a digit.
+    traceParent.replace(/^00-(.)/, "00$1-"),
+    traceParent.replace(/^00-./, "00--"),
   ].map((value) => ({
     why: `the trace ${value}`,
     field: "trace",
