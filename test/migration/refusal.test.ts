@@ -367,7 +367,7 @@ describe("versions", () => {
   });
 });
 
-test("a migration that waits for another one says so, and goes on when that one has ended", async () => {
+test("a migration that waits for another one says so, beside the bounds of a database too, and goes on when that one has ended", async () => {
   await inEmptyDatabase(async (url) => {
     let isTold: () => void = () => undefined;
     const told = new Promise<void>((resolve) => (isTold = resolve));
@@ -381,6 +381,11 @@ test("a migration that waits for another one says so, and goes on when that one 
       columns: null,
     };
     await withClient(url, async (other) => {
+      // Bounds for calls end no migration.
+      for (const bound of ["statement_timeout", "lock_timeout"])
+        await other.query(
+          `do $$ begin execute format('alter database %I set ${bound} = 1000', current_database()); end $$`,
+        );
       // The lock of a migration that another process has under way.
       await other.query("select pg_advisory_lock(44, hashtext('taskgate'))");
       const words = ["migrate", "--db", url];

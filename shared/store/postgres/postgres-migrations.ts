@@ -49,6 +49,10 @@ export async function withPostgresMigrations<Result>(
   const { lockTries = lockTriesMax } = options;
   const run = async (connection: PostgresConnection): Promise<Result> => {
     await refuseServer(connection);
+    // A role's or a database's bounds are made for calls; a migration takes as long as it takes.
+    await connection.query(
+      "select set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)",
+    );
     await connection.query("select pg_advisory_lock($1, hashtext($2))", [migrationLock, schema]);
     return body({
       readVersions: () => readPostgresVersions(connection, schema),
