@@ -4,6 +4,7 @@ import type { Client, Notification, QueryResult, QueryResultRow } from "pg";
 import { loadPackage } from "../../core/load-package";
 import type { TaskListener, TaskListenerEvents } from "../../ports/task-listener";
 import type { Timers } from "../../ports/timers";
+import { inTurn } from "../in-turn";
 import { readPostgresTarget } from "./postgres-tls";
 import {
   leavePlaceStatement,
@@ -23,8 +24,6 @@ export interface PostgresListenerOptions {
   readonly timers: Timers;
   readonly events: TaskListenerEvents;
 }
-
-const nothing = (): void => undefined;
 
 /** Pauses before the tries to connect again; the last one stays. */
 const pausesMs = [500, 1_000, 2_000, 5_000, 15_000, 30_000] as const;
@@ -50,8 +49,6 @@ export class PostgresListener implements TaskListener {
   readonly #heard = new Set<number>();
   #cancelRetry: (() => void) | null = null;
   #tries = 0;
-  /** Ends with the last query. */
-  #turn: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   /** Throws InvalidArgumentError for a bad address; connects behind. */
@@ -115,17 +112,15 @@ export class PostgresListener implements TaskListener {
       this.#ask(this.#client, () => leavePlaceStatement(waited, place)).catch(() => undefined);
   }
 
-  /** One query at a time: the driver warns of a second one, and its next version refuses it. Each is made when its turn comes. */
+  /** Each is made when its turn comes. */
   #ask<Row extends QueryResultRow>(
     client: Client,
     make: () => Omit<WaitingStatement, "name">,
   ): Promise<QueryResult<Row>> {
-    const answer = this.#turn.then(() => {
+    return inTurn(client, () => {
       const { text, values } = make();
       return client.query<Row>(text, values);
     });
-    this.#turn = answer.then(nothing, nothing);
-    return answer;
   }
 
   /** Throws where a file of the address can't be read. */
