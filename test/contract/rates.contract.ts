@@ -174,6 +174,21 @@ function describeCounting(setup: StoreSetup): void {
     },
   );
 
+  exact("gives turns up to a second from now, that one included", async () => {
+    const opened = open();
+    const { store } = opened;
+    const { name, worker } = await busy(store, tenPerSecond(1));
+    const ask = async (): Promise<number | null> =>
+      (await (await startForTasks(store, name, 1)).work({ want: 1 })).retryInMs;
+    expect(await worker.claim(1)).toHaveLength(1);
+    const told: (number | null)[] = [];
+    for (let count = 0; count < 30; count += 1) told.push(await ask());
+    expect(told.slice(-3)).toEqual([1_000, 1_000, 1_000]);
+    // All turns before the one that is a second and 50 ms away are given.
+    await opened.advance(50);
+    expect(await ask()).toBe(1_000);
+  });
+
   exact(
     "lets who comes within a sixth of an interval before a permit wait for it, without a turn",
     async () => {
