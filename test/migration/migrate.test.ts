@@ -92,18 +92,23 @@ describe("migrate", () => {
     });
   });
 
-  test("a second call writes nothing at all", async () => {
-    await inEmptyDatabase(async (url) => {
-      await migrateStore({ url });
-      const before = await rowsOf(url, writtenRows);
+  test.each(["off", "on"])(
+    "a second call writes nothing at all (quote_all_identifiers %s)",
+    async (quoted) => {
+      await inEmptyDatabase(async (url) => {
+        const set = `do $$ begin execute format('alter database %I set quote_all_identifiers = ${quoted}', current_database()); end $$`;
+        await rowsOf(url, set);
+        await migrateStore({ url });
+        const before = await rowsOf(url, writtenRows);
 
-      const result = await migrateStore({ url });
+        const result = await migrateStore({ url });
 
-      expect(result).toEqual({ applied: [], isLogicRenewed: false });
-      expect(await rowsOf(url, writtenRows)).toEqual(before);
-      expect(before.length).toBeGreaterThan(80);
-    });
-  });
+        expect(result).toEqual({ applied: [], isLogicRenewed: false });
+        expect(await rowsOf(url, writtenRows)).toEqual(before);
+        expect(before.length).toBeGreaterThan(80);
+      });
+    },
+  );
 
   test("twenty migrators at once: one works, the others find it done", async () => {
     await inEmptyDatabase(async (url) => {

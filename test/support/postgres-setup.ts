@@ -172,10 +172,12 @@ class PostgresTestStore implements TestStore {
   }
 
   async now(): Promise<Date> {
-    const result = await this.#client.query<{ now: Date }>("select taskgate._now() as now");
+    const result = await this.#client.query<{ ms: string }>(
+      "select trunc(1000 * extract(epoch from taskgate._now())) as ms",
+    );
     const [row] = result.rows;
     if (row === undefined) throw new Error("The clock gave nothing");
-    return row.now;
+    return new Date(Number(row.ms));
   }
 
   async advance(ms: number): Promise<void> {

@@ -150,7 +150,8 @@ export async function readPostgresVersions(
 
 /**
  * Do workers and operators have their rights, and nobody else? Roles are the server's: a dump has none, and gives rights to those
- * that are there when it is restored. A schema that was renamed has functions that look into the old one.
+ * that are there when it is restored. A schema that was renamed has functions that look into the old one. Quotes around its name
+ * say nothing: a server may add them to all names (quote_all_identifiers).
  */
 export async function isPostgresIntact(
   connection: PostgresConnection,
@@ -168,7 +169,7 @@ export async function isPostgresIntact(
           where p.pronamespace = to_regnamespace($1)
             and (has_function_privilege('public', p.oid, 'execute')
                  or exists (select from unnest(p.proconfig) as c (setting)
-                             where c.setting like 'search_path=%' and c.setting <> 'search_path=' || quote_ident($2) || ', pg_temp')))
+                             where c.setting like 'search_path=%' and replace(c.setting, '"', '') <> 'search_path=' || $2 || ', pg_temp')))
        as intact`,
     [`"${schema}"`, schema],
   );
