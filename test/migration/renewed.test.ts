@@ -29,14 +29,21 @@ const listStopped = (body: string, results = ""): string =>
    language plpgsql security definer as $$ begin ${body} status := 'listed'; definitions := '[]'; schedules := '[]'; end $$;
    grant execute on function taskgate.list_stopped(int) to taskgate_operator;`;
 
-test("a statement that was prepared before an operation got another result is prepared anew", async () => {
-  const store = open();
-  await store.listStopped({ max: 1 });
-  await scene.client.query("drop function taskgate.list_stopped(int)");
-  await scene.client.query(listStopped("", ", out further int"));
+// At another level than read committed each call is a transaction.
+test.each(["read committed", "repeatable read"])(
+  "a statement that was prepared before an operation got another result is prepared anew (%s)",
+  async (level) => {
+    await scene.client.query(
+      `do $$ begin execute format('alter database %I set default_transaction_isolation = ''${level}''', current_database()); end $$`,
+    );
+    const store = open();
+    await store.listStopped({ max: 1 });
+    await scene.client.query("drop function taskgate.list_stopped(int)");
+    await scene.client.query(listStopped("", ", out further int"));
 
-  expect(await store.listStopped({ max: 1 })).toMatchObject({ definitions: [] });
-});
+    expect(await store.listStopped({ max: 1 })).toMatchObject({ definitions: [] });
+  },
+);
 
 test("a call whose function calls one that is dropped meanwhile is made again", async () => {
   const store = open();

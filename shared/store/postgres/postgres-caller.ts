@@ -196,7 +196,8 @@ export class PostgresCaller implements ProcedureCaller {
     } catch (error) {
       transaction.close();
       const isBroken =
-        transaction.end !== "committed" && !(await this.#rollBack(client, transaction));
+        transaction.isOutdated ||
+        (transaction.end !== "committed" && !(await this.#rollBack(client, transaction)));
       throw new BodyError(storeTroubleOf(error) ?? error, isBroken);
     }
     if (transaction.end === "committed") return result;

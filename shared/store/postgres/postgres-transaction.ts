@@ -78,6 +78,8 @@ export class PostgresTransaction implements StoreTransaction {
   #end: "committed" | "fenced" | null = null;
   /** Have statements of the user's own run in it? */
   #isUsers = false;
+  /** Has its connection prepared statements of functions that were renewed since? */
+  #isOutdated = false;
   /** Why it takes nothing more, beside its completion. */
   #over: "a statement in it ended it with COMMIT or ROLLBACK" | "its body has returned" | null =
     null;
@@ -91,6 +93,10 @@ export class PostgresTransaction implements StoreTransaction {
     return this.#end;
   }
 
+  get isOutdated(): boolean {
+    return this.#isOutdated;
+  }
+
   /** The text that ends it, and tidies its session up behind the user's statements. */
   endText(word: "commit" | "rollback"): string {
     return this.#isUsers ? `${word}; ${tidyText}` : word;
@@ -102,7 +108,9 @@ export class PostgresTransaction implements StoreTransaction {
       try {
         return await (connection.runOperation?.(statement) ?? connection.run(statement));
       } catch (error) {
-        throw mapPostgresError(error, "sent");
+        const mapped = mapPostgresError(error, "sent");
+        this.#isOutdated ||= mapped.details["isRenewal"] === true;
+        throw mapped;
       }
     });
   }
