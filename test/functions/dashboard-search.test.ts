@@ -63,6 +63,27 @@ describe("the form that finds tasks", () => {
     },
   );
 
+  (hasChromium ? test.each : test.skip.each)([
+    [`tasks?definition=${name}`, "find-key"],
+    ["audit", "audit-actor"],
+    ["groups", "groups-key"],
+  ])(
+    `keeps what was written into one field while another is filled: %s${chromiumNote}`,
+    async (place, field) => {
+      const page = await stage().open(place);
+      await page.until(`document.getElementById("${field}") !== null`);
+      await page.evaluate(`{
+        window.answers = 0;
+        const real = window.fetch;
+        window.fetch = (...request) => real(...request).finally(() => (window.answers += 1));
+        document.getElementById("${field}").value = "mine";
+      } 1`);
+      // The page looks again, with the focus elsewhere.
+      await page.until("window.answers > 4");
+      expect(await page.evaluate(`document.getElementById("${field}").value`)).toBe("mine");
+    },
+  );
+
   testHere(`is open and filled where an address asks for something${chromiumNote}`, async () => {
     const page = await stage().open(`tasks?definition=${name}&state=dead&where=customer.id%3D1`);
     await page.shows("Found 1, looked at 1 task: all of them.");

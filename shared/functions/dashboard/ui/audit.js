@@ -2,8 +2,8 @@
 
 import { call } from "./api.js";
 import { makeAuditTable } from "./audit-table.js";
-import { element, section } from "./dom.js";
-import { makePlace } from "./place.js";
+import { element, makeFiller, section } from "./dom.js";
+import { isPast, makePlace } from "./place.js";
 
 const entriesMax = 50;
 const names = ["object", "action", "actor", "since", "before"];
@@ -69,10 +69,10 @@ export const audit = {
     };
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      document.activeElement.blur();
       go();
     });
     for (const select of [action, since]) select.addEventListener("change", go);
+    const fill = makeFiller(fields);
     const table = makeAuditTable();
     const older = element("a", {}, "Older entries");
     const newest = element("a", {}, "Back to the newest");
@@ -80,9 +80,9 @@ export const audit = {
       section("Newest first", form, table.node, element("p", { class: "buttons" }, newest, older)),
     );
     return async ({ query }) => {
-      for (const [name, field] of Object.entries(fields))
-        if (document.activeElement !== field) field.value = query.get(name) ?? "";
+      fill(Object.fromEntries(query));
       const { entries, more } = await call(`audit?${toQuery(query)}`);
+      if (isPast(query)) return;
       table.fill(entries, more);
       const members = Object.fromEntries(query);
       older.hidden = !more;

@@ -62,6 +62,21 @@ export function showOne(isFirst, first, second) {
   if (hadFocus) (isFirst ? first : second).focus({ preventScroll: true });
 }
 
+/**
+ * `fill(values)` writes form fields by name, once for each address: until another one comes they are the reader's, who may have
+ * changed one and be in the next. Answers whether it wrote.
+ */
+export function makeFiller(fields) {
+  let filled = null;
+  return (values) => {
+    const wanted = Object.keys(fields).map((name) => values[name] ?? "");
+    if (filled === JSON.stringify(wanted)) return false;
+    filled = JSON.stringify(wanted);
+    for (const [at, field] of Object.values(fields).entries()) field.value = wanted[at];
+    return true;
+  };
+}
+
 /** Does the reader have text of it selected, or the focus in it? Such a line stays where it is. */
 function isInUse(line) {
   return line.contains(document.activeElement) || isSelected(line);

@@ -1,9 +1,9 @@
 // Groups of all definitions or of one, those with waiting tasks first.
 
 import { call } from "./api.js";
-import { element, section } from "./dom.js";
+import { element, makeFiller, section } from "./dom.js";
 import { makeGroupTable } from "./group-table.js";
-import { makePlace } from "./place.js";
+import { isPast, makePlace } from "./place.js";
 
 const groupsMax = 100;
 
@@ -27,19 +27,19 @@ export const groups = {
     );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      document.activeElement.blur();
       const wanted = { definition: definition.value.trim(), key: key.value.trim() };
       window.location.hash = makePlace("groups", wanted);
     });
+    const fill = makeFiller({ definition, key });
     const table = makeGroupTable();
     main.append(section("Those with waiting tasks first", form, table.node));
     return async ({ query }) => {
       const asked = new window.URLSearchParams({ max: String(groupsMax) });
-      for (const [name, input] of Object.entries({ definition, key })) {
+      for (const name of ["definition", "key"])
         if (query.has(name)) asked.set(name, query.get(name));
-        if (document.activeElement !== input) input.value = query.get(name) ?? "";
-      }
+      fill(Object.fromEntries(query));
       const { groups: found, more } = await call(`groups?${asked}`);
+      if (isPast(query)) return;
       // A stable sort: among equals the API's order, by definition and key.
       const sorted = found.toSorted(
         (left, right) => right.waiting - left.waiting || right.used - left.used,

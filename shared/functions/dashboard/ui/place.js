@@ -10,6 +10,11 @@ export function readPlace() {
   return { view, id, query: new window.URLSearchParams(query) };
 }
 
+/** Has the reader gone to another query since a look began? Another look draws that one. */
+export function isPast(query) {
+  return String(readPlace().query) !== String(query);
+}
+
 function decode(text) {
   try {
     return decodeURIComponent(text);

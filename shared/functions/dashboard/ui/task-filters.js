@@ -1,6 +1,6 @@
 // The form that finds tasks of a definition. Its fields stand in the address, so that a link can be sent.
 
-import { element } from "./dom.js";
+import { element, makeFiller } from "./dom.js";
 
 /** Members of the address, their titles, and an example. */
 const texts = [
@@ -39,7 +39,7 @@ export function toQuery(filters) {
   return new window.URLSearchParams(asked);
 }
 
-/** `go(filters)` is called with what the fields say; `fill(filters)` writes them, but for one that is in use. */
+/** `go(filters)` is called with what the fields say; `fill(filters)` writes those of an address. */
 export function makeFilters(go) {
   const fields = {};
   for (const [name, , example] of texts)
@@ -65,14 +65,10 @@ export function makeFilters(go) {
     const entries = Object.entries(fields).map(([name, field]) => [name, field.value.trim()]);
     go(Object.fromEntries(entries.filter(([, value]) => value !== "")));
   });
-  let opened = "";
+  const write = makeFiller(fields);
   const fill = (filters) => {
-    for (const [name, field] of Object.entries(fields))
-      if (document.activeElement !== field) field.value = filters[name] ?? "";
     // Opened for an address that asks for something, once: then it is the reader's.
-    const asked = JSON.stringify(filters);
-    if (asked !== "{}" && opened !== asked) node.open = true;
-    opened = asked;
+    if (write(filters) && Object.keys(filters).length > 0) node.open = true;
   };
   return { node, fill };
 }

@@ -4,7 +4,7 @@ import { call, inPath } from "./api.js";
 import { cancelAll, redriveAll, rescheduleAll } from "./bulk-actions.js";
 import { element, makeEmpty, makeTable, section, setText } from "./dom.js";
 import { firstLine, formatDistance, formatInstant } from "./format.js";
-import { makePlace, placeOf } from "./place.js";
+import { isPast, makePlace, placeOf } from "./place.js";
 import { makeSelection } from "./selection.js";
 import { makeFilters, readFilters } from "./task-filters.js";
 import { makeTaskSearch } from "./task-search.js";
@@ -84,6 +84,7 @@ export const tasks = {
         return;
       }
       const { definitions } = await call("definitions");
+      if (isPast(query)) return;
       fillNames(names, definitions);
       const name = query.get("definition") ?? pickName(definitions);
       filters = readFilters(query);
