@@ -3,7 +3,7 @@ const lastOf = new WeakMap<object, Promise<void>>();
 const nothing = (): void => undefined;
 
 /**
- * Runs `body` when the calls before it on `connection` have ended, in whatever way: a connection takes one statement at a time,
+ * Runs `body` when the calls before it on `connection` have ended, well or not: a connection takes one statement at a time,
  * and drivers refuse a second one or warn of it. Callers may well have sent several at once.
  */
 export function inTurn<Result>(connection: object, body: () => Promise<Result>): Promise<Result> {

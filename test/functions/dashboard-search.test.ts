@@ -68,7 +68,7 @@ describe("the form that finds tasks", () => {
     ["audit", "audit-actor"],
     ["groups", "groups-key"],
   ])(
-    `keeps what was written into one field while another is filled: %s${chromiumNote}`,
+    `keeps the text of one field while another is filled: %s${chromiumNote}`,
     async (place, field) => {
       const page = await stage().open(place);
       await page.until(`document.getElementById("${field}") !== null`);
