@@ -63,8 +63,8 @@ export function showOne(isFirst, first, second) {
 }
 
 /**
- * `fill(values)` writes form fields by name, once for each address: until another one comes they are the reader's: one may be
- * changed already, and the next in use. Answers whether it wrote.
+ * `fill(values)` writes form fields by name, once for each address. Then they are the reader's: one may be changed
+ * already while the next is in use. Answers whether it wrote.
  */
 export function makeFiller(fields) {
   let filled = null;
