@@ -28,6 +28,9 @@ export function describeStarts(setup: StoreSetup): void {
   describe("a damaged token", () => {
     describeDamage(setup);
   });
+  describe("a damaged token in a text of the same length", () => {
+    describeSilentDamage(setup);
+  });
   describe("a denied start", () => {
     describeDenials(setup);
   });
@@ -298,6 +301,39 @@ function describeDamage(setup: StoreSetup): void {
         await expectError(store.startExecution(startInput(name)), expected);
         await expectError(store.acquireTokens({ executionId, want: 2 }), expected);
         await expectError(store.releaseTokens({ executionId, keep: 0 }), expected);
+      },
+    );
+  }
+}
+
+/** Tokens are changed past the operations, without a change of their text's length. */
+function describeSilentDamage(setup: StoreSetup): void {
+  const open = useStore(setup);
+  const text =
+    setup.dialect === "mssql"
+      ? { table: "Taskgate.TaskDefinition", column: "TokenList" }
+      : { table: "taskgate.task_definition", column: "execution_tokens" };
+
+  const damages = [
+    ["S:1", "S:7"],
+    ["S:0", "S:7"],
+    [",S:1", ";S:1"],
+  ] as const;
+  for (const [sound, broken] of damages) {
+    testWith(setup, "raw sql")(
+      `${sound} that became ${broken} is told to an execution that gives back or asks`,
+      async () => {
+        const opened = open();
+        const { store } = opened;
+        const name = await define(store, { limit: 2 });
+        const { executionId } = await startWorker(store, name, { want: 1 });
+        opened.expectDamage();
+        await opened.raw(
+          `UPDATE ${text.table} SET ${text.column} = REPLACE(${text.column}, '${sound}', '${broken}')`,
+        );
+        const expected = { code: "TASKGATE_STORE_CONTRACT" } as const;
+        await expect(store.releaseTokens({ executionId, keep: 0 })).rejects.toMatchObject(expected);
+        await expect(store.acquireTokens({ executionId, want: 2 })).rejects.toMatchObject(expected);
       },
     );
   }
