@@ -97,6 +97,37 @@ async function fillThree(opened: TestStore): Promise<string[]> {
 function describeEntries(setup: StoreSetup): void {
   const open = useStore(setup);
 
+  testWith(setup, "execution log")(
+    "of claims of several calls those claimed first run, as many as there are tokens",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 3, prefetchMax: 2 });
+      await enqueue(store, name, 2);
+      const worker = await startWorker(store, name, { want: 2 });
+      await worker.claim(1);
+      await worker.claim(1);
+      await store.releaseTokens({ executionId: worker.executionId, keep: 1 });
+      const outcomes = (await opened.readLog(name)).map(({ outcome }) => outcome);
+      expect(outcomes).toEqual(["running", "prefetched"]);
+    },
+  );
+
+  testWith(setup, "execution log")(
+    "a prefetched claim stays one while its execution gets more tokens",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 3, prefetchMax: 2 });
+      await enqueue(store, name, 2);
+      const worker = await startWorker(store, name, { want: 1 });
+      await worker.claim(2);
+      await store.acquireTokens({ executionId: worker.executionId, want: 2 });
+      const outcomes = (await opened.readLog(name)).map(({ outcome }) => outcome);
+      expect(outcomes).toEqual(["running", "prefetched"]);
+    },
+  );
+
   testWith(
     setup,
     "execution log",
