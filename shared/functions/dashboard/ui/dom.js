@@ -70,8 +70,9 @@ export function makeFiller(fields) {
   let filled = null;
   return (values) => {
     const wanted = Object.keys(fields).map((name) => values[name] ?? "");
-    if (filled === JSON.stringify(wanted)) return false;
-    filled = JSON.stringify(wanted);
+    const asked = JSON.stringify(wanted);
+    if (filled === asked) return false;
+    filled = asked;
     for (const [at, field] of Object.values(fields).entries()) field.value = wanted[at];
     return true;
   };
