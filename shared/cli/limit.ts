@@ -1,7 +1,8 @@
 import { readListSharedLimitsQuery, readSharedLimitName } from "../admin/limit-requests";
-import { take } from "../admin/read-result";
+import { invalidInput, take } from "../admin/read-result";
 import { readDefinitionName, readLimitRequest } from "../admin/requests";
 import { limits } from "../core/limits";
+import { nearNames } from "../core/near-name";
 import { nameParameter, reasonOption, report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
@@ -51,15 +52,40 @@ async function show(context: CommandContext): Promise<ExitCode> {
   const admin = await context.admin();
   const { rows } = await readLimits(admin, query);
   const found = rows.filter(({ isShared }) => isShared || !flags.has("shared"));
-  // Names the near ones.
-  if (found.length === 0 && !flags.has("shared")) await admin.definitions(query.name);
-  report(context, { limits: found }, () =>
-    found.length === 0
-      ? `There is no shared limit ${query.name ?? ""}.`
-      : renderLimits(found, context.output),
-  );
-  return found.length === 0 ? exitCodes.notFound : exitCodes.ok;
+  if (found.length === 0) {
+    // Throws, with near names of definitions.
+    if (!flags.has("shared")) await admin.definitions(query.name);
+    throw unknownSharedLimit(
+      query.name ?? "",
+      await admin.sharedLimits(take(readListSharedLimitsQuery({}))),
+    );
+  }
+  report(context, { limits: found }, () => renderLimits(found, context.output));
+  return exitCodes.ok;
 }
+
+/** Limits that the error lists where no name is near. */
+const namesListedMax = 10;
+
+function unknownSharedLimit(name: string, known: readonly { readonly name: string }[]): Error {
+  const names = known.map((limit) => limit.name);
+  const near = nearNames(name, names, 3);
+  const listed = (near.length > 0 ? near : names.slice(0, namesListedMax)).map(quote).join(", ");
+  const hint =
+    names.length === 0
+      ? "there is none"
+      : near.length > 0
+        ? `did you mean ${listed}?`
+        : `there are ${listed}`;
+  const problem = {
+    field: "limit",
+    value: quote(name),
+    expected: `the name of a shared limit; ${hint}`,
+  };
+  return invalidInput([problem], "TASKGATE_ARG_UNKNOWN");
+}
+
+const quote = (name: string): string => `\`${name}\``;
 
 async function set(context: CommandContext): Promise<ExitCode> {
   const definition = take(readDefinitionName(context.args[0]));

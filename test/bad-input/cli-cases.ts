@@ -1,4 +1,4 @@
-/** The typed words, and the expected answer. `known` is registered in the database that TASKGATE_DATABASE_URL names. */
+/** The typed words, and the expected answer. `known` is registered in the database that TASKGATE_DATABASE_URL names, and draws from `partner-api`. */
 export interface CliCase {
   readonly words: readonly string[];
   readonly code: 0 | 1 | 2 | 3 | 4;
@@ -81,6 +81,12 @@ const rows: readonly Row[] = [
   // Names.
   [["pause", "knonw"], 3, /knonw.*known/],
   [["pause", "'; drop table x --"], 3, /drop table/],
+  [
+    ["limit", "partner-apo", "--shared"],
+    3,
+    /^taskgate: limit: got `partner-apo`, expected the name of a shared limit; did you mean `partner-api`\?$/,
+  ],
+  [["limit", "known", "--shared", "--json"], 3, /^\{"error":.*; there are `partner-api`/],
   [["pause", "x".repeat(201)], 2, /definition: got "x+"\.\./],
   [["pause", " "], 2, /definition: got " "/],
   // JSON.

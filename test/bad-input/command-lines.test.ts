@@ -17,7 +17,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "taskgate-words-"));
   ensureBuilt();
   api = await setupApi();
-  await api.register("known");
+  await api.register("known", { sharedLimits: [{ name: "partner-api", limit: 3 }] });
 }, 180_000);
 afterAll(async () => {
   rmSync(folder, { recursive: true });

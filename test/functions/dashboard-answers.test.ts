@@ -211,10 +211,12 @@ describe("limits", () => {
 });
 
 testHere(
-  `a page whose reads are slow pauses four times as long between them${chromiumNote}`,
+  `a page whose reads are slow pauses four times as long between them, and says so${chromiumNote}`,
   async () => {
     const page = await stage().open("definitions");
     await page.shows("reports");
+    const title = "document.getElementById('connection').title";
+    await page.until(`${title} === "asked every 1 s while this tab is seen"`);
     await page.evaluate(`{
     window.reads = [];
     const real = window.fetch;
@@ -233,5 +235,6 @@ testHere(
     await page.until(`${pauses}.length > 0`);
     const [pauseMs] = (await page.evaluate(pauses)) as number[];
     expect(pauseMs).toBeGreaterThan(4 * 600 - 100);
+    expect(await page.evaluate(title)).toMatch(/^asked every ([2-9]|\d\d)\S* s while/);
   },
 );

@@ -156,6 +156,17 @@ gate.register(app, { api: { prefix: "taskgate" } });
     expect(app.all()).toEqual(before);
   });
 
+  test.each([
+    'import { taskgate } from "taskgate/functions";\nexport const gate = taskgate({ tasks: [] });',
+    'import { type App, taskgate as tg } from "taskgate/functions";\nexport const gate = tg({ tasks: [] });',
+    'const { taskgate: connect, defineTask } = require("taskgate/functions");\nexports.gate = connect({});',
+    "import * as door from 'taskgate/functions';\nexport const gate = door.taskgate({ tasks: [] });",
+  ])("sees that a file connects the app already: %j", async (text) => {
+    app.write({ "src/functions/ours.ts": text });
+    await app.init(["--yes"]);
+    expect(Object.keys(app.all()).filter((path) => path.endsWith("gate.ts"))).toEqual([]);
+  });
+
   test("advises on host.json as doctor does, and leaves it alone", async () => {
     const host = {
       version: "2.0",

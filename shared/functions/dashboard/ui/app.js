@@ -7,7 +7,7 @@ import { batch, batches } from "./batches.js";
 import { definition } from "./definition.js";
 import { byId, element, makeEmpty, redraw, setText } from "./dom.js";
 import { failures } from "./failures.js";
-import { formatInstant, readZones, switchZone } from "./format.js";
+import { formatDuration, formatInstant, readZones, switchZone } from "./format.js";
 import { groups } from "./groups.js";
 import { limits } from "./limits.js";
 import { overview } from "./overview.js";
@@ -120,17 +120,18 @@ async function lookAgain() {
   looks += 1;
   const look = looks;
   const begunMs = performance.now();
+  const pauseMs = () => pauseAfter(performance.now() - begunMs);
   try {
     // A hidden tab isn't refreshed: no statement reaches the database for it.
     if (!document.hidden) {
       await Promise.all([shown.look(readPlace()), describeApp(), lookAtStop()]);
-      if (look === looks) setConnection("live", "good");
+      if (look === looks) setLive(pauseMs());
       byId("key-form").hidden = true;
     }
   } catch (error) {
     if (look === looks) showProblem(error);
   }
-  if (look === looks) timer = setTimeout(lookAgain, pauseAfter(performance.now() - begunMs));
+  if (look === looks) timer = setTimeout(lookAgain, pauseMs());
 }
 
 /** A database that answers slowly is left alone for longer, so that a page that stays open takes a fifth of its time at most. */
@@ -164,10 +165,13 @@ function setConnection(text, mood) {
   const connection = byId("connection");
   setText(connection, text);
   connection.className = mood;
-  const main = byId("page");
-  if (mood !== "good") return;
+}
+
+function setLive(pauseMs) {
+  setConnection("live", "good");
   silentSince = null;
-  connection.title = "asked once a second while this tab is seen";
+  byId("connection").title = `asked every ${formatDuration(pauseMs)} while this tab is seen`;
+  const main = byId("page");
   main.querySelector(".problem")?.remove();
   main.setAttribute("aria-busy", "false");
 }
