@@ -23,17 +23,16 @@ import { report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { ExitCode } from "./exit-codes";
-import { createProgressLine } from "../terminal/progress-line";
+import { createMigrationProgress } from "./migration-progress";
+import type { MigrationProgress } from "./migration-progress";
 import { readTime } from "./read-values";
 import { storeAddress } from "./store-address";
 import { readVersion } from "../platform/own-manifest";
 
+const { monotonicMs } = realClock;
+
 /** A change of a firewall acts after 5 minutes at most. */
 const firewallWaitMs = 10 * 60_000;
-
-const tellEveryMs = 10_000;
-const slowReasons =
-  "Another migration, or a transaction that uses Taskgate's tables, may stand in its way.";
 
 /** `taskgate migrate` */
 export const migrateCommand: Command = {
@@ -126,9 +125,12 @@ async function migrate(context: CommandContext, { grant, waitMs }: Asked): Promi
     if (sample !== undefined) await setUpSample(sample, address);
     return done;
   };
-  const result = await (waitMs === undefined
-    ? tellWhileSlow(context, run)
-    : patiently({ context, waitMs }, run));
+  const { isJson, output } = context;
+  const progress = createMigrationProgress(output, { isJson, monotonicMs });
+  const migrating = waitMs === undefined ? run() : patiently({ context, waitMs, progress }, run);
+  const result = await migrating.finally(() => {
+    progress.end();
+  });
   const { granted, ...schema } = result;
   const extras = {
     ...(sample === undefined ? {} : { sample: sample.title }),
@@ -217,41 +219,24 @@ function problemOf(body: () => void): string | null {
   }
 }
 
-/** A migration waits for another one, and for locks on its tables, without an end: then it says so. */
-async function tellWhileSlow(
-  { isJson, output }: CommandContext,
-  run: () => Promise<MigrationReport>,
-): Promise<MigrationReport> {
-  const { monotonicMs } = realClock;
-  const begunAtMs = monotonicMs();
-  const progress = createProgressLine(output, { isJson, monotonicMs });
-  const timer = setInterval(() => {
-    const lasted = formatDuration(monotonicMs() - begunAtMs);
-    progress.show("migrate", `Still migrating after ${lasted}. ${slowReasons}`);
-  }, tellEveryMs);
-  try {
-    return await run();
-  } finally {
-    clearInterval(timer);
-    progress.end();
-  }
-}
-
 /** Repeats while the server refuses for now; opens its firewall where that was asked for, and closes it in any case. */
 async function patiently(
-  { context, waitMs }: { context: CommandContext; waitMs: number },
+  {
+    context,
+    waitMs,
+    progress,
+  }: { context: CommandContext; waitMs: number; progress: MigrationProgress },
   run: (patience: Patience) => Promise<MigrationReport>,
 ): Promise<MigrationReport> {
   const { isJson, output } = context;
-  const { monotonicMs } = realClock;
-  const progress = createProgressLine(output, { isJson, monotonicMs });
   const firewall = openFirewall(context);
   const opened = new Set<string>();
   const patience: Patience = {
     waitMs,
     monotonicMs,
     sleep,
-    onWait: ({ number, reason, waitedMs }) => {
+    onWait: ({ number, reason, waitedMs, pauseMs }) => {
+      progress.pauses(pauseMs);
       const waited = `${formatDuration(waitedMs)} of ${formatDuration(waitMs)}`;
       progress.show(String(number), `Waiting, ${waited}: ${reason} (${String(number)}).`);
     },

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "../../shared/cli/main";
+import { realRandom, sleep } from "../../shared/platform/real-clock";
+import { openStore } from "../../shared/store/open-store";
 import type { SimulatedServer } from "../tsql-server/tds/simulated-server";
 import { startTaskgateServer } from "../tsql/wire/start-taskgate-server";
 import { certificate, fakeAzd, makeProgram, runNode, serveHttps } from "./fake-programs";
@@ -178,5 +180,50 @@ describe("migrate --open-firewall", () => {
     });
     expect({ code, errors }).toEqual({ code: 0, errors: [] });
     expect(written).toEqual([expect.stringMatching(/^Waiting, .* of 1 min: .*\(49918\)\.$/), ""]);
+  }, 60_000);
+
+  test("a lock in the way is told of behind a refusal that was waited out", async () => {
+    let refused = 0;
+    simulated.server.setFault((point) => {
+      if (point.place !== "login" || (refused += 1) > 1) return undefined;
+      const message = { number: 49918, state: 1, class: 14, text: "x", procedure: "", line: 1 };
+      return { kind: "error", error: { message, endsTransaction: false, endsConnection: true } };
+    });
+    const lines: string[] = [];
+    let isTold: () => void = () => undefined;
+    const told = new Promise<void>((resolve) => (isTold = resolve));
+    const other = openStore({ url: simulated.url, connectionsMax: 1, random: realRandom, sleep });
+    refused = 1;
+    try {
+      // The lock of a migration that another process has under way.
+      const take =
+        "EXEC sp_getapplock @Resource = N'Taskgate.Migrate', @LockMode = 'Exclusive', @LockOwner = 'Transaction';";
+      let migrating: Promise<number> = Promise.resolve(1);
+      await other.transaction(async (transaction) => {
+        await transaction.query(take);
+        refused = 0;
+        migrating = runCli({
+          words: ["migrate", "--wait", "1m"],
+          environment: { TASKGATE_DATABASE_URL: simulated.url },
+          folder: "/nowhere",
+          output: {
+            line: () => undefined,
+            error: (text) => {
+              lines.push(text);
+              if (lines.length === 2) isTold();
+            },
+            columns: null,
+          },
+        });
+        await Promise.race([told, migrating]);
+      });
+      expect(await migrating).toBe(0);
+    } finally {
+      await other.close();
+    }
+    expect(lines).toEqual([
+      expect.stringMatching(/^Waiting, .* of 1 min: .*\(49918\)\.$/),
+      expect.stringMatching(/^Still migrating after \d+ s\. Another migration, .* in its way\.$/),
+    ]);
   }, 60_000);
 });
