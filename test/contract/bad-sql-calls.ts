@@ -175,6 +175,16 @@ export const badCalls: readonly BadCall[] = [
   { call: "Work 1, 1, @Want = 1001", number: 50422, says: "want: expected 0..1000 (1001)" },
   { call: "Work 1, 0", number: 50422, says: "call_number: expected 1 or more (0)" },
   { call: "Work 1, NULL", number: 50422, says: "call_number: expected 1 or more (<NULL>)" },
+  // One list alone, each.
+  ...[
+    ["Work 1, 1, N'[1]'", 1] as const,
+    ["Work 1, 1, @DoneFences = N'[1]'", 0] as const,
+    ["Work 1, 1, @DoneDurationsMs = N'[1]'", 0] as const,
+  ].map(([call, count]) => ({
+    call,
+    number: 50422,
+    says: `done_fences: expected as many as done_task_ids (${String(count)})`,
+  })),
   {
     call: "Work 1, 1, N'[1]', N'[1,2]'",
     number: 50422,

@@ -693,12 +693,12 @@ function describeSolo(setup: StoreSetup): void {
     const name = await define(store, settings);
     const poison = await enqueueOne(store, name);
     await lose(opened, name, 2);
-    const urgent = await enqueueOne(store, name, { priority: 1 });
+    const urgent = await enqueue(store, name, [{ priority: 1 }, { priority: 1 }]);
     const later = await enqueueOne(store, name);
-    const worker = await startWorker(store, name, { want: 3 });
-    const first = await worker.claim(3);
-    expect(idsOf(first)).toEqual([urgent]);
-    expect(await worker.claim(3)).toEqual([]);
+    const worker = await startWorker(store, name, { want: 4 });
+    const first = await worker.claim(4);
+    expect(idsOf(first)).toEqual(urgent);
+    expect(await worker.claim(4)).toEqual([]);
     const second = await worker.complete(first, 3);
     expect(idsOf(second.claimed)).toEqual([poison]);
     expect(idsOf((await worker.complete(second.claimed, 3)).claimed)).toEqual([later]);

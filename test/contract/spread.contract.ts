@@ -137,6 +137,9 @@ function describeDenial(setup: StoreSetup): void {
     await setLimit(store, name, 3);
     expect(await wantedBackOf(holder)).toBe(2);
     expect(await holder.beat()).toMatchObject({ overLimit: 2, releaseRequested: false });
+    await enqueueOne(store, name);
+    const answer = await holder.work({ want: 1 });
+    expect(answer).toMatchObject({ overLimit: 2, releaseRequested: false });
   });
 
   test("of a holder that asks for what it holds already is none", async () => {

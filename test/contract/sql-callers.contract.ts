@@ -76,6 +76,18 @@ function describeBadCalls(setup: StoreSetup): void {
 function describeAnswers(setup: StoreSetup): void {
   const open = useStore(setup);
 
+  test("an execution that has ended gets no fence of the call that it repeats", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    await enqueueOne(store, name);
+    const worker = await startWorker(store, name);
+    expect(await worker.claim(1)).toHaveLength(1);
+    await worker.finish();
+    const call = `Work ${worker.executionId}, ${String(worker.calls)}, @Want = 1`;
+    expect(await answerOf(opened, call)).toMatchObject({ Status: "ended", Fence: null });
+  });
+
   test("a name that ends in a blank matches no row", async () => {
     const opened = open();
     await define(opened.store, {}, "demo");

@@ -73,6 +73,7 @@ function describeTold(setup: StoreSetup): void {
     expect((await over.work({ done: [wrong] })).refused).toEqual([unknown]);
     await over.finish();
     await setLimit(store, name, 0);
+    expect(await over.again({ want: 1 })).toMatchObject({ ...empty, status: "ended" });
     expect(await over.work({ want: 1 })).toMatchObject({ ...empty, status: "ended" });
     await setLimit(store, name, 5);
     const dead = await startWorker(store, name);

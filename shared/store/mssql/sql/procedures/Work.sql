@@ -41,7 +41,7 @@ BEGIN
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vWant int = COALESCE(@Want, 0),
           @vDoneCount int = 0, @vFenceCount int = 0, @vDurationCount int = 0, @vTaskCount int = 0, @vIsEmpty bit,
-          @vDefinition int, @vState tinyint, @vOpenState tinyint, @vCallNumber bigint, @vTokenCount int, @vIsSolo bit, @vBuild bigint,
+          @vDefinition int, @vOpenState tinyint, @vCallNumber bigint, @vTokenCount int, @vIsSolo bit, @vBuild bigint,
           @vLeaseMs int, @vPrefetchMax smallint, @vPaused bit, @vIsDue bit = 0, @vIsReady bit = 0, @vIsIdle bit = 0,
           @vHeldCount int, @vRunningCount int, @vEndedCount int, @vMost int, @vRest int, @vFirstSolo int, @vCount int, @vHasSolo bit,
           @vPromoted int, @vHasRate bit = 0, @vHasShared bit, @vFrom datetime2(6), @vIntervalUs bigint, @vPermitInMs bigint,
@@ -102,7 +102,7 @@ BEGIN
     END;
 
     -- Settings first, with nothing locked, in two statements: a reader that holds one row must not wait for the other.
-    SELECT @vDefinition = x.TaskDefinitionId, @vState = x.State, @vWorker = x.Worker,
+    SELECT @vDefinition = x.TaskDefinitionId, @vWorker = x.Worker,
            @vIsEmpty = CASE WHEN @vWant > 0 AND x.State = 1 AND x.CallNumber < @CallNumber AND @vDoneCount = 0
                               AND @StartedTaskIds IS NULL THEN 1 ELSE 0 END
     FROM Taskgate.TaskExecution AS x

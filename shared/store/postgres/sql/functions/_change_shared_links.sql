@@ -13,7 +13,6 @@ declare
   v_now timestamptz := _now();
   s record;
   e record;
-  c record;
 begin
   select '[' || string_agg(to_json(x.name)::text, ',' order by x.name) || ']' into o_old from task_definition_shared_limit l join shared_limit x on x.shared_limit_id = l.shared_limit_id
    where l.task_definition_id = p_task_definition_id;
@@ -27,7 +26,7 @@ begin
      where j.name is not null or l.shared_limit_id is not null
      order by x.shared_limit_id loop
     if s.task_limit <> s.concurrency_limit then
-      select * into c from _change_shared_limit(s.shared_limit_id, s.task_limit, s.concurrency_limit_override);
+      perform _change_shared_limit(s.shared_limit_id, s.task_limit, s.concurrency_limit_override);
       insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, changed_at)
       values (p_task_definition_id, 'shared_limit', s.concurrency_limit || ' of ' || s.name, s.task_limit || ' of ' || s.name, 'code', p_registered_by, v_now);
     end if;

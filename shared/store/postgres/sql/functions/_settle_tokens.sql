@@ -44,7 +44,6 @@ declare
   v_asking int[];
   r record;
   s record;
-  i int;
 begin
   o_own := 0; o_granted := 0; o_freed := 0; o_held := 0; o_dead := 0; o_is_live := true; o_given := 0; o_given_to := '{}';
   perform pg_advisory_xact_lock(42, p_task_definition_id);

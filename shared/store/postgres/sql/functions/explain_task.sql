@@ -23,7 +23,6 @@ declare
   a record;
   t record;
   d record;
-  v_place record;
   v_json jsonb;
   v_attempts jsonb;
 begin
