@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { operations } from "../../shared/store/operations";
 import { toPascalCase } from "../../shared/store/operations/operation";
 import { define, enqueueOne, startWorker } from "../support/builders";
+import type { Worker } from "../support/builders";
 import { badOperatorCalls, longOperatorCalls } from "./bad-operator-calls";
 import { badCalls, badSettings, longCalls, someId } from "./bad-sql-calls";
 import type { BadCall } from "./bad-sql-calls";
@@ -164,6 +165,62 @@ function describeAnswers(setup: StoreSetup): void {
       const answer = await answerOf(opened, call, `N'${longest}'`);
       expect(answer).toHaveProperty("Status");
     }
+  });
+
+  test.each([
+    {
+      what: "its execution has ended since",
+      granted: 0,
+      between: (worker: Worker) => worker.finish(),
+    },
+    {
+      what: "older code has written the tokens since",
+      granted: 1,
+      between: (_: Worker, opened: TestStore) =>
+        opened.raw(
+          `UPDATE Taskgate.TaskDefinition SET ConcurrencyLimitOverride = 1,
+             ExecutionTokens = N'I:6f1c2f6e-3f0d-4d6b-9a51-0d0f6b2f3c11,S:1,G:0';`,
+        ),
+    },
+  ])("a plan of tokens isn't followed where $what", async ({ granted, between }) => {
+    const opened = open();
+    const { store } = opened;
+    const worker = await startWorker(store, await define(store, { limit: 2 }));
+    // The end of an execution that holds none changes nothing that a plan is compared with.
+    await store.releaseTokens({ executionId: worker.executionId, keep: 0 });
+    const ids = `@TaskDefinitionId = @d, @TaskExecutionId = ${worker.executionId}`;
+    const [planned] = await opened.raw(`
+      DECLARE @d int = (SELECT e.TaskDefinitionId FROM Taskgate.TaskExecution AS e WHERE e.TaskExecutionId = ${worker.executionId});
+      DECLARE @s bigint, @c int, @f int, @p varchar(max);
+      EXEC Taskgate._PlanTokens ${ids}, @Want = 2, @Keep = NULL, @oStamp = @s OUTPUT, @oCount = @c OUTPUT, @oOffset = @f OUTPUT, @oPiece = @p OUTPUT;
+      SELECT @d AS definition, CONVERT(nvarchar(20), @s) AS stamp, @c AS [count], @f AS offset, @p AS piece;`);
+    expect(planned).toMatchObject({ count: 2 });
+    await between(worker, opened);
+    const plan = planned as Record<"definition" | "stamp" | "count" | "offset" | "piece", string>;
+    const settle = `
+      DECLARE @d int = ${plan.definition}, @n int, @g int, @b bigint, @x bit;
+      EXEC Taskgate._SettleTokens ${ids}, @Want = 2, @Keep = NULL, @SurplusKeep = NULL, @Shared = N'',
+        @oOwn = @n OUTPUT, @oGranted = @g OUTPUT, @oFreed = @n OUTPUT, @oHeld = @n OUTPUT, @oLimit = @n OUTPUT,
+        @oTokenFence = @b OUTPUT, @oPaused = @x OUTPUT, @oDead = @n OUTPUT, @oIsLive = @x OUTPUT,
+        @PlanStamp = ${plan.stamp}, @PlanCount = ${plan.count}, @PlanOffset = ${plan.offset}, @PlanPiece = '${plan.piece}';
+      SELECT @g AS granted;`;
+    expect(await opened.raw(settle)).toEqual([{ granted }]);
+  });
+
+  test("work counts the held tokens in the text that older code has written", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 3 });
+    const worker = await startWorker(store, name);
+    await enqueueOne(store, name);
+    const tokens = [worker.executionId, "0", "0"].map(
+      (grantee) =>
+        `I:' + LOWER(CONVERT(nvarchar(36), NEWID())) + N',S:${grantee === "0" ? "1" : "0"},G:${grantee}`,
+    );
+    await opened.raw(
+      `UPDATE Taskgate.TaskDefinition SET ExecutionTokens = N'${tokens.join(",")}', HeldCount = 3;`,
+    );
+    expect(await worker.work({ want: 1 })).toMatchObject({ overLimit: 0, freeTokens: 2 });
   });
 
   test("tokens of a definition that isn't there: a named error", async () => {
