@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { parseTokens } from "../../shared/core/token";
 import type { TaskStore } from "../../shared/ports/task-store";
 import {
   define,
@@ -295,6 +296,20 @@ function describeGiving(setup: StoreSetup): void {
     expect(await give(holder)).toMatchObject({ tokens: 6, freed: 2, given: 0 });
     expect(await give(holder)).toMatchObject({ tokens: 3, freed: 3, given: 3 });
   });
+
+  testWith(setup, "token text")(
+    "above a lowered limit those go back that were granted last",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 3 });
+      const holder = await hold(store, name, "first");
+      const [first] = parseTokens(await opened.readTokens(name));
+      await setLimit(store, name, 1);
+      expect(await give(holder)).toMatchObject({ tokens: 1 });
+      expect(parseTokens(await opened.readTokens(name))).toEqual([first]);
+    },
+  );
 
   test("a holder that finds nothing to do isn't asked", async () => {
     const { store } = open();

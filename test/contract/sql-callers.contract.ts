@@ -1,11 +1,12 @@
 import { describe, expect, test } from "@jest/globals";
 import { operations } from "../../shared/store/operations";
 import { toPascalCase } from "../../shared/store/operations/operation";
-import { define, enqueueOne, startWorker } from "../support/builders";
+import { define, enqueueOne, setLimit, startWorker } from "../support/builders";
 import type { Worker } from "../support/builders";
 import { badOperatorCalls, longOperatorCalls } from "./bad-operator-calls";
 import { badCalls, badSettings, longCalls, someId } from "./bad-sql-calls";
 import type { BadCall } from "./bad-sql-calls";
+import { ask, give, hold } from "../support/token-parties";
 import { useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
 
@@ -188,23 +189,23 @@ function describeAnswers(setup: StoreSetup): void {
     const worker = await startWorker(store, await define(store, { limit: 2 }));
     // The end of an execution that holds none changes nothing that a plan is compared with.
     await store.releaseTokens({ executionId: worker.executionId, keep: 0 });
-    const ids = `@TaskDefinitionId = @d, @TaskExecutionId = ${worker.executionId}`;
-    const [planned] = await opened.raw(`
-      DECLARE @d int = (SELECT e.TaskDefinitionId FROM Taskgate.TaskExecution AS e WHERE e.TaskExecutionId = ${worker.executionId});
-      DECLARE @s bigint, @c int, @f int, @p varchar(max);
-      EXEC Taskgate._PlanTokens ${ids}, @Want = 2, @Keep = NULL, @oStamp = @s OUTPUT, @oCount = @c OUTPUT, @oOffset = @f OUTPUT, @oPiece = @p OUTPUT;
-      SELECT @d AS definition, CONVERT(nvarchar(20), @s) AS stamp, @c AS [count], @f AS offset, @p AS piece;`);
-    expect(planned).toMatchObject({ count: 2 });
+    const plan = await planOf(opened, worker.executionId);
+    expect(plan.count).toBe(2);
     await between(worker, opened);
-    const plan = planned as Record<"definition" | "stamp" | "count" | "offset" | "piece", string>;
-    const settle = `
-      DECLARE @d int = ${plan.definition}, @n int, @g int, @b bigint, @x bit;
-      EXEC Taskgate._SettleTokens ${ids}, @Want = 2, @Keep = NULL, @SurplusKeep = NULL, @Shared = N'',
-        @oOwn = @n OUTPUT, @oGranted = @g OUTPUT, @oFreed = @n OUTPUT, @oHeld = @n OUTPUT, @oLimit = @n OUTPUT,
-        @oTokenFence = @b OUTPUT, @oPaused = @x OUTPUT, @oDead = @n OUTPUT, @oIsLive = @x OUTPUT,
-        @PlanStamp = ${plan.stamp}, @PlanCount = ${plan.count}, @PlanOffset = ${plan.offset}, @PlanPiece = '${plan.piece}';
-      SELECT @g AS granted;`;
-    expect(await opened.raw(settle)).toEqual([{ granted }]);
+    expect(await follow(opened, worker.executionId, plan)).toEqual([{ granted }]);
+  });
+
+  test("a plan of tokens isn't followed where some were reserved for others since", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 3 });
+    const rich = await hold(store, name, "first");
+    await ask(store, name, "second");
+    await setLimit(store, name, 4);
+    const plan = await planOf(opened, rich.executionId);
+    expect(plan.count).toBe(1);
+    expect(await give(rich)).toMatchObject({ tokens: 3 });
+    expect(await follow(opened, rich.executionId, plan)).toEqual([{ granted: 0 }]);
   });
 
   test("work counts the held tokens in the text that older code has written", async () => {
@@ -237,6 +238,42 @@ function describeAnswers(setup: StoreSetup): void {
       message: "task_definition_id: unknown (999)",
     });
   });
+}
+
+/** What _PlanTokens tells, for _SettleTokens. */
+type Plan = Readonly<Record<"stamp" | "count" | "offset" | "piece", unknown>>;
+
+/** How an execution would come to all tokens of its definition. */
+async function planOf(opened: TestStore, executionId: string): Promise<Plan> {
+  const [plan] = await opened.raw(`
+    ${declareDefinition(executionId)}
+    DECLARE @s bigint, @c int, @f int, @p varchar(max);
+    EXEC Taskgate._PlanTokens @TaskDefinitionId = @d, @TaskExecutionId = ${executionId}, @Want = @w, @Keep = NULL,
+      @oStamp = @s OUTPUT, @oCount = @c OUTPUT, @oOffset = @f OUTPUT, @oPiece = @p OUTPUT;
+    SELECT CONVERT(nvarchar(20), @s) AS stamp, @c AS [count], @f AS offset, @p AS piece;`);
+  return plan as Plan;
+}
+
+/** How many tokens the execution gets by that plan. */
+function follow(opened: TestStore, executionId: string, plan: Plan): Promise<unknown> {
+  const { stamp, count, offset, piece } = plan;
+  return opened.raw(`
+    ${declareDefinition(executionId)}
+    DECLARE @n int, @g int, @b bigint, @x bit;
+    EXEC Taskgate._SettleTokens @TaskDefinitionId = @d, @TaskExecutionId = ${executionId}, @Want = @w, @Keep = NULL,
+      @SurplusKeep = NULL, @Shared = N'', @oOwn = @n OUTPUT, @oGranted = @g OUTPUT, @oFreed = @n OUTPUT, @oHeld = @n OUTPUT,
+      @oLimit = @n OUTPUT, @oTokenFence = @b OUTPUT, @oPaused = @x OUTPUT, @oDead = @n OUTPUT, @oIsLive = @x OUTPUT,
+      @PlanStamp = ${String(stamp)}, @PlanCount = ${String(count)}, @PlanOffset = ${String(offset)}, @PlanPiece = '${String(piece)}';
+    SELECT @g AS granted;`);
+}
+
+/** Its definition, and a wish for all tokens of that. */
+function declareDefinition(executionId: string): string {
+  return `
+    DECLARE @d int, @w int;
+    SELECT @d = d.TaskDefinitionId, @w = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit)
+    FROM Taskgate.TaskExecution AS e INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = e.TaskDefinitionId
+    WHERE e.TaskExecutionId = ${executionId};`;
 }
 
 async function counts(opened: TestStore): Promise<unknown> {
