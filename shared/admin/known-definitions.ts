@@ -1,12 +1,9 @@
 import { TaskgateError } from "../core/errors";
-import { nearNames } from "../core/near-name";
+import { describeKnown } from "../core/near-name";
 import type { DefinitionStatus, TaskStore } from "../ports/task-store";
 import { invalidInput, showValue } from "./read-result";
 
 /** Definitions that calls name: one that isn't registered is an error that names near ones. */
-
-/** Names that an error lists. */
-const namesListedMax = 10;
 
 /** Runs a call about a definition. An error that says that it is unknown is thrown anew, with near names. */
 export async function withKnownNames<Result>(
@@ -35,21 +32,13 @@ export async function requireDefinition(store: TaskStore, name: string): Promise
 export async function unknownDefinition(store: TaskStore, name: string): Promise<TaskgateError> {
   const { definitions } = await store.listDefinitions({});
   const names = definitions.map((definition) => definition.name);
-  const near = nearNames(name, names, 3);
-  const listed = near.length > 0 ? near : names.slice(0, namesListedMax);
   const hint =
     names.length === 0
       ? "none is registered yet: a worker registers its definitions at its first run"
-      : near.length > 0
-        ? `did you mean ${quoteAll(listed)}?`
-        : `there are ${quoteAll(listed)}${names.length > listed.length ? ` and ${String(names.length - listed.length)} more` : ""}`;
+      : describeKnown(name, names);
   const expected = `the name of a registered definition; ${hint}`;
   return invalidInput(
     [{ field: "definition", value: showValue(name), expected }],
     "TASKGATE_ARG_UNKNOWN",
   );
-}
-
-function quoteAll(names: readonly string[]): string {
-  return names.map((name) => `\`${name}\``).join(", ");
 }

@@ -2,7 +2,7 @@ import { readListSharedLimitsQuery, readSharedLimitName } from "../admin/limit-r
 import { invalidInput, take } from "../admin/read-result";
 import { readDefinitionName, readLimitRequest } from "../admin/requests";
 import { limits } from "../core/limits";
-import { nearNames } from "../core/near-name";
+import { describeKnown } from "../core/near-name";
 import { nameParameter, reasonOption, report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
@@ -64,28 +64,12 @@ async function show(context: CommandContext): Promise<ExitCode> {
   return exitCodes.ok;
 }
 
-/** Limits that the error lists where no name is near. */
-const namesListedMax = 10;
-
 function unknownSharedLimit(name: string, known: readonly { readonly name: string }[]): Error {
   const names = known.map((limit) => limit.name);
-  const near = nearNames(name, names, 3);
-  const listed = (near.length > 0 ? near : names.slice(0, namesListedMax)).map(quote).join(", ");
-  const hint =
-    names.length === 0
-      ? "there is none"
-      : near.length > 0
-        ? `did you mean ${listed}?`
-        : `there are ${listed}`;
-  const problem = {
-    field: "limit",
-    value: quote(name),
-    expected: `the name of a shared limit; ${hint}`,
-  };
-  return invalidInput([problem], "TASKGATE_ARG_UNKNOWN");
+  const hint = names.length === 0 ? "there is none" : describeKnown(name, names);
+  const expected = `the name of a shared limit; ${hint}`;
+  return invalidInput([{ field: "limit", value: `\`${name}\``, expected }], "TASKGATE_ARG_UNKNOWN");
 }
-
-const quote = (name: string): string => `\`${name}\``;
 
 async function set(context: CommandContext): Promise<ExitCode> {
   const definition = take(readDefinitionName(context.args[0]));

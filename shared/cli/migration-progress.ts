@@ -1,4 +1,5 @@
 import { formatDuration } from "../core/duration";
+import type { Output } from "../terminal/output";
 import { createProgressLine } from "../terminal/progress-line";
 import type { ProgressLine } from "../terminal/progress-line";
 
@@ -14,7 +15,8 @@ const slowReasons =
 
 /** A migration waits for another one, and for locks on its tables, without an end: then it says so now and then. */
 export function createMigrationProgress(
-  ...[output, options]: Parameters<typeof createProgressLine>
+  output: Output,
+  options: { isJson: boolean; monotonicMs: () => number },
 ): MigrationProgress {
   const { monotonicMs } = options;
   const { show, end } = createProgressLine(output, options);

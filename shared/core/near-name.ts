@@ -38,6 +38,21 @@ export function didYouMean(name: string, candidates: readonly string[]): string 
   return near === null ? "" : ` Did you mean \`${near}\`?`;
 }
 
+/** Known names that an error lists where none is near; the others are counted. */
+const namesListedMax = 10;
+
+/** What an error says of known names, of which there is one at least: "did you mean `x`, `y`?", or "there are `a`, `b` and 3 more". */
+export function describeKnown(name: string, known: readonly string[]): string {
+  const near = nearNames(name, known, 3);
+  if (near.length > 0) return `did you mean ${quoteAll(near)}?`;
+  const more = known.length - namesListedMax;
+  return `there are ${quoteAll(known.slice(0, namesListedMax))}${more > 0 ? ` and ${String(more)} more` : ""}`;
+}
+
+function quoteAll(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(", ");
+}
+
 /** Edits between two texts, a swap of neighbours counted as one. Gives up, with infinity, where there are more than `max`. */
 function distance(left: string, right: string, max: number): number {
   let beforeLast: number[] = [];

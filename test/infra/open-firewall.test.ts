@@ -42,6 +42,7 @@ afterAll(async () => {
 
 const refusals = {
   40615: "Client with IP address '203.0.113.7' is not allowed to access the server.",
+  49918: "Cannot process request. Not enough resources to process request.",
   47073: "Connection was denied since Deny Public Network Access is set to Yes.",
 } as const;
 
@@ -54,6 +55,12 @@ function refuseWhile(number: () => keyof typeof refusals | null): void {
     const message = { number: refused, state: 1, class: 14, text, procedure: "", line: 1 };
     return { kind: "error", error: { message, endsTransaction: false, endsConnection: true } };
   });
+}
+
+/** The server is busy at the first login. */
+function refuseOnce(): void {
+  let refused = 0;
+  refuseWhile(() => ((refused += 1) > 1 ? null : 49918));
 }
 
 /** Resource Manager as it is. */
@@ -158,13 +165,7 @@ describe("migrate --open-firewall", () => {
   );
 
   test("a terminal gets one line that changes, and none of it is left", async () => {
-    refuseWhile(() => 40615);
-    let refused = 0;
-    simulated.server.setFault((point) => {
-      if (point.place !== "login" || (refused += 1) > 1) return undefined;
-      const message = { number: 49918, state: 1, class: 14, text: "x", procedure: "", line: 1 };
-      return { kind: "error", error: { message, endsTransaction: false, endsConnection: true } };
-    });
+    refuseOnce();
     const written: string[] = [];
     const errors: string[] = [];
     const code = await runCli({
@@ -183,17 +184,10 @@ describe("migrate --open-firewall", () => {
   }, 60_000);
 
   test("a lock in the way is told of behind a refusal that was waited out", async () => {
-    let refused = 0;
-    simulated.server.setFault((point) => {
-      if (point.place !== "login" || (refused += 1) > 1) return undefined;
-      const message = { number: 49918, state: 1, class: 14, text: "x", procedure: "", line: 1 };
-      return { kind: "error", error: { message, endsTransaction: false, endsConnection: true } };
-    });
     const lines: string[] = [];
     let isTold: () => void = () => undefined;
     const told = new Promise<void>((resolve) => (isTold = resolve));
     const other = openStore({ url: simulated.url, connectionsMax: 1, random: realRandom, sleep });
-    refused = 1;
     try {
       // The lock of a migration that another process has under way.
       const take =
@@ -201,7 +195,7 @@ describe("migrate --open-firewall", () => {
       let migrating: Promise<number> = Promise.resolve(1);
       await other.transaction(async (transaction) => {
         await transaction.query(take);
-        refused = 0;
+        refuseOnce();
         migrating = runCli({
           words: ["migrate", "--wait", "1m"],
           environment: { TASKGATE_DATABASE_URL: simulated.url },
