@@ -1,5 +1,13 @@
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { define, enqueueOne, factsOf, failure, only, startWorker } from "../support/builders";
+import {
+  define,
+  defaultSettings,
+  enqueueOne,
+  factsOf,
+  failure,
+  only,
+  startWorker,
+} from "../support/builders";
 import { simulatedMssqlSetup } from "../support/simulated-mssql-setup";
 import { useStore } from "../support/store-setup";
 
@@ -51,10 +59,21 @@ describe("a task of before", () => {
     expect(await factsOf(store, taskId)).toMatchObject({ continuedCount: 2, lastError: text });
 
     await worker.complete([await worker.claimOne()]);
-    const columns =
-      "Payload, CONVERT(nvarchar(max), PayloadUtf8) AS PayloadUtf8, Error, CONVERT(nvarchar(max), ErrorUtf8) AS ErrorUtf8";
-    expect(await opened.raw(`SELECT ${columns} FROM Taskgate.Archive`)).toEqual([
-      { Payload: null, PayloadUtf8: payload, Error: null, ErrorUtf8: text },
+    expect(await factsOf(store, taskId)).toMatchObject({ state: "done", payload, lastError: text });
+    expect(await opened.readLog(name)).toEqual(
+      expect.arrayContaining([expect.objectContaining({ outcome: "done", payload })]),
+    );
+    // Its row stays as it is, for the payload.
+    const columns = "Payload, PayloadUtf8, [Checkpoint], CheckpointUtf8, LastError, LastErrorUtf8";
+    expect(await opened.raw(`SELECT ${columns} FROM Taskgate.Task`)).toEqual([
+      {
+        Payload: payload,
+        PayloadUtf8: null,
+        Checkpoint: null,
+        CheckpointUtf8: null,
+        LastError: null,
+        LastErrorUtf8: null,
+      },
     ]);
   });
 
@@ -85,6 +104,33 @@ describe("a task of before", () => {
     await store.redriveTasks({ taskIds: [taskId], changedBy: "test", reason: "test" });
     expect(await worker.claimOne()).toMatchObject({ taskId, payload: { text } });
     expect(await factsOf(store, taskId)).toMatchObject({ lastError: text });
+  });
+});
+
+describe("a task that was done before its row stayed for the payload", () => {
+  test.each([
+    ["in UTF-8", ""],
+    ["in UTF-16", oldArchive],
+  ])("shows its payload from the archive, %s, and is found by it", async (_, older) => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    const taskId = await enqueueOne(store, name, { payload });
+    const worker = await startWorker(store, name);
+    await worker.complete([await worker.claimOne()]);
+    await opened.raw(`
+      UPDATE a SET PayloadUtf8 = t.PayloadUtf8
+      FROM Taskgate.Archive AS a INNER JOIN Taskgate.Task AS t ON t.TaskId = a.TaskId;
+      DELETE FROM Taskgate.Task;
+      ${older}`);
+    expect(await factsOf(store, taskId)).toMatchObject({ state: "done", payload });
+    expect(only(await opened.readLog(name))).toMatchObject({ payload });
+    const filter = { path: "text", value: text };
+    const { tasks } = await store.listTasks({ name, state: "done", max: 10, ...filter });
+    expect(tasks.map(({ task }) => task)).toEqual([taskId]);
+    // The purge finds no row of it but the archive's.
+    await opened.advance(defaultSettings.retainDoneMs + 1);
+    expect(await store.purge({ max: 10 })).toMatchObject({ tasks: 1 });
   });
 });
 

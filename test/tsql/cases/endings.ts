@@ -77,6 +77,19 @@ export function taskIds(end: Ending, table: string): number[] {
     .sort((left, right) => left - right);
 }
 
+/** Rows of tasks that haven't ended: that of a done one stays as its payload's home. */
+export function unfinished(end: Ending): ReturnType<Ending["rows"]> {
+  const ended = new Set(taskIds(end, "Archive"));
+  return end.rows("Task").filter((row) => !ended.has(Number(row["TaskId"])));
+}
+
+/** Their ids, in order. */
+export function unfinishedIds(end: Ending): number[] {
+  return unfinished(end)
+    .map((row) => Number(row["TaskId"]))
+    .sort((left, right) => left - right);
+}
+
 export function expectTasks(
   found: readonly number[],
   ...wanted: readonly number[]

@@ -29,7 +29,9 @@ export async function openSqlStore(
       const columns = knownColumns.get(setup) ?? (await readColumns(opened, dialect));
       knownColumns.set(setup, columns);
       const tables = await readRows(opened, dialect, columns);
-      return withRemaining(isPostgres ? withClaims(tables) : withOneText(withPositions(tables)));
+      return withRemaining(
+        isPostgres ? withClaims(tables) : withoutHomes(withOneText(withPositions(tables))),
+      );
     },
   };
 }
@@ -158,6 +160,28 @@ function withOneText(tables: StoreTables): StoreTables {
   });
   const merged = Object.entries(tables).map(([name, rows]) => [name, rows.map(withOwnText)]);
   return { ...(Object.fromEntries(merged) as StoreTables), taskDefinition };
+}
+
+/** T-SQL: the row of a task that is done stays as its payload's home. Nothing else of it may be left. */
+function withoutHomes(tables: StoreTables): StoreTables {
+  const ids = new Set((tables["archive"] ?? []).map(({ taskId }) => String(taskId)));
+  const homes = new Map<string, StoreRow>();
+  const task = (tables["task"] ?? []).filter((row) => {
+    if (!ids.has(String(row["taskId"]))) return true;
+    homes.set(String(row["taskId"]), row);
+    return false;
+  });
+  const archive = (tables["archive"] ?? []).map((row) => {
+    const home = homes.get(String(row["taskId"]));
+    if (home === undefined) return row;
+    const left = ["groupId", "pendingGroupKey", "waveId", "checkpoint", "lastError"].filter(
+      (column) => home[column] !== null,
+    );
+    if (row["outcome"] !== 10 || row["payload"] !== null || left.length > 0)
+      throw new Error(`${JSON.stringify(home)} is left behind ${JSON.stringify(row)}`);
+    return { ...row, payload: home["payload"] };
+  });
+  return { ...tables, task, archive };
 }
 
 /** `payload` and its like from `payloadUtf8`: only rows of before have one in the old column. */

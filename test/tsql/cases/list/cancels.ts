@@ -12,7 +12,7 @@ import {
   work,
 } from "../calls";
 import type { NewTask } from "../calls";
-import { allOf, expectTasks, statusOf, taskIds } from "../endings";
+import { allOf, expectTasks, statusOf, taskIds, unfinishedIds } from "../endings";
 import { later, leaseOver } from "../model-case";
 import type { CaseAnswer, Ending, ModelCase } from "../model-case";
 import { dedupeKey, groupRow, latch, only, requestedTask } from "../permitted-waits";
@@ -66,6 +66,13 @@ function isActedOn(end: Ending, by: number): string | undefined {
   return isAsked ? "a request stands on a scheduled task" : undefined;
 }
 
+/** The row of a done task stays: a cancel that came too late has left nothing on it. */
+function isAskedOnlyIfTold(end: Ending, by: number): string | undefined {
+  const isAsked = end.rows("Task").some((row) => Number(row["CancelRequested"]) === 1);
+  const isTold = outcomesOf(end.answers[by]?.[0]) === "requested";
+  return isAsked && !isTold ? "a request stands on a task that is done" : undefined;
+}
+
 /** An operator's cancel against every other move of the task. */
 export const cancelCases: readonly ModelCase[] = [
   {
@@ -88,6 +95,7 @@ export const cancelCases: readonly ModelCase[] = [
       allOf(
         isTold(end.answers[1]?.[0], "requested", "busy", "gone"),
         expectTasks(taskIds(end, "Archive"), 1),
+        isAskedOnlyIfTold(end, 1),
       ),
   },
   {
@@ -218,7 +226,7 @@ export const cancelCases: readonly ModelCase[] = [
     waits: [groupRow, dedupeKey, requestedTask],
     victims: [0, 1],
     callers: [[cancel(1, 2, 4)], [cancel(4, 2, 1)]],
-    ends: (end) => expectTasks(taskIds(end, "Task"), 3),
+    ends: (end) => expectTasks(unfinishedIds(end), 3),
   },
   {
     name: "cancel-x-cancel-of-one",

@@ -11,7 +11,7 @@ import {
   work,
 } from "../calls";
 import type { NewTask } from "../calls";
-import { allOf, expectTasks, taskIds } from "../endings";
+import { allOf, expectTasks, taskIds, unfinished } from "../endings";
 import { later } from "../model-case";
 import type { Ending, ModelCase } from "../model-case";
 import { dedupeKey, latch, operationRow } from "../permitted-waits";
@@ -179,7 +179,7 @@ export const enqueueCases: readonly ModelCase[] = [
     callers: [[enqueue([key])], [complete(1, { task: 1, fence: 1 })]],
     waits,
     ends: (end) =>
-      end.rows("Dedupe").length === end.rows("Task").length
+      end.rows("Dedupe").length === unfinished(end).length
         ? undefined
         : "a key without its task, or a task without its key",
   },

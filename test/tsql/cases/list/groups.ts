@@ -11,7 +11,7 @@ import {
   work,
 } from "../calls";
 import type { NewTask } from "../calls";
-import { allOf, expectTasks, taskIds } from "../endings";
+import { allOf, expectTasks, taskIds, unfinishedIds } from "../endings";
 import { leaseOver } from "../model-case";
 import type { Ending, ModelCase } from "../model-case";
 import { executionRow, groupRow, latch, only } from "../permitted-waits";
@@ -167,7 +167,7 @@ export const groupCases: readonly ModelCase[] = [
       ],
       [work({ execution: 2, call: 1, want: 2 })],
     ],
-    ends: (end) => expectTasks(taskIds(end, "Task"), 3, 4),
+    ends: (end) => expectTasks(unfinishedIds(end), 3, 4),
   },
   {
     name: "enqueue-x-enqueue-of-a-new-group",

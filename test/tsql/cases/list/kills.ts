@@ -45,7 +45,7 @@ import type { KillCase } from "../kill";
 import { later, leaseOver } from "../model-case";
 import type { ModelCase, SetupStep } from "../model-case";
 import { dedupeKey, definitionRow, groupRow, latch } from "../permitted-waits";
-import { inAMonth } from "./purges";
+import { doneLongAgo, inAMonth } from "./purges";
 
 /** Task 1 of group g runs, 2 waits for it, 3 is ready, 4 scheduled; another stay has one of four tokens. */
 const busy: readonly SetupStep[] = [
@@ -207,6 +207,7 @@ export const killCases: readonly KillCase[] = [
     ],
     call: purge(10),
   },
+  { name: "purge-of-a-done-task", setup: doneLongAgo, call: purge(10) },
   {
     name: "purge-of-groups",
     setup: [

@@ -49,6 +49,15 @@ const died = [
   fail(1, { ...first, as: "dead" }),
 ] as const;
 
+/** Task 1 was done long ago by execution 1, which goes on: its row is its payload's home. */
+export const doneLongAgo = inAMonth(
+  register(),
+  enqueue([{}]),
+  start(1, 1),
+  work({ execution: 1, call: 1, want: 1 }),
+  complete(1, first),
+);
+
 /** Task 1 is a dead letter of execution 1, which has ended; answer 9 and key k are old as well. */
 const old = inAMonth(
   register(),
@@ -83,6 +92,11 @@ function allPurged(end: Ending, rows: number): string | undefined {
   );
 }
 
+/** The row of a done task is there for as long as the archive's. */
+function isWholeOrGone(end: Ending): string | undefined {
+  return expectTasks(taskIds(end, "Task"), ...taskIds(end, "Archive"));
+}
+
 /** A call beside a purge of old rows, which neither of them has anything to do with. */
 function beside(name: string, about: string, other: Call): ModelCase {
   return {
@@ -112,6 +126,7 @@ export const purgeCases: readonly ModelCase[] = [
   ...(
     [
       ["tasks", inAMonth(...died)],
+      ["done tasks", doneLongAgo],
       ["executions", inAMonth(register(), start(1, 1), finish(1))],
       ["answers", inAMonth(register(), setLimit(2, 9))],
       ["keys", inAMonth(register(), enqueue([{ dedupeKey: "k", dedupeMs: 1_000 }]))],
@@ -122,7 +137,7 @@ export const purgeCases: readonly ModelCase[] = [
     setup,
     readersWait: true,
     callers: [[purge(10)], [purge(10)]],
-    ends: (end) => allPurged(end, 1),
+    ends: (end) => allOf(allPurged(end, 1), kind === "done tasks" ? isWholeOrGone(end) : undefined),
   })),
   {
     name: "purge-of-the-audit-x-purge",
@@ -190,6 +205,30 @@ export const purgeCases: readonly ModelCase[] = [
         expectTasks(taskIds(end, "Attempt"), ...kept),
       );
     },
+  },
+  {
+    name: "purge-x-cancel-of-a-done-task",
+    about: "a done task goes while it is cancelled: nothing of it is left, and nothing is written",
+    setup: doneLongAgo,
+    readersWait: true,
+    callers: [[purge(10)], [cancel(1)]],
+    ends: (end) => {
+      const told = String(end.answers[1]?.[0]?.rows[0]?.["Results"]);
+      return allOf(
+        /"outcome":"(?:gone|busy)"/.test(told) ? undefined : `the cancel says ${told}`,
+        rowCount(end, "Task", 0),
+        rowCount(end, "Archive", 0),
+        rowCount(end, "CallAudit", 0),
+      );
+    },
+  },
+  {
+    name: "purge-x-redrive-of-a-done-task",
+    about: "a done task goes while it is redriven: it never comes back",
+    setup: doneLongAgo,
+    readersWait: true,
+    callers: [[purge(10)], [redrive(1)]],
+    ends: (end) => allOf(isWholeOrGone(end), rowCount(end, "Ready", 0)),
   },
   {
     name: "purge-x-enqueue-of-its-key",

@@ -17,7 +17,16 @@ import {
   work,
 } from "../calls";
 import type { BatchCall, NewTask } from "../calls";
-import { allOf, expectTasks, isAny, numberOf, oneOf, statusOf, taskIds } from "../endings";
+import {
+  allOf,
+  expectTasks,
+  isAny,
+  numberOf,
+  oneOf,
+  statusOf,
+  taskIds,
+  unfinished,
+} from "../endings";
 import { leaseOver } from "../model-case";
 import type { Ending, ModelCase } from "../model-case";
 import { batchRow, executionRow, latch, shardRow, waveRow } from "../permitted-waits";
@@ -338,7 +347,7 @@ export function waveStatesAny(end: Ending, ...wanted: readonly string[]): string
 
 /** The task was added before the wave was opened, or not at all; no addition keeps the wave shut for good. */
 function addedOrLate(end: Ending): string | undefined {
-  const isLate = end.rows("Task").length === (end.rows("Archive").length === 1 ? 1 : 2);
+  const isLate = unfinished(end).length === (end.rows("Archive").length === 1 ? 1 : 2);
   const blocked = taskIds(end, "WaveBlocked");
   const ready = taskIds(end, "Ready");
   const isShut = end.rows("OpenWave").length === 0;

@@ -79,6 +79,7 @@ BEGIN
              COALESCE(STRING_AGG(CONVERT(nvarchar(max), p.Place), N' and ') WITHIN GROUP (ORDER BY p.Place), N'nowhere') COLLATE Latin1_General_100_BIN2 AS Detail
       FROM Taskgate.Task AS t WITH (INDEX (PK_Task)) -- all
       LEFT JOIN Standings AS p ON p.TaskId = t.TaskId
+      WHERE p.TaskId IS NOT NULL OR NOT EXISTS (SELECT 1 FROM Taskgate.Archive AS a WHERE a.TaskId = t.TaskId)
       GROUP BY t.TaskId
       HAVING COUNT(p.Place) <> 1
       UNION ALL
@@ -97,6 +98,8 @@ BEGIN
              N'archive and task'
       FROM Taskgate.Task AS t WITH (INDEX (PK_Task)) -- all
       INNER JOIN Taskgate.Archive AS a ON a.TaskId = t.TaskId
+      LEFT JOIN Standings AS p ON p.TaskId = t.TaskId
+      WHERE p.TaskId IS NOT NULL OR a.Outcome <> 10 OR a.PayloadUtf8 IS NOT NULL -- a done one's row is its payload's home
       UNION ALL
       SELECT N'P4 ready tasks carry their task''s order', CONVERT(nvarchar(20), r.TaskId) COLLATE Latin1_General_100_BIN2,
              CONVERT(nvarchar(20), r.Priority) + N'/' + CONVERT(nvarchar(20), r.Rank) + N' in ready, '
@@ -217,7 +220,7 @@ BEGIN
       SELECT N'P6 a key without a window belongs to an unfinished task', CONVERT(nvarchar(20), k.TaskDefinitionId) + N'/' + k.DedupeKey COLLATE Latin1_General_100_BIN2,
              CONVERT(nvarchar(20), k.TaskId) COLLATE Latin1_General_100_BIN2
       FROM Taskgate.Dedupe AS k WITH (INDEX (PK_Dedupe)) -- all
-      WHERE k.ExpiresAt IS NULL AND NOT EXISTS (SELECT 1 FROM Taskgate.Task AS t WHERE t.TaskId = k.TaskId)
+      WHERE k.ExpiresAt IS NULL AND NOT EXISTS (SELECT 1 FROM Standings AS p WHERE p.TaskId = k.TaskId)
       UNION ALL
       SELECT N'P3 a schedule belongs to a definition', CONVERT(nvarchar(20), s.ScheduleId) COLLATE Latin1_General_100_BIN2,
              CONVERT(nvarchar(20), s.TaskDefinitionId) COLLATE Latin1_General_100_BIN2
@@ -238,7 +241,8 @@ BEGIN
       LEFT JOIN (
         SELECT t.WaveId, (t.TaskId / 512) % 16 AS Shard, COUNT(*) AS Tasks
         FROM Taskgate.Task AS t WITH (INDEX (PK_Task)) -- all
-        WHERE NOT EXISTS (SELECT 1 FROM Standings AS p WHERE p.TaskId = t.TaskId AND p.Place = N'wave_blocked')
+        WHERE t.WaveId IS NOT NULL
+          AND NOT EXISTS (SELECT 1 FROM Standings AS p WHERE p.TaskId = t.TaskId AND p.Place = N'wave_blocked')
         GROUP BY t.WaveId, (t.TaskId / 512) % 16) AS n ON n.WaveId = w.WaveId AND n.Shard = k.N - 1
       WHERE COALESCE(s.Remaining, 0) <> COALESCE(n.Tasks, 0)
       UNION ALL

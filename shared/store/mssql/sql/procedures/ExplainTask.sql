@@ -66,11 +66,12 @@ BEGIN
            + N',"dedupeKey":' + COALESCE(N'"' + STRING_ESCAPE(a.DedupeKey, 'json') + N'"', N'null')
            + N',"traceParent":' + COALESCE(N'"' + STRING_ESCAPE(CONVERT(nvarchar(55), a.TraceParent) COLLATE Latin1_General_100_BIN2, 'json') + N'"', N'null')
            + N',"result":' + COALESCE(N'"' + STRING_ESCAPE(COALESCE(CONVERT(nvarchar(max), a.ResultUtf8) COLLATE Latin1_General_100_BIN2, a.Result), 'json') + N'"', N'null')
-           + N',"payload":' + COALESCE(N'"' + STRING_ESCAPE(COALESCE(CONVERT(nvarchar(max), a.PayloadUtf8) COLLATE Latin1_General_100_BIN2, a.Payload), 'json') + N'"', N'null')
+           + N',"payload":' + COALESCE(N'"' + STRING_ESCAPE(COALESCE(CONVERT(nvarchar(max), COALESCE(t.PayloadUtf8, a.PayloadUtf8)) COLLATE Latin1_General_100_BIN2, t.Payload, a.Payload), 'json') + N'"', N'null')
            + N',"attempts":' + COALESCE(@vAttempts, N'[]') + N'}'
   FROM Taskgate.Archive AS a
   INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = a.TaskDefinitionId
   LEFT JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = a.TaskExecutionId
+  LEFT JOIN Taskgate.Task AS t ON t.TaskId = a.TaskId -- of a done one: with its payload
   WHERE a.TaskId = @TaskId
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each
 

@@ -248,8 +248,9 @@ BEGIN
       SET IsWanted = 0
       FROM @vListed AS x
       INNER JOIN Taskgate.Archive AS a ON a.TaskId = x.TaskId
-      WHERE x.IsWanted = 1 AND Taskgate._PayloadHas(COALESCE(CONVERT(nvarchar(max), a.PayloadUtf8) COLLATE Latin1_General_100_BIN2, a.Payload), @vPath, @vValue) = 0
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+      LEFT JOIN Taskgate.Task AS t ON t.TaskId = x.TaskId -- of a done one: with its payload
+      WHERE x.IsWanted = 1 AND Taskgate._PayloadHas(COALESCE(CONVERT(nvarchar(max), COALESCE(t.PayloadUtf8, a.PayloadUtf8)) COLLATE Latin1_General_100_BIN2, t.Payload, a.Payload), @vPath, @vValue) = 0
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- two seeks per task
   END;
   ELSE IF @vIsSearch = 1
   BEGIN

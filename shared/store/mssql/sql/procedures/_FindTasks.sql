@@ -28,6 +28,10 @@ BEGIN
   FROM (SELECT DISTINCT TRY_CONVERT(bigint, j.[value]) AS TaskId FROM OPENJSON(@TaskIds) AS j) AS a
   INNER JOIN Taskgate.Task AS t ON t.TaskId = a.TaskId
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  DELETE t
+  FROM @vTask AS t
+  INNER JOIN Taskgate.Archive AS a ON a.TaskId = t.TaskId -- done: its row is the payload's home
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   UPDATE t
   SET IsWaiting = 1
   FROM @vTask AS t

@@ -20,11 +20,12 @@ INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = c.TaskExecutionId
 INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
 INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = t.TaskDefinitionId
 UNION ALL
-SELECT a.TaskId, d.Name, a.Kind, COALESCE(CONVERT(nvarchar(max), a.PayloadUtf8) COLLATE Latin1_General_100_BIN2, a.Payload), e.Worker, DATEADD(MILLISECOND, -a.DurationMs, a.FinishedAt), a.FinishedAt,
+SELECT a.TaskId, d.Name, a.Kind, COALESCE(CONVERT(nvarchar(max), COALESCE(t.PayloadUtf8, a.PayloadUtf8)) COLLATE Latin1_General_100_BIN2, t.Payload, a.Payload), e.Worker, DATEADD(MILLISECOND, -a.DurationMs, a.FinishedAt), a.FinishedAt,
        a.DurationMs, N'done', NULL, a.TaskExecutionId, a.Fence
 FROM Taskgate.Archive AS a
 INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = a.TaskDefinitionId
 LEFT JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = a.TaskExecutionId
+LEFT JOIN Taskgate.Task AS t ON t.TaskId = a.TaskId -- its payload's home, unless it ended long ago
 WHERE a.Outcome = 10
 UNION ALL
 SELECT p.TaskId, d.Name, COALESCE(t.Kind, a.Kind), COALESCE(CONVERT(nvarchar(max), COALESCE(t.PayloadUtf8, a.PayloadUtf8)) COLLATE Latin1_General_100_BIN2, t.Payload, a.Payload), e.Worker,
