@@ -207,13 +207,27 @@ export const operating: readonly Scenario[] = [
 export const purging: readonly Scenario[] = [
   {
     operation: "purge",
-    what: "so many finished tasks, each with an attempt",
+    what: "so many dead tasks, each with an attempt",
     batches: each,
     prepare: async (scene) => {
       const { store, name, batch, world } = scene;
       await readyTasks(scene);
       const worker = await startWorker(store, name, { want: batch });
       await worker.fail(await worker.claim(batch), { as: "dead" });
+      await worker.finish();
+      world.clock += 60 * 86_400_000;
+      return () => store.purge({ max: 500 });
+    },
+  },
+  {
+    operation: "purge",
+    what: "so many done tasks with their payloads",
+    batches: each,
+    prepare: async (scene) => {
+      const { store, name, batch, world } = scene;
+      await readyTasks(scene);
+      const worker = await startWorker(store, name, { want: batch });
+      await worker.complete(await worker.claim(batch));
       await worker.finish();
       world.clock += 60 * 86_400_000;
       return () => store.purge({ max: 500 });
