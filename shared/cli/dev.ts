@@ -65,7 +65,7 @@ export const devCommand: Command = {
   },
   sentence: "Runs a Functions app on this machine: database, queues, workers.",
   details:
-    "Build the app before. Its workers start again when the build or local.settings.json changes; tasks that run are given back. The database is --db, else TASKGATE_DATABASE_URL of local.settings.json, else an embedded PostgreSQL. The queues are those of an Azurite that it starts, in place of AzureWebJobsStorage.\nExit code: 0 after q or Ctrl-C, the usual end of a run. 130 when Ctrl-C breaks off the start or a run with --once, or comes twice. 143 or 129 after SIGTERM or SIGHUP.",
+    "Build the app before. Its workers start again when the build or local.settings.json changes; tasks that run are given back. The database is --db, else TASKGATE_DATABASE_URL of local.settings.json, else an embedded PostgreSQL. The queues are those of an Azurite that it starts, in place of AzureWebJobsStorage.\nWith --json each line is an object: `event` is notice, started, progress (every 5 s, and when a worker ends), or done with the sums of a sample.\nExit code: 0 after q or Ctrl-C, the usual end of a run. 130 when Ctrl-C breaks off the start or a run with --once, or comes twice. 143 or 129 after SIGTERM or SIGHUP.",
   examples: [
     { line: "taskgate dev", sentence: "In the folder of the app; q or Ctrl-C ends." },
     {
@@ -123,6 +123,7 @@ export function readStartOptions({
     isWithoutSample: flags.has("no-sample"),
     keepsData: flags.has("keep"),
     isFast: flags.has("fast"),
+    isJson: flags.has("json"),
     databaseUrl,
     ...read,
     home: resolve(folder, options["home"] ?? "."),

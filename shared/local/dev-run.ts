@@ -2,8 +2,11 @@
  * The local run from its options to its exit code: the composition root of `taskgate dev`. Its services are started in
  * local-run.ts; live-view.ts and plain-view.ts draw it.
  */
+import { TaskgateError } from "../core/errors";
 import { messageOf } from "../core/foreign-value";
 import { realClock } from "../platform/real-clock";
+import { startedEvent } from "./dev-events";
+import type { DevEvent } from "./dev-events";
 import { followRun } from "./follow-run";
 import { loadSample } from "./load-sample";
 import { readLocalApp } from "./local-app";
@@ -25,6 +28,7 @@ export async function runDev(options: StartOptions): Promise<DevExitCode> {
   process.stderr.on("error", () => undefined);
   const teardown = new Teardown();
   const interruption = new Interruption();
+  const { say, rewrite, tell, fail } = options.isJson ? jsonOutput : textOutput;
   const startedAtMs = realClock.monotonicMs();
   let code: DevExitCode;
   try {
@@ -34,16 +38,20 @@ export async function runDev(options: StartOptions): Promise<DevExitCode> {
     if (sample === null && options.isOnce)
       throw new Error("--once ends when the sample is done: this app has no sample.");
     const run = await startLocalRun({ options, app, sample, teardown, signal, say, rewrite });
-    for (const line of banner(run, options)) say(line);
+    if (tell === null) for (const line of banner(run, options)) say(line);
+    else tell(startedEvent(run, options.hosts, describeStore(run)));
     const interrupt = interruption.stop;
-    const end = await followRun({ run, options, signal, startedAtMs, say, interrupt });
+    const end = await followRun({ run, options, signal, startedAtMs, say, tell, interrupt });
     code = end === "interrupted" ? interruption.exitCode(options.isOnce) : end === "good" ? 0 : 1;
   } catch (error) {
     code = interruption.signal.aborted ? interruption.exitCode(true) : 1;
-    if (!interruption.signal.aborted) process.stderr.write(`${messageOf(error)}\n`);
+    if (!interruption.signal.aborted) fail(error);
   }
   if (interruption.signal.aborted) say("Ending: what runs is given back ..");
-  for (const problem of await teardown.run()) process.stderr.write(`${problem}\n`);
+  for (const problem of await teardown.run()) {
+    if (tell === null) process.stderr.write(`${problem}\n`);
+    else say(problem);
+  }
   return code;
 }
 
@@ -80,14 +88,12 @@ const beginnings = {
 } as const;
 
 function banner(run: LocalRun, { hosts }: StartOptions): string[] {
-  const embedded = "PostgreSQL, embedded, in .taskgate/postgres";
-  const store = run.databaseUrl === null ? embedded : describeDatabase(run.databaseUrl);
   const page = run.pageUrl() ?? "none: no function of this app serves it";
   return [
     "",
     `Taskgate runs on this machine: ${beginnings[run.beginning]}`,
     ...(run.sample === null ? [] : [`  sample       ${run.sample.title}`]),
-    `  store        ${store}`,
+    `  store        ${describeStore(run)}`,
     "  queues       Azurite, in memory",
     ...(hosts === 0 ? ["  workers      none (--hosts 0)"] : [`  status page  ${page}`]),
     ...(run.landing === null ? [] : ["  files        drop .json or .csv files into landing/"]),
@@ -97,20 +103,52 @@ function banner(run: LocalRun, { hosts }: StartOptions): string[] {
 }
 
 /** Without the password. */
-function describeDatabase(address: string): string {
-  const { protocol, host, pathname } = new URL(address);
+function describeStore({ databaseUrl }: LocalRun): string {
+  if (databaseUrl === null) return "PostgreSQL, embedded, in .taskgate/postgres";
+  const { protocol, host, pathname } = new URL(databaseUrl);
   const kind = protocol === "mssql:" ? "SQL Server" : "PostgreSQL";
   return `${kind} at ${host}${pathname}`;
 }
 
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
+/** How the run is told. */
+interface DevOutput {
+  readonly say: (line: string) => void;
+  /** Over the present line of the terminal; null where there is none. */
+  readonly rewrite: ((text: string) => void) | null;
+  /** Null: lines for people. */
+  readonly tell: ((event: DevEvent) => void) | null;
+  readonly fail: (error: unknown) => void;
 }
 
-/** Over the present line of the terminal; null where there is none. */
-const rewrite =
-  process.stdout.isTTY && process.env["TERM"] !== "dumb"
-    ? (text: string): void => {
-        process.stdout.write(`\r\u001b[2K${text}`);
-      }
-    : null;
+const textOutput: DevOutput = {
+  say: (line) => {
+    process.stdout.write(`${line}\n`);
+  },
+  rewrite:
+    process.stdout.isTTY && process.env["TERM"] !== "dumb"
+      ? (text: string): void => {
+          process.stdout.write(`\r\u001b[2K${text}`);
+        }
+      : null,
+  tell: null,
+  fail: (error) => {
+    process.stderr.write(`${messageOf(error)}\n`);
+  },
+};
+
+/** Standard error holds the error and nothing else, as of each command. */
+const jsonOutput: DevOutput = {
+  say: (text) => {
+    if (text !== "") tellEvent({ event: "notice", text });
+  },
+  rewrite: null,
+  tell: tellEvent,
+  fail: (error) => {
+    const code = error instanceof TaskgateError ? error.code : null;
+    process.stderr.write(`${JSON.stringify({ error: { code, message: messageOf(error) } })}\n`);
+  },
+};
+
+function tellEvent(event: DevEvent): void {
+  process.stdout.write(`${JSON.stringify(event)}\n`);
+}

@@ -4,6 +4,8 @@ import { formatDuration } from "../core/duration";
 import type { Limit } from "../ports/task-store";
 import { realClock, sleep } from "../platform/real-clock";
 import { Estimate } from "../terminal/estimate";
+import { EventView } from "./dev-events";
+import type { DevEvent, DoneEvent } from "./dev-events";
 import { shareOf } from "./live-frame";
 import type { LiveState } from "./live-frame";
 import { LiveView } from "./live-view";
@@ -25,6 +27,8 @@ export interface FollowOptions {
   /** Monotonic. */
   readonly startedAtMs: number;
   readonly say: (line: string) => void;
+  /** Null: the run is told in lines for people. */
+  readonly tell: ((event: DevEvent) => void) | null;
   /** Aborts the signal. */
   readonly interrupt: () => void;
 }
@@ -56,7 +60,7 @@ class Follower {
   readonly #options: FollowOptions;
   readonly #reader: ProgressReader;
   readonly #estimate = new Estimate();
-  readonly #plain: PlainView;
+  readonly #lines: PlainView | EventView;
   readonly #live: LiveView | null;
   #settledInARow = 0;
   /** Files at the last summary; null: there was none yet. */
@@ -72,12 +76,11 @@ class Follower {
   constructor(options: FollowOptions) {
     this.#options = options;
     this.#reader = new ProgressReader(options.run);
-    this.#plain = new PlainView(options.say);
-    this.#live = openLiveView({
-      onStep: (step) => void this.#step(step),
-      onQuit: options.interrupt,
-      onInterrupt: options.interrupt,
-    });
+    const { say, tell, interrupt } = options;
+    this.#lines = tell === null ? new PlainView(say) : new EventView(tell);
+    const onStep = (step: 1 | -1): void => void this.#step(step);
+    this.#live =
+      tell === null ? openLiveView({ onStep, onQuit: interrupt, onInterrupt: interrupt }) : null;
   }
 
   async follow(): Promise<RunEnd> {
@@ -197,7 +200,7 @@ class Follower {
       pacedDefinition,
       hasKeys: this.#live?.hasKeys ?? false,
     };
-    (this.#live ?? this.#plain).draw(state);
+    (this.#live ?? this.#lines).draw(state);
   }
 
   /** A restart is shown for a while. */
@@ -209,27 +212,45 @@ class Follower {
   }
 
   async #sumUp(progress: Progress, elapsedMs: number): Promise<"good" | "bad"> {
-    const { run, options, say } = this.#options;
+    const { run } = this.#options;
     // All that may fail comes first: after an outage it is done again as a whole.
-    const tables = await this.#reader.readResults();
+    const results = await this.#reader.readResults();
     const expected = run.sample?.expectedDeadLetters ?? [];
     const verdict = judge(progress, { expected, poisoned: await run.queue.poisoned() });
     await run.mark("finished");
     this.#live?.close();
+    this.#tellSums({
+      event: "done",
+      elapsedMs: Math.round(elapsedMs),
+      files: progress.files?.imported ?? 0,
+      tasks: progress.definitions.reduce((sum, { done }) => sum + done, 0),
+      deadLetters: progress.deadLetters,
+      deadLettersExpected: expected.length,
+      problems: verdict.problems,
+      results,
+      statusPage: run.pageUrl(),
+    });
+    return verdict.isGood ? "good" : "bad";
+  }
+
+  #tellSums(sums: DoneEvent): void {
+    const { options, say, tell } = this.#options;
+    if (tell !== null) {
+      tell(sums);
+      return;
+    }
     const width = Math.max(40, process.stdout.columns || plainWidth);
-    for (const table of tables) {
+    for (const table of sums.results) {
       for (const line of formatTable(table, width)) say(line);
       say("");
     }
-    const tasks = progress.definitions.reduce((sum, { done }) => sum + done, 0);
     say(
-      `Done in ${formatDuration(elapsedMs)}: ${String(progress.files?.imported ?? 0)} files, ${String(tasks)} tasks, ` +
-        `${String(progress.deadLetters.length)} dead letters (${String(expected.length)} expected).`,
+      `Done in ${formatDuration(sums.elapsedMs)}: ${String(sums.files)} files, ${String(sums.tasks)} tasks, ` +
+        `${String(sums.deadLetters.length)} dead letters (${String(sums.deadLettersExpected)} expected).`,
     );
-    for (const problem of verdict.problems) say(`  ${problem}`);
-    say(`Status page: ${run.pageUrl() ?? "none"}`);
+    for (const problem of sums.problems) say(`  ${problem}`);
+    say(`Status page: ${sums.statusPage ?? "none"}`);
     if (!options.isOnce) say("It runs on: drop files into landing/, Ctrl-C ends.");
-    return verdict.isGood ? "good" : "bad";
   }
 
   /** Files landed after the end. */

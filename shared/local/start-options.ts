@@ -16,6 +16,8 @@ export interface StartOptions {
   readonly port: number;
   /** Limit of the sample's paced definition; null: the code's. */
   readonly limit: number | null;
+  /** One JSON object a line on standard output, for programs. */
+  readonly isJson: boolean;
   /** Hosts, each a process, on the same queues and database; 0: the database and the queues alone. */
   readonly hosts: number;
   /** The folder of `.taskgate/` and `landing/`. */

@@ -56,12 +56,25 @@ describe("a run to its end", () => {
   );
 
   test(
-    "--keep goes on with the data of the last run and counts nothing twice",
+    "--keep goes on with the data of the last run and counts nothing twice; --json tells it by events",
     async () => {
-      const end = await runLocal(home, ["--once", "--keep"]);
+      const end = await runLocal(home, ["--once", "--keep", "--json"]);
 
       expect(end.code).toBe(0);
-      expect(end.output).toContain("goes on with the data of the last run");
+      const lines = end.output.trimEnd().split("\n");
+      const events = lines.map((line) => JSON.parse(line) as { event: string });
+      const started = events.findIndex(({ event }) => event === "started");
+      expect(events[started]).toMatchObject({ beginning: "keeps", workers: 1 });
+      expect(new Set(events.slice(0, started).map(({ event }) => event))).toEqual(
+        new Set(["notice"]),
+      );
+      expect(events.at(-1)).toMatchObject({
+        event: "done",
+        files: 3,
+        tasks: 471,
+        deadLetters: Array.from({ length: 9 }, () => expect.anything() as unknown),
+        problems: [],
+      });
       await withKeptDatabase(home, expectResults);
     },
     runTimeoutMs,
@@ -250,12 +263,17 @@ describe("a start that can't be", () => {
     const port = typeof address === "object" && address !== null ? address.port : 0;
 
     const end = await runLocal(home, ["--port", String(port)]);
+    const asJson = await runLocal(home, ["--port", String(port), "--json"]);
     server.close();
 
     expect(end.code).toBe(1);
     expect(end.output).toMatch(
       /^Port \d+ on 127\.0\.0\.1 is in use by another program\. .*--port \d+\n$/,
     );
+    expect(asJson.code).toBe(1);
+    expect(JSON.parse(asJson.output)).toEqual({
+      error: { code: null, message: end.output.trim() },
+    });
   });
 
   test("a home that can't be made is said at once", async () => {

@@ -11,6 +11,7 @@ const defaults: StartOptions = {
   isWithoutSample: false,
   keepsData: false,
   isFast: false,
+  isJson: false,
   databaseUrl: null,
   port: 7_071,
   limit: null,
@@ -36,13 +37,14 @@ test("taskgate dev without options takes the app of the current folder and the d
 
 test("taskgate dev takes every option, with values behind a blank or a =", () => {
   const words = ["--once", "--keep", "--db=mssql://sa:x@db:1433/tasks", "--port", "8080"];
-  const more = ["--limit=0", "--hosts", "3", "--home=../data", "--app", "/apps/billing"];
+  const more = ["--json", "--limit=0", "--hosts", "3", "--home=../data", "--app", "/apps/billing"];
   expect(read(...words, ...more)).toEqual({
     appRoot: "/apps/billing",
     isOnce: true,
     isWithoutSample: false,
     keepsData: true,
     isFast: false,
+    isJson: true,
     databaseUrl: "mssql://sa:x@db:1433/tasks",
     port: 8_080,
     limit: 0,

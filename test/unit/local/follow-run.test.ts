@@ -27,6 +27,7 @@ function follow(read: () => Promise<unknown>, options: Partial<StartOptions> = {
     signal: ending.signal,
     startedAtMs: performance.now(),
     say: (line) => lines.push(line),
+    tell: null,
     interrupt: () => undefined,
   });
   const settled = end.then(

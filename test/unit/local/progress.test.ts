@@ -1,5 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { Estimate } from "../../../shared/terminal/estimate";
+import { EventView } from "../../../shared/local/dev-events";
+import type { DevEvent } from "../../../shared/local/dev-events";
 import { describeWork, drawFrame, shareOf } from "../../../shared/local/live-frame";
 import type { LiveState } from "../../../shared/local/live-frame";
 import { drawLine, PlainView } from "../../../shared/local/plain-view";
@@ -132,6 +134,32 @@ test("a line for each worker that ended by itself, once, and not only every five
     "Worker local-2 ended by itself (SIGKILL): it is started again; its tasks come back when its lease is over.",
     "Worker local-2 ended by itself (exit code 1): it is started again; its tasks come back when its lease is over.",
   ]);
+});
+
+test("--json: an event each five seconds, and at once when a worker has ended or begins anew with a new build", () => {
+  const told: DevEvent[] = [];
+  const view = new EventView((event) => told.push(event));
+  const worker = { name: "local-2", pid: 1, ends: 0, lastEnd: null };
+  const at = (elapsedMs: number, changes: Partial<LiveState> = {}) => {
+    view.draw(state({ elapsedMs, leftMs: 1.5, workers: [worker], ...changes }));
+  };
+  for (const elapsedMs of [0.2, 300, 4_999, 5_000.2, 5_300]) at(elapsedMs);
+  const workers = [{ ...worker, pid: null, ends: 1, lastEnd: "SIGKILL" }];
+  for (const elapsedMs of [5_600, 5_900]) at(elapsedMs, { workers });
+  at(6_200, { workers, restarts: 1 });
+  expect(told).toMatchObject([
+    { event: "progress", elapsedMs: 0, leftMs: 2, restarts: 0 },
+    { event: "progress", elapsedMs: 5_000, workers: [worker] },
+    { event: "progress", elapsedMs: 5_600, workers },
+    { event: "progress", elapsedMs: 6_200, restarts: 1 },
+  ]);
+  const { share, files, definitions } = told[0] as DevEvent & { event: "progress" };
+  const { progress: drawn } = state();
+  expect({ share, files, definitions }).toEqual({
+    share: shareOf(drawn),
+    files: drawn.files,
+    definitions: drawn.definitions,
+  });
 });
 
 test("without a sample the progress is that of all tasks, and the keys change no limit", () => {
