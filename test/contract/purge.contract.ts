@@ -136,21 +136,27 @@ function describeTasks(setup: StoreSetup): void {
   });
 
   testWith(setup, "raw sql")(
-    "a task with more than 10,000 attempts loses them call by call",
+    "a task with more than 10,000 attempts loses them call by call, and its payload with the last",
     async () => {
       const opened = open();
       const { store } = opened;
-      const name = await define(store, { limit: 5, retainDeadMs: 1_000 });
-      const [first, second] = await endTasks(store, name, { count: 2, as: "dead" });
+      const name = await define(store, { limit: 5, retainDoneMs: 1_000, retainDeadMs: 1_000 });
+      const [first] = await endTasks(store, name, { count: 1, as: "dead" });
+      const payload = '{"a":1}';
+      const second = await enqueueOne(store, name, { payload });
+      const worker = await startWorker(store, name);
+      await worker.complete([await worker.claimOne()]);
       if (first === undefined) throw new Error("no task");
       await plantAttempts(opened, setup, String(second));
       await opened.advance(2_000);
-      // Two attempts are their own, 10,000 are planted: the first task goes, the second keeps two for the next call.
+      // One attempt is the first task's own, 10,000 are planted: the first goes, the second keeps one for the next call.
       expect(await store.purge({ max: 10 })).toMatchObject({ tasks: 1, more: true });
       expect((await store.explainTask({ taskId: first })).status).toBe("unknown");
-      expect(await attemptsOf(opened, setup)).toEqual([String(second), String(second)]);
+      expect(await attemptsOf(opened, setup)).toEqual([String(second)]);
+      expect((await factsOf(store, second)).payload).toBe(payload);
       expect(await store.purge({ max: 10 })).toMatchObject({ tasks: 1, more: false });
       expect(await attemptsOf(opened, setup)).toEqual([]);
+      expect((await store.explainTask({ taskId: second })).status).toBe("unknown");
     },
   );
 }

@@ -12,6 +12,8 @@ import { describeDedupe } from "./dedupe.contract";
 import { describeDefinitions } from "./definitions.contract";
 import { describeDueTasks } from "./due-tasks.contract";
 import { describeEndedTransactions } from "./ended-transactions.contract";
+import { describeOldTexts } from "./old-texts.contract";
+import { describePayloadHomes } from "./payload-homes.contract";
 import { describeEnds } from "./ends.contract";
 import { describeEnqueue } from "./enqueue.contract";
 import { describeEnqueueGroups } from "./enqueue-groups.contract";
@@ -159,6 +161,8 @@ export function describeStore(setup: StoreSetup): void {
   describeSqlSchedules(setup);
   if (setup.dialect === "mssql") {
     describeSqlCallers(setup);
+    describeOldTexts(setup);
+    describePayloadHomes(setup);
     describeSqlEnqueue(setup);
     describeSqlResults(setup);
   }

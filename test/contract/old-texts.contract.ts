@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import {
   define,
   defaultSettings,
@@ -8,16 +8,23 @@ import {
   only,
   startWorker,
 } from "../support/builders";
-import { simulatedMssqlSetup } from "../support/simulated-mssql-setup";
 import { useStore } from "../support/store-setup";
+import type { StoreSetup } from "../support/store-setup";
 
-/*
- * Rows of before a new column: a task's texts in UTF-16, a definition's tokens in its old string. Nothing writes them any more, and
- * everything reads them.
+/**
+ * T-SQL alone: rows of before a new column, such as a task's texts in UTF-16. Nothing writes them any more, and everything reads them.
  */
-const setup = simulatedMssqlSetup();
-afterAll(() => setup.close());
-const open = useStore(setup);
+export function describeOldTexts(setup: StoreSetup): void {
+  describe("a task of before", () => {
+    describeOldTasks(setup);
+  });
+  describe("a task that was done before its row stayed for the payload", () => {
+    describeOldDone(setup);
+  });
+  describe("half of a surrogate pair", () => {
+    describeHalves(setup);
+  });
+}
 
 const oldTask = `
 UPDATE Taskgate.Task
@@ -33,7 +40,9 @@ const text = "añ€中😀";
 const payload = JSON.stringify({ text });
 const checkpoint = JSON.stringify({ at: text });
 
-describe("a task of before", () => {
+function describeOldTasks(setup: StoreSetup): void {
+  const open = useStore(setup);
+
   test("keeps its payload, checkpoint and error to its end, in the new columns", async () => {
     const opened = open();
     const { store } = opened;
@@ -105,9 +114,11 @@ describe("a task of before", () => {
     expect(await worker.claimOne()).toMatchObject({ taskId, payload: { text } });
     expect(await factsOf(store, taskId)).toMatchObject({ lastError: text });
   });
-});
+}
 
-describe("a task that was done before its row stayed for the payload", () => {
+function describeOldDone(setup: StoreSetup): void {
+  const open = useStore(setup);
+
   test.each([
     ["in UTF-8", ""],
     ["in UTF-16", oldArchive],
@@ -132,9 +143,11 @@ describe("a task that was done before its row stayed for the payload", () => {
     await opened.advance(defaultSettings.retainDoneMs + 1);
     expect(await store.purge({ max: 10 })).toMatchObject({ tasks: 1 });
   });
-});
+}
 
-describe("half of a surrogate pair", () => {
+function describeHalves(setup: StoreSetup): void {
+  const open = useStore(setup);
+
   const call = (text: string): string =>
     `EXEC Taskgate.EnqueueTasks @Name = N'halves', @Build = 1, @Tasks = N'[{"payload":"{\\"a\\":\\"${text}\\"}"}]';`;
 
@@ -157,4 +170,4 @@ describe("half of a surrogate pair", () => {
     const worker = await startWorker(opened.store, "halves");
     expect(await worker.claimOne()).toMatchObject({ payload: { a: "😀" } });
   });
-});
+}

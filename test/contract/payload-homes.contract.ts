@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { asTaskId } from "../../shared/core/ids";
 import type { TaskStore } from "../../shared/ports/task-store";
 import {
@@ -10,21 +10,28 @@ import {
   factsOf,
   startWorker,
 } from "../support/builders";
-import { simulatedMssqlSetup } from "../support/simulated-mssql-setup";
 import { useStore } from "../support/store-setup";
-import type { TestStore } from "../support/store-setup";
+import type { StoreSetup, TestStore } from "../support/store-setup";
 import { filled, start } from "./batch-builders";
 
-/*
+/**
  * T-SQL alone: a payload is written once in a task's life. The row of a task that is done stays in Task as its payload's home, and the
  * archive has none; each other end takes the row away. On PostgreSQL the archive packs payloads.
  */
-const setup = simulatedMssqlSetup();
-afterAll(() => setup.close());
-const open = useStore(setup);
+export function describePayloadHomes(setup: StoreSetup): void {
+  describe("the row of a task that is done", () => {
+    describeHomes(setup);
+  });
+  describe("check_invariants of rows that stay", () => {
+    describeFindings(setup);
+  });
+}
+
 const payload = '{"a":1}';
 
-describe("the row of a task that is done", () => {
+function describeHomes(setup: StoreSetup): void {
+  const open = useStore(setup);
+
   test("stays with its payload and leaves its group, its wave, its checkpoint and its error", async () => {
     const opened = open();
     const { store } = opened;
@@ -116,9 +123,11 @@ describe("the row of a task that is done", () => {
     const { tasks } = await store.listTasks({ name, state: "done", max: 10, ...filter });
     expect(tasks.map(({ task }) => task)).toEqual([taskId]);
   });
-});
+}
 
-describe("check_invariants", () => {
+function describeFindings(setup: StoreSetup): void {
+  const open = useStore(setup);
+
   test.each([
     [
       "a row that the purge has left behind",
@@ -136,6 +145,11 @@ describe("check_invariants", () => {
       { rule: "P3 a finished task is not unfinished, too", detail: "archive and task" },
     ],
     [
+      "a row of a task that is done and ready",
+      "INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId) SELECT t.TaskDefinitionId, t.Priority, t.Rank, t.TaskId FROM Taskgate.Task AS t;",
+      { rule: "P3 a finished task is not unfinished, too", detail: "archive and task" },
+    ],
+    [
       "a key of a task that is done",
       "INSERT INTO Taskgate.Dedupe (TaskDefinitionId, DedupeKey, TaskId) SELECT t.TaskDefinitionId, N'k', t.TaskId FROM Taskgate.Task AS t;",
       { rule: "P6 a key without a window belongs to an unfinished task" },
@@ -150,7 +164,7 @@ describe("check_invariants", () => {
     expect(status).toBe("broken");
     expect(findings).toEqual([expect.objectContaining(finding)]);
   });
-});
+}
 
 async function oneDone(store: TaskStore, name: string) {
   const taskId = await enqueueOne(store, name, { payload });
