@@ -86,6 +86,20 @@ function describeOldTasks(setup: StoreSetup): void {
     ]);
   });
 
+  test("leaves its checkpoint and its error where it is done next", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { retryAttempts: 2 });
+    await enqueueOne(store, name, { payload });
+    const worker = await startWorker(store, name);
+    const retry = { as: "continued", error: text, retryInMs: 0, checkpoint } as const;
+    await worker.fail([await worker.claimOne()], retry);
+    await opened.raw(oldTask);
+    await worker.complete([await worker.claimOne()]);
+    const left = "SELECT [Checkpoint], LastError FROM Taskgate.Task";
+    expect(await opened.raw(left)).toEqual([{ Checkpoint: null, LastError: null }]);
+  });
+
   test("is replaced by a payload, or by none", async () => {
     const opened = open();
     const { store } = opened;
