@@ -106,7 +106,7 @@ function describeHomes(setup: StoreSetup): void {
     expect(await rowsOf(opened)).toEqual(before);
   });
 
-  test("keeps a key's window, and is not replaced by what comes within it", async () => {
+  test("keeps a key's window, and is not replaced by an enqueue within it", async () => {
     const { store } = open();
     const name = await define(store);
     const key = { dedupeKey: "k", dedupeMs: 60_000 };
