@@ -377,6 +377,11 @@ export const badCalls: readonly BadCall[] = [
   },
   { call: "EnqueueTasks N'x', 1, N'[{}]'", ...unknownName },
   {
+    call: "EnqueueTasks N'demo', 1, N'[{}]', @ChangedBy = N' '",
+    number: 50422,
+    says: "changed_by: expected a name, or null for the login ( )",
+  },
+  {
     call: "EnqueueTasks N'demo ', 1, N'[{}]'",
     number: 50404,
     says: "name: unknown definition (demo )",
@@ -466,6 +471,20 @@ export const badCalls: readonly BadCall[] = [
 
 /** Texts that are too long to be written out, by a variable. */
 export const longCalls: readonly (BadCall & { readonly value: string })[] = [
+  {
+    title: "an actor of 201 characters",
+    value: "REPLICATE(N'x', 201)",
+    call: "EnqueueTasks N'demo', 1, N'[{}]', @ChangedBy = @v",
+    number: 50422,
+    says: /^changed_by: expected at most 200 characters/u,
+  },
+  {
+    title: "a reason of 401 characters, without an actor",
+    value: "REPLICATE(N'x', 401)",
+    call: "EnqueueTasks N'demo', 1, N'[{}]', @Reason = @v",
+    number: 50422,
+    says: /^reason: expected at most 400 characters/u,
+  },
   {
     title: "a list of more than 8 MiB",
     value: `N'["' + REPLICATE(CONVERT(nvarchar(max), N'x'), 8388605) + N'"]'`,

@@ -267,6 +267,20 @@ function describeList(setup: StoreSetup): void {
     expect(await found({ name: two, groupKey: "c" })).toEqual(["two c 0"]);
   });
 
+  test("a group of all definitions isn't a definition's own, also where its tasks wait in it", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const task = { group: "g", groupScope: "global" } as const;
+    await enqueue(store, name, [task, task, { group: "own" }]);
+    expect((await store.listGroups({ name, max: 10 })).groups.map(({ key }) => key)).toEqual([
+      "own",
+    ]);
+    expect((await store.listGroups({ max: 10 })).groups.map(({ key }) => key)).toEqual([
+      "g",
+      "own",
+    ]);
+  });
+
   test("one group of a definition, by the whole of its key", async () => {
     const { store } = open();
     const [one, two] = [await define(store), await define(store)];

@@ -89,6 +89,36 @@ function describeTaken(setup: StoreSetup): void {
     return { opened, plain: opened.plain, name, id, pending };
   }
 
+  testWaiting(
+    "a repeat of the enqueue waits for the commit, and has its whole answer",
+    async () => {
+      const opened = open();
+      const { store, plain } = opened;
+      const name = await define(store);
+      await enqueueOne(store, name, { dedupeKey: "k" });
+      const input = {
+        ...{ name, build: 1, operationId: operationId() },
+        tasks: [
+          { payload: null, dedupeKey: "k" },
+          { payload: null, runInMs: 60_000 },
+        ],
+      };
+      const pending = await openTransaction(opened, (transaction) =>
+        store.enqueueTasks(input, transaction),
+      );
+      const again = plain.enqueueTasks(input);
+      again.catch(() => undefined);
+      await untilSomebodyWaits(opened, waiting);
+      await pending.finish();
+      expect(await again).toEqual(pending.result);
+      expect(pending.result).toMatchObject({
+        outcomes: ["duplicate", "enqueued"],
+        nextDueMs: 60_000,
+      });
+      expect(await statusOf(store, name)).toMatchObject({ ready: 1, scheduled: 1 });
+    },
+  );
+
   for (const { name: what, change, becomes, isLimit } of changes) {
     testWaiting(`${what} with it waits for the commit, and is refused`, async () => {
       const { opened, plain, name, id, pending } = await takeId();
@@ -146,6 +176,18 @@ function describeForm(setup: StoreSetup): void {
       expect((await statusOf(store, name)).limitSource).toBe("code");
     },
   );
+
+  test("of an enqueue answers for its definition, and not for a name that none has", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const input = { build: 1, operationId: operationId(), tasks: [{ payload: null }] };
+    const first = await store.enqueueTasks({ ...input, name });
+    await expectError(store.enqueueTasks({ ...input, name: `${name}-x` }), {
+      code: "TASKGATE_ARG_UNKNOWN",
+      field: "name",
+    });
+    expect(await store.enqueueTasks({ ...input, name })).toEqual(first);
+  });
 
   test("is one in either case", async () => {
     const { store } = open();
