@@ -94,12 +94,24 @@ const places: readonly PlantedFault[] = [
   },
   {
     title: "a finished task that is unfinished, too",
-    sql: `INSERT INTO taskgate.task (task_id, task_definition_id, kind, priority, created_at)
-          SELECT task_id, task_definition_id, kind, priority, created_at FROM taskgate.archive`,
+    sql: {
+      postgres: `
+        insert into taskgate.task (task_id, task_definition_id, kind, priority, created_at)
+        select task_id, task_definition_id, kind, priority, created_at from taskgate.archive`,
+    },
     found: [
       [rules.onePlace, "{done}", "nowhere"],
       [rules.finished, "{done}", "archive and task"],
     ],
+  },
+  {
+    title: "a finished task that is ready, too: its row is there for its payload alone",
+    sql: {
+      mssql: `
+        INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId)
+        SELECT a.TaskDefinitionId, a.Priority, a.Rank, a.TaskId FROM Taskgate.Archive AS a;`,
+    },
+    found: [[rules.finished, "{done}", "archive and task"]],
   },
   {
     title: "ready tasks out of their order",
