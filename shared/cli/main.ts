@@ -3,6 +3,7 @@
  * The command line `taskgate`: a composition root. Commands are thin: read arguments, ask the admin, print. Results go
  * to standard output, everything else to standard error; exit-codes.ts says what the exit code means.
  */
+import { errorLine } from "../core/error-line";
 import { messageOf } from "../core/foreign-value";
 import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
@@ -172,17 +173,16 @@ async function confirm(
 }
 
 function reportError(error: unknown, { words, output }: CliOptions): void {
-  const message = messageOf(error);
-  if (!asksForJson(words)) {
-    const problems = problemsOf(error).map(describeProblem);
-    const lines = [...problems, ...describeMore(moreProblemsOf(error))];
-    const list = lines.map((line) => `\n- ${line}`).join("");
-    output.error(`taskgate: ${problems.length > 1 ? `this can't be used:${list}` : message}`);
+  if (asksForJson(words)) {
+    output.error(errorLine(error));
     return;
   }
-  const code = error instanceof TaskgateError ? error.code : null;
-  const details = error instanceof TaskgateError ? error.details : {};
-  output.error(JSON.stringify({ error: { code, message, ...details } }));
+  const problems = problemsOf(error).map(describeProblem);
+  const lines = [...problems, ...describeMore(moreProblemsOf(error))];
+  const list = lines.map((line) => `\n- ${line}`).join("");
+  output.error(
+    `taskgate: ${problems.length > 1 ? `this can't be used:${list}` : messageOf(error)}`,
+  );
 }
 
 /** Longest file that is read. */

@@ -2,7 +2,7 @@
  * The local run from its options to its exit code: the composition root of `taskgate dev`. Its services are started in
  * local-run.ts; live-view.ts and plain-view.ts draw it.
  */
-import { TaskgateError } from "../core/errors";
+import { errorLine } from "../core/error-line";
 import { messageOf } from "../core/foreign-value";
 import { realClock } from "../platform/real-clock";
 import { startedEvent } from "./dev-events";
@@ -144,8 +144,7 @@ const jsonOutput: DevOutput = {
   rewrite: null,
   tell: tellEvent,
   fail: (error) => {
-    const code = error instanceof TaskgateError ? error.code : null;
-    process.stderr.write(`${JSON.stringify({ error: { code, message: messageOf(error) } })}\n`);
+    process.stderr.write(`${errorLine(error)}\n`);
   },
 };
 

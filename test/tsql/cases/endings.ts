@@ -71,10 +71,11 @@ export function claimedTasks(end: Ending): number[] {
 
 /** Tasks of a container, in order of ids. */
 export function taskIds(end: Ending, table: string): number[] {
-  return end
-    .rows(table)
-    .map((row) => Number(row["TaskId"]))
-    .sort((left, right) => left - right);
+  return idsOf(end.rows(table));
+}
+
+function idsOf(rows: ReturnType<Ending["rows"]>): number[] {
+  return rows.map((row) => Number(row["TaskId"])).sort((left, right) => left - right);
 }
 
 /** Rows of tasks that haven't ended: that of a done one stays as its payload's home. */
@@ -85,9 +86,7 @@ export function unfinished(end: Ending): ReturnType<Ending["rows"]> {
 
 /** Their ids, in order. */
 export function unfinishedIds(end: Ending): number[] {
-  return unfinished(end)
-    .map((row) => Number(row["TaskId"]))
-    .sort((left, right) => left - right);
+  return idsOf(unfinished(end));
 }
 
 export function expectTasks(

@@ -205,34 +205,27 @@ export const operating: readonly Scenario[] = [
 
 /** Old rows are deleted. */
 export const purging: readonly Scenario[] = [
-  {
+  ...(
+    [
+      ["so many dead tasks, each with an attempt", "dead"],
+      ["so many done tasks with their payloads", "done"],
+    ] as const
+  ).map(([what, as]): Scenario => ({
     operation: "purge",
-    what: "so many dead tasks, each with an attempt",
+    what,
     batches: each,
     prepare: async (scene) => {
       const { store, name, batch, world } = scene;
       await readyTasks(scene);
       const worker = await startWorker(store, name, { want: batch });
-      await worker.fail(await worker.claim(batch), { as: "dead" });
+      const claimed = await worker.claim(batch);
+      if (as === "done") await worker.complete(claimed);
+      else await worker.fail(claimed, { as });
       await worker.finish();
       world.clock += 60 * 86_400_000;
       return () => store.purge({ max: 500 });
     },
-  },
-  {
-    operation: "purge",
-    what: "so many done tasks with their payloads",
-    batches: each,
-    prepare: async (scene) => {
-      const { store, name, batch, world } = scene;
-      await readyTasks(scene);
-      const worker = await startWorker(store, name, { want: batch });
-      await worker.complete(await worker.claim(batch));
-      await worker.finish();
-      world.clock += 60 * 86_400_000;
-      return () => store.purge({ max: 500 });
-    },
-  },
+  })),
   {
     operation: "purge",
     what: "so many answers and keys",
