@@ -32,7 +32,6 @@ const productTests = [
   "test/functions/registered.test.ts",
   "test/static/doors.test.ts",
   "test/unit/admin",
-  "test/unit/core",
   "test/unit/settings",
 ];
 

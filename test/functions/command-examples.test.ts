@@ -9,6 +9,7 @@ import { commands } from "../../shared/cli/commands";
 import { runCli } from "../../shared/cli/main";
 import { startAzurite } from "../../shared/local/azurite";
 import type { Azurite } from "../../shared/local/azurite";
+import { bashWords } from "../support/bash";
 import { enqueue, operationId, startWorker } from "../support/builders";
 import { setupApi } from "./api-setup";
 import type { ApiSetup } from "./api-setup";
@@ -109,7 +110,7 @@ async function setSchedule(): Promise<void> {
 /** The words that bash gives to `taskgate`. */
 function wordsOf(line: string): string[] {
   const script = `taskgate() { printf '%s\\0' "$@"; }; ${line}`;
-  return execFileSync("bash", ["-c", script], { encoding: "utf8" }).split("\0").slice(0, -1);
+  return execFileSync("bash", bashWords(script), { encoding: "utf8" }).split("\0").slice(0, -1);
 }
 
 async function environmentOf(line: string): Promise<Record<string, string>> {
@@ -125,7 +126,7 @@ async function run(line: string): Promise<{ code: number; out: string }> {
   if (line.includes("|")) {
     const { HOME, PATH = "" } = process.env;
     const env = { ...environment, HOME, PATH: `${folder}:${PATH}` };
-    const { stdout } = await promisify(execFile)("bash", ["-c", line], { env });
+    const { stdout } = await promisify(execFile)("bash", bashWords(line), { env });
     return { code: 0, out: stdout };
   }
   const lines: string[] = [];

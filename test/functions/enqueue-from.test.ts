@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { runCli } from "../../shared/cli/main";
+import { bashWords } from "../support/bash";
 import { registration, startWorker, uniqueName } from "../support/builders";
 import { startNetwork } from "../support/silent-network";
 import { setupApi } from "./api-setup";
@@ -261,7 +262,7 @@ async function shell(line: string): Promise<string> {
   const program = `'${process.execPath}' '${join(root, "dist/shared/cli/main.js")}'`;
   const script = `taskgate() { ${program} "$@"; }; ${line}; echo "code $?"`;
   const env = { PATH, HOME: folder, TERM: "xterm", TASKGATE_DATABASE_URL: api.operatorUrl };
-  const { stdout } = await promisify(execFile)("bash", ["-c", script], { env });
+  const { stdout } = await promisify(execFile)("bash", bashWords(script), { env });
   return stdout;
 }
 

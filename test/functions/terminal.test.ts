@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { bashWords } from "../support/bash";
 import { enqueue } from "../support/builders";
 import { setupApi } from "./api-setup";
 import type { ApiSetup } from "./api-setup";
@@ -38,7 +39,7 @@ async function shell(line: string, variables: Record<string, string> = {}): Prom
   const { PATH = "" } = process.env;
   const env = { PATH: `${folder}:${PATH}`, HOME: folder, TERM: "xterm", ...variables };
   const options = { env: { ...env, ...target }, encoding: "utf8" } as const;
-  const { stdout } = await promisify(execFile)("bash", ["-c", line], options);
+  const { stdout } = await promisify(execFile)("bash", bashWords(line), options);
   return stdout;
 }
 

@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "../../shared/cli/main";
 import { Redraw } from "../../shared/terminal/redraw";
+import { bashWords } from "../support/bash";
 import { enqueue } from "../support/builders";
 import { startNetwork } from "../support/silent-network";
 import { setupApi } from "./api-setup";
@@ -123,7 +124,7 @@ describe("a reader that has seen enough", () => {
       await enqueue(api.store, "greet", 600);
       const program = `'${process.execPath}' '${join(root, "dist/shared/cli/main.js")}'`;
       const line = `${program} ${words} | head -1 > /dev/null; echo "codes \${PIPESTATUS[*]}"`;
-      const { stdout, stderr } = await promisify(execFile)("bash", ["-c", line], {
+      const { stdout, stderr } = await promisify(execFile)("bash", bashWords(line), {
         env: { ...process.env, TASKGATE_DATABASE_URL: api.operatorUrl },
         timeout: 20_000,
       });
