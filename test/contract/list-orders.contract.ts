@@ -48,8 +48,8 @@ const builds: Record<ListableState, Build> = {
     return [ids[1], ids[3], ids[0], ids[2]];
   },
   waiting: async ({ store }, name) => {
-    // Holders first: which group is the older one decides.
-    await enqueue(store, name, [{ group: "a" }, { group: "b" }]);
+    // Holders first, each by a call of its own: which group is the older one decides.
+    for (const group of ["a", "b"]) await enqueueOne(store, name, { group });
     const ids = await enqueue(store, name, [
       { group: "b", priority: 1 },
       { group: "a" },

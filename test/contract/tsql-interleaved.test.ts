@@ -24,6 +24,7 @@ function isSpared(point: FaultPoint): boolean {
 
 const setup = simulatedMssqlSetup({
   engine: { seed, stepsPerTurn: 20 },
+  switches: { rowsBackwards: true },
   fault: seeded({
     seed,
     rate: 0.05,

@@ -30,6 +30,11 @@ export interface EngineOptions extends PlanOptions {
   readonly victim: "cheapest" | "last";
   /** Deleted entries stay after the commit until `cleanGhosts`, so that they can be counted. */
   readonly keepsGhosts: boolean;
+  /**
+   * L23: rows come the other way round wherever no ORDER BY promises an order, as equal ones of a sort do. An order that is only
+   * usual isn't to be relied on.
+   */
+  readonly rowsBackwards: boolean;
   /** Where the ids that NEWID makes come from. */
   readonly seed: number;
 }
@@ -45,6 +50,7 @@ const common: EngineOptions = {
   pipelinesWrites: false,
   victim: "cheapest",
   keepsGhosts: false,
+  rowsBackwards: false,
   seed: 1,
 };
 

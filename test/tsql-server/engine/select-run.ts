@@ -33,6 +33,8 @@ export interface SelectParts {
   readonly offset: Scalar | undefined;
   readonly fetch: Scalar | undefined;
   readonly slots: readonly number[];
+  /** Only whether there is a row counts. */
+  readonly asksForAny: boolean;
 }
 
 /** Where one run of a SELECT stands. */
@@ -65,13 +67,15 @@ export class SelectRun {
     let isOn = true;
     for (const condition of startup) isOn = isOn && (yield* truthOf(condition, frame)) === true;
     if (!isOn && this.#parts.grouper === undefined) return false;
-    if (this.#streams) {
+    const isBackwards = this.#isBackwards(frame);
+    if (this.#streams && !isBackwards) {
       const emit = (): boolean | Steps<boolean> => this.#emit(frame, progress, consume);
       return source === undefined
         ? yield* emitted(emit())
         : yield* this.#stream(frame, emit, progress);
     }
-    const rows = yield* this.#gather(frame, isOn);
+    const rows = yield* this.#gather(frame, isOn, isBackwards);
+    if (isBackwards) rows.reverse();
     this.#parts.windows?.compute(rows, frame);
     for (const row of this.#sorted(rows, frame)) {
       row.restore(frame);
@@ -107,6 +111,13 @@ export class SelectRun {
     return this.#isStreaming;
   }
 
+  /** A TOP without an order reads from the end that its access path begins at: what is locked depends on it. */
+  #isBackwards(frame: Frame): boolean {
+    const { source, top, asksForAny } = this.#parts;
+    if (source === undefined || top !== undefined || asksForAny) return false;
+    return frame.connection.world.options.rowsBackwards;
+  }
+
   #canStream(): boolean {
     const { grouper, windows, order, source, wantedOrder } = this.#parts;
     if (grouper !== undefined || windows !== undefined) return false;
@@ -125,21 +136,20 @@ export class SelectRun {
 
   // ---- keeping rows
 
-  *#gather(frame: Frame, isOn: boolean): Steps<KeptRow[]> {
+  *#gather(frame: Frame, isOn: boolean, isBackwards: boolean): Steps<KeptRow[]> {
     const { grouper, having, source } = this.#parts;
-    if (grouper === undefined) {
-      const kept: KeptRow[] = [];
-      if (source === undefined) return [this.#keep(frame)];
-      yield* source.run(frame, () => {
-        kept.push(this.#keep(frame));
-        return false;
-      });
-      return kept;
-    }
+    if (grouper === undefined) return yield* this.#keepAll(frame);
     const groups = grouper.start();
     const add = (): boolean | Steps<boolean> => groups.add(frame);
     if (isOn && source === undefined) yield* emitted(add());
-    if (isOn && source !== undefined) yield* source.run(frame, add);
+    if (isOn && source !== undefined && !isBackwards) yield* source.run(frame, add);
+    if (isOn && isBackwards) {
+      const kept = yield* this.#keepAll(frame);
+      for (const row of kept.reverse()) {
+        row.restore(frame);
+        yield* emitted(add());
+      }
+    }
     const rows: KeptRow[] = [];
     for (const group of groups.rows()) {
       frame.rows[grouper.slot] = group;
@@ -147,6 +157,17 @@ export class SelectRun {
       rows.push(keepOne(grouper.slot, group));
     }
     return rows;
+  }
+
+  *#keepAll(frame: Frame): Steps<KeptRow[]> {
+    const { source } = this.#parts;
+    if (source === undefined) return [this.#keep(frame)];
+    const kept: KeptRow[] = [];
+    yield* source.run(frame, () => {
+      kept.push(this.#keep(frame));
+      return false;
+    });
+    return kept;
   }
 
   #keep(frame: Frame): KeptRow {

@@ -1,5 +1,5 @@
 import { migrateStore } from "../../../shared/store/open-store";
-import type { EngineName } from "../../tsql-server/engine/options";
+import type { EngineName, EngineOptions } from "../../tsql-server/engine/options";
 import { SimulatedServer } from "../../tsql-server/tds/simulated-server";
 import type { SimulatedServerOptions } from "../../tsql-server/tds/simulated-server";
 import { engines } from "../shipped/engines";
@@ -11,14 +11,16 @@ export interface TaskgateServerOptions extends Omit<
 > {
   /** Whose locks and versions; default: azure. */
   database?: EngineName;
+  /** Doubts of the model that are decided the other way. */
+  switches?: Partial<EngineOptions>;
 }
 
 /** A simulated SQL Server whose schema the product's own migrator has made through the driver. */
 export function startTaskgateServer(options: TaskgateServerOptions = {}): Promise<SimulatedServer> {
-  const { database = "azure", ...others } = options;
+  const { database = "azure", switches = {}, ...others } = options;
   return SimulatedServer.start({
     ...others,
-    database: engines[database],
+    database: { ...engines[database], ...switches },
     install: async (url) => {
       await migrateStore({ url });
     },

@@ -28,9 +28,10 @@ export interface QueryPlan {
   readonly updatable?: UpdatableQuery;
 }
 
-/** Binds a query inside a scope. */
-export function bindQuery(query: Query, outer: Scope): QueryPlan {
-  if (query.body.kind === "select") return bindSelect({ select: query.body, query }, outer);
+/** Binds a query inside a scope. `asksForAny`: only whether there is a row counts, as in EXISTS. */
+export function bindQuery(query: Query, outer: Scope, asksForAny = false): QueryPlan {
+  if (query.body.kind === "select")
+    return bindSelect({ select: query.body, query, asksForAny }, outer);
   const plan = bindSetOperation(query.body, outer);
   if (query.orderBy.length === 0) return plan;
   return bindOutputOrder(plan, query, outer);

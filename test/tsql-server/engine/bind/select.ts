@@ -33,10 +33,10 @@ export type BindAssignment = (
 
 /** A SELECT with the order of its query. */
 export function bindSelect(
-  node: { select: Select; query: Query; bindAssignment?: BindAssignment },
+  node: { select: Select; query: Query; bindAssignment?: BindAssignment; asksForAny?: boolean },
   outer: Scope,
 ): QueryPlan {
-  const { select, query, bindAssignment } = node;
+  const { select, query, bindAssignment, asksForAny = false } = node;
   const scope = new Scope(outer.binder, outer);
   scope.hoisted = [];
   const source = select.from === undefined ? undefined : bindSource(select.from, scope);
@@ -77,6 +77,7 @@ export function bindSelect(
     offset: bindCount(query.offset, outer),
     fetch: bindCount(query.fetch, outer),
     slots: [...(source?.slots ?? [])],
+    asksForAny,
   });
   return {
     columns: items.map((item) => item.column),

@@ -66,7 +66,7 @@ function hoist(
 }
 
 export function bindExists(node: Exists, scope: Scope): Condition {
-  const plan = bindQuery(node.query, scope);
+  const plan = bindQuery(node.query, scope, true);
   const run = function* (frame: Frame): Steps<Truth> {
     return yield* plan.run(frame, () => true);
   };
