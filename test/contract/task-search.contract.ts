@@ -90,6 +90,21 @@ function describeFilters(setup: StoreSetup): void {
       expect(await search(opened.store, name, { key })).toEqual([]);
   });
 
+  test("key: a ready task that had it before isn't told as the one that has it now, running or done", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, settings, uniqueName());
+    await enqueueOne(store, name, { dedupeKey: "k", dedupeMs: 1_000, priority: 200 });
+    await opened.advance(2_000);
+    const holder = await enqueueOne(store, name, { dedupeKey: "k", dedupeMs: 600_000 });
+    const worker = await startWorker(store, name, { want: 1 });
+    const claimed = await worker.claim(1);
+    expect(idsOf(claimed)).toEqual([holder]);
+    expect(await search(store, name, { key: "k" })).toEqual([holder]);
+    await worker.complete(claimed);
+    expect(await search(store, name, { key: "k" })).toEqual([holder]);
+  });
+
   test("key: a search for it looks at one ready, scheduled or waiting task, however many stand before it", async () => {
     const { store } = open();
     const name = await define(store, settings);

@@ -31,7 +31,7 @@ export interface EngineOptions extends PlanOptions {
   /** Deleted entries stay after the commit until `cleanGhosts`, so that they can be counted. */
   readonly keepsGhosts: boolean;
   /**
-   * L23: rows come the other way round wherever no ORDER BY promises an order, as equal ones of a sort do. An order that is only
+   * Rows come the other way round wherever no ORDER BY promises an order, as equal ones of a sort do. An order that is only
    * usual isn't to be relied on.
    */
   readonly rowsBackwards: boolean;

@@ -404,6 +404,11 @@ export function searchTasks(state: string): ProcedureCall {
   return call("ListTasks", { Name: "a", State: state, Max: 10, ...filter });
 }
 
+/** Looks at the payloads alone. */
+export function searchPayloads(state: string): ProcedureCall {
+  return call("ListTasks", { Name: "a", State: state, Max: 10, Path: "a", Value: "1" });
+}
+
 export const readLog: BatchCall = {
   kind: "batch",
   calls: [],

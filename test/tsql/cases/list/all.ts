@@ -3,6 +3,7 @@ import { appCases } from "./apps";
 import { cancelCases } from "./cancels";
 import { claimCases, longClaimCases } from "./claims";
 import { definitionCases } from "./definitions";
+import { doneRowCases } from "./done-rows";
 import { enqueueCases, longEnqueueCases } from "./enqueues";
 import { groupSettingCases } from "./group-settings";
 import { groupCases, longGroupCases } from "./groups";
@@ -51,6 +52,7 @@ export const allCases: readonly ModelCase[] = [
   ...groupSettingCases,
   ...rescheduleCases,
   ...purgeCases,
+  ...doneRowCases,
   ...statisticCases,
   ...purgeGroupCases,
   ...purgedBatchCases,

@@ -80,7 +80,8 @@ BEGIN
     -- One that was done behind the looks above has its row still, which nothing reads a request from.
     DELETE r
     FROM @vRequested AS r
-    INNER JOIN Taskgate.Archive AS h ON h.TaskId = r.TaskId -- an end locks the task's row first: none is just being added
+    INNER JOIN Taskgate.Archive AS h WITH (READCOMMITTEDLOCK, READPAST, INDEX (PK_Archive)) -- versions or not, no wait: a purge that holds it waits for us
+      ON h.TaskId = r.TaskId -- an end locks the task's row first: none is just being added
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     -- One that failed behind the looks above is scheduled by now, and a request would stand there until its time: busy.
     DELETE r

@@ -240,7 +240,7 @@ BEGIN
       LEFT JOIN Taskgate.WaveShard AS s ON s.WaveId = w.WaveId AND s.Shard = CONVERT(smallint, k.N - 1)
       LEFT JOIN (
         SELECT t.WaveId, (t.TaskId / 512) % 16 AS Shard, COUNT(*) AS Tasks
-        FROM Taskgate.Task AS t WITH (INDEX (PK_Task)) -- all
+        FROM Taskgate.Task AS t WITH (INDEX (IX_Task_Wave)) -- all unfinished ones of waves: those that are done name none
         WHERE t.WaveId IS NOT NULL
           AND NOT EXISTS (SELECT 1 FROM Standings AS p WHERE p.TaskId = t.TaskId AND p.Place = N'wave_blocked')
         GROUP BY t.WaveId, (t.TaskId / 512) % 16) AS n ON n.WaveId = w.WaveId AND n.Shard = k.N - 1

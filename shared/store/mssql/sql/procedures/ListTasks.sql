@@ -14,9 +14,9 @@
 -- Raises: 50404 unknown definition; 50422 unknown state, @Max or @LookMax out of range, a filter or a place that can't be read; 50490
 --         inside a transaction
 -- Locks:  none
--- Isolation: a task that moves on between the reads is left out
+-- Isolation: a task that moves on between the reads is left out: one that was done has its row still, so the archive is asked, by skip
 -- Plan:   the container's key under the definition, IX_GroupWaiting_Definition, IX_Archive_Finished backwards, each from the page's place
---           on, one range per column of the place; then one seek per task. A key by PK_Dedupe
+--           on, one range per column of the place; then two seeks per task. A key by PK_Dedupe
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_tasks.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListTasks
@@ -31,7 +31,7 @@ BEGIN
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vDefinition int, @vState nvarchar(20), @vOutcome tinyint, @vTasks nvarchar(max),
-          @vIsSearch bit = 0, @vLook int, @vMost int, @vCut int, @vCount int, @vNext nvarchar(200), @vLastTask bigint, @vLastAt nvarchar(24), @vIsHolder bit = 0,
+          @vIsSearch bit = 0, @vLook int, @vMost int, @vCut int, @vCount int, @vNext nvarchar(200), @vLastTask bigint, @vLastAt nvarchar(24), @vIsHolder bit = 0, @vHolder bigint,
           @vKey nvarchar(200), @vKeyPrefix nvarchar(200), @vPrefixLength int, @vGroupKey nvarchar(200), @vPath nvarchar(200), @vValue nvarchar(200),
           @vCreatedSince datetime2(3) = COALESCE(Taskgate._Instant(@CreatedSince), '0001-01-01'),
           @vCreatedBefore datetime2(3) = COALESCE(Taskgate._Instant(@CreatedBefore), '9999-12-31T23:59:59.999'),
@@ -117,7 +117,7 @@ BEGIN
   BEGIN
     -- The one task that holds the key: behind the entry that would stand before it.
     SET @vLook = 0;
-    SELECT @vLook = 1, @vTaskId = t.TaskId - 1, @vPriority = t.Priority, @vRank = t.Rank, @vGroupId = COALESCE(t.GroupId, 0),
+    SELECT @vLook = 1, @vHolder = t.TaskId, @vTaskId = t.TaskId - 1, @vPriority = t.Priority, @vRank = t.Rank, @vGroupId = COALESCE(t.GroupId, 0),
            @vAt = COALESCE(s.RunAt, '9999-12-31T23:59:59.999')
     FROM Taskgate.Dedupe AS k
     INNER JOIN Taskgate.Task AS t ON t.TaskId = k.TaskId
@@ -260,7 +260,7 @@ BEGIN
     FROM @vListed AS x
     INNER JOIN Taskgate.Task AS t ON t.TaskId = x.TaskId
     WHERE x.N <= @vLook AND t.CreatedAt >= @vCreatedSince AND t.CreatedAt < @vCreatedBefore
-      AND (@vKey IS NULL OR t.DedupeKey = @vKey)
+      AND (@vKey IS NULL OR t.DedupeKey = @vKey) AND (@vHolder IS NULL OR t.TaskId = @vHolder) -- another one had the key before
       AND (@vKeyPrefix IS NULL OR (DATALENGTH(t.DedupeKey) >= DATALENGTH(@vKeyPrefix) AND LEFT(t.DedupeKey, @vPrefixLength) = @vKeyPrefix COLLATE Latin1_General_100_BIN2))
       AND (@BatchId IS NULL OR t.WaveId IN (SELECT v.WaveId FROM @vWave AS v))
       AND (@vGroupKey IS NULL OR t.GroupId IN (SELECT g.GroupId FROM @vGroup AS g) OR t.PendingGroupKey = @vGroupKey)
@@ -329,6 +329,8 @@ BEGIN
     LEFT JOIN Taskgate.Wave AS w ON w.WaveId = t.WaveId AND @vState = N'ready'
     CROSS APPLY Taskgate._DueAt(t.CreatedAt, t.DueAt, w.OpenedAt) AS d
     WHERE x.IsWanted = 1 AND x.N <= @vCut
+      AND NOT EXISTS ( -- one that was done since has its row still, and no wave; versions or not, no wait
+        SELECT 1 FROM Taskgate.Archive AS z WITH (READCOMMITTEDLOCK, READPAST, INDEX (PK_Archive)) WHERE z.TaskId = t.TaskId)
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each per task
   SELECT N'listed' AS [Status], COALESCE(@vTasks, N'[]') AS [Tasks], @vCut AS [LookedAt], @vNext AS [Next], @vLastTask AS [LastTask],
          @vLastAt AS [LastAt];

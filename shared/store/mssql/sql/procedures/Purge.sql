@@ -6,10 +6,10 @@
 --           executions that go, with their waves, of the 1000 oldest; AuditEntries: as _PurgeAudit; Purged: all these together
 --         More: one kind filled its share: call again, unless this call purged nothing
 -- Raises: 50422 @Max out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  as _PurgeGroups; Archive, then Attempt, Task (of done ones) and EndedEarly of these tasks; TaskExecution, Operation and Dedupe by skip; after the
+-- Locks:  as _PurgeGroups; Archive, then Attempt, Task (of done ones: after the archive, as readers go) and EndedEarly of these tasks; TaskExecution, Operation and Dedupe by skip; after the
 --         commit, as _PurgeBatches, then as _PurgeAudit
 -- Isolation: found by plain reads, locked by key, tested again. A row that another call holds is left to the next purge, so this one
---         never waits. A repeated operation goes from its id to its row, so ids are locked before rows
+--         waits for none but a cancel that has found a task just before it was done, and outlived its retention. A repeated operation goes from its id to its row, so ids are locked before rows
 -- Plan:   IX_Archive_Purge, IX_Operation_DoneAt, IX_Dedupe_Expires, PK_TaskExecution from their old ends; then whole keys. At most 10000
 --         attempts: a task that has more loses them call by call, and goes with the last; so does a batch with more than @Max waves
 -- Once:   naturally
@@ -106,15 +106,15 @@ BEGIN
       WHERE EXISTS (SELECT 1 FROM Taskgate.Attempt AS p WITH (FORCESEEK) WHERE p.TaskId = m.TaskId); -- one probe per task
       IF @@ROWCOUNT > 0 SET @vMore = 1;
     END;
-    DELETE t
-    FROM @vMine AS m
-    INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = m.TaskId -- of those that are done, with their payloads
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     DELETE a
     FROM @vMine AS m
     INNER JOIN Taskgate.Archive AS a WITH (ROWLOCK, UPDLOCK, INDEX (PK_Archive)) ON a.TaskId = m.TaskId -- ours already
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     SET @vTasks = @@ROWCOUNT;
+    DELETE t
+    FROM @vMine AS m
+    INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = m.TaskId -- of those that are done, with their payloads
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
     DELETE e
     FROM @vMine AS m
     INNER JOIN Taskgate.EndedEarly AS e WITH (ROWLOCK, UPDLOCK) ON e.TaskId = m.TaskId -- the holder of the archive's row owns this one

@@ -7,7 +7,7 @@
 --           at most, or null}
 -- Raises: 50404 unknown definition; 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
--- Isolation: a task that moves on between two reads is left out
+-- Isolation: a task that moves on between two reads is left out: one that was done has its row still, so the archive is asked, by skip
 -- Plan:   one probe and one range of PK_Ready per priority; PK_Task, PK_Wave; IX_Archive_Finished backwards, then one seek per task
 -- Once:   a read
 -- Twin:   postgres/sql/functions/read_pace.sql
@@ -53,6 +53,8 @@ BEGIN
   INNER JOIN Taskgate.Task AS t ON t.TaskId = f.TaskId
   LEFT JOIN Taskgate.Wave AS w ON w.WaveId = t.WaveId
   CROSS APPLY Taskgate._DueAt(t.CreatedAt, t.DueAt, w.OpenedAt) AS x
+  WHERE NOT EXISTS ( -- one that was done since has its row still, and no wave; versions or not, no wait
+    SELECT 1 FROM Taskgate.Archive AS z WITH (READCOMMITTEDLOCK, READPAST, INDEX (PK_Archive)) WHERE z.TaskId = t.TaskId)
   ORDER BY x.DueAt, t.TaskId
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each per task
 

@@ -3,7 +3,7 @@
 -- Out:    Status: done | fenced; CancelRequested: stop soon
 -- Raises: 50422 a negative number; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  Task, by skip (a cancel may hold it: `done`, and the next report tells)
--- Isolation: reads the execution without a lock: a report that overtakes the end of its claim finds no task, or is the last one
+-- Isolation: reads the execution without a lock: a report that overtakes the end of its claim finds no task or a done one's row, or is the last one
 --         of a task that has gone on elsewhere; nothing decides by it
 -- Plan:   primary keys; the claims of one fence
 -- Once:   last one wins

@@ -128,7 +128,9 @@ BEGIN
         FROM @vReady AS y
         INNER JOIN Taskgate.Task AS t ON t.TaskId = y.TaskId
         LEFT JOIN Taskgate.Wave AS w ON w.WaveId = t.WaveId
-        CROSS APPLY Taskgate._DueAt(t.CreatedAt, t.DueAt, w.OpenedAt) AS x) AS p
+        CROSS APPLY Taskgate._DueAt(t.CreatedAt, t.DueAt, w.OpenedAt) AS x
+        WHERE NOT EXISTS ( -- one that was done since has its row still, and no wave; versions or not, no wait
+          SELECT 1 FROM Taskgate.Archive AS z WITH (READCOMMITTEDLOCK, READPAST, INDEX (PK_Archive)) WHERE z.TaskId = t.TaskId)) AS p
       CROSS JOIN (VALUES (1), (10), (60)) AS l (Grain)
       CROSS APPLY (SELECT DATEADD(MINUTE, DATEDIFF(MINUTE, @vZero, p.MinuteAt) / l.Grain * l.Grain, @vZero) AS At) AS a
       INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = p.TaskDefinitionId

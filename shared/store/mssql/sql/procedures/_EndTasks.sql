@@ -13,7 +13,7 @@
 -- Out:    @oWoken: JSON array of ids of definitions that got ready tasks; @oOpening: JSON array of ids of batches whose next wave is
 --         still being opened; both stay what the caller hands over, '[]' and null, when there are none
 -- Raises: 50413, 50422 a result that is too large or isn't the text of a JSON object or array
--- Locks:  Task (only the claim's owner gets here; before the archive, so that the holder of a task's row knows whether it has ended), new rows of Archive and EndedEarly, Attempt of tasks without retention. Then Dedupe in key order; groups ascending; waves as _EndInWaves; each
+-- Locks:  Task (only the owner of the claim or of the container's row gets here; before the archive, so that the holder of a task's row knows whether it has ended), new rows of Archive and EndedEarly, Attempt of tasks without retention. Then Dedupe in key order; groups ascending; waves as _EndInWaves; each
 --         level once. Joins the caller's transaction
 -- Isolation: a key that another call replaces after its window isn't locked here: a plain read recognises it.
 --         Definitions aren't read where that could wait: who changes tokens goes from the definition to an execution
@@ -70,7 +70,7 @@ BEGIN
   INSERT INTO @vTask (TaskId, TaskDefinitionId, Stays, IsTied, GroupId, WaveId, DedupeKey, PendingGroupKey, PendingGroupIsGlobal)
   SELECT t.TaskId, t.TaskDefinitionId, CASE WHEN e.Outcome = 10 AND @KeepPayload = 1 AND @RetainDoneMs > 0 THEN 1 ELSE 0 END,
          CASE WHEN COALESCE(t.GroupId, t.WaveId) IS NULL AND COALESCE(t.CheckpointUtf8, t.LastErrorUtf8) IS NULL
-                AND COALESCE(t.[Checkpoint], t.LastError) IS NULL THEN 0 ELSE 1 END,
+                AND COALESCE(t.[Checkpoint], t.LastError) IS NULL AND t.ProgressText IS NULL THEN 0 ELSE 1 END,
          t.GroupId, t.WaveId, t.DedupeKey, t.PendingGroupKey, t.PendingGroupIsGlobal
   FROM @Ended AS e
   INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = e.TaskId -- each row as it is now, kept to the end
@@ -94,7 +94,7 @@ BEGIN
   WHERE e.Outcome <> 10 OR r.Ms > 0
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   SELECT @vHasGone = CASE WHEN MIN(CONVERT(tinyint, t.Stays)) = 0 THEN 1 ELSE 0 END,
-         @vHasTied = CASE WHEN MAX(CONVERT(tinyint, t.IsTied)) = 1 THEN 1 ELSE 0 END,
+         @vHasTied = MAX(CASE WHEN t.Stays = 1 AND t.IsTied = 1 THEN 1 ELSE 0 END),
          @vHasEarly = CASE WHEN @AreBlocked = 1 OR COUNT(t.PendingGroupKey) > 0 THEN 1 ELSE 0 END,
          @vHasKeys = CASE WHEN COUNT(t.DedupeKey) > 0 THEN 1 ELSE 0 END,
          @vHasGroups = CASE WHEN COUNT(t.GroupId) > 0 OR EXISTS (SELECT 1 FROM @Released AS r) THEN 1 ELSE 0 END,
@@ -120,9 +120,9 @@ BEGIN
       SELECT t.TaskId, t.PendingGroupKey, t.PendingGroupIsGlobal, @AreBlocked
       FROM @vTask AS t WHERE t.PendingGroupKey IS NOT NULL OR @AreBlocked = 1;
   END;
-  IF @vHasTied = 1 -- a row that stays is in no group and no wave, and keeps neither the error, which the archive has, nor the checkpoint
+  IF @vHasTied = 1 -- a row that stays is in no group and no wave, and keeps no error, which the archive has, no checkpoint and no text
     UPDATE t
-    SET GroupId = NULL, WaveId = NULL, CheckpointUtf8 = NULL, [Checkpoint] = NULL, LastErrorUtf8 = NULL, LastError = NULL
+    SET GroupId = NULL, WaveId = NULL, CheckpointUtf8 = NULL, [Checkpoint] = NULL, LastErrorUtf8 = NULL, LastError = NULL, ProgressText = NULL
     FROM @vTask AS v
     INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = v.TaskId -- ours already
     WHERE v.Stays = 1 AND v.IsTied = 1

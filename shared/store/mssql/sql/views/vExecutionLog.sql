@@ -25,7 +25,7 @@ SELECT a.TaskId, d.Name, a.Kind, COALESCE(CONVERT(nvarchar(max), COALESCE(t.Payl
 FROM Taskgate.Archive AS a
 INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = a.TaskDefinitionId
 LEFT JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = a.TaskExecutionId
-LEFT JOIN Taskgate.Task AS t ON t.TaskId = a.TaskId -- its payload's home, unless it ended long ago
+LEFT JOIN Taskgate.Task AS t ON t.TaskId = a.TaskId -- its payload's home, unless none was kept, or it ended before rows stayed
 WHERE a.Outcome = 10
 UNION ALL
 SELECT p.TaskId, d.Name, COALESCE(t.Kind, a.Kind), COALESCE(CONVERT(nvarchar(max), COALESCE(t.PayloadUtf8, a.PayloadUtf8)) COLLATE Latin1_General_100_BIN2, t.Payload, a.Payload), e.Worker,

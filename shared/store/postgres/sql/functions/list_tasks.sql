@@ -191,7 +191,8 @@ begin
       from (select l.* from looked l where l.n <= v_look order by l.n limit v_look) x
       join task t on t.task_id = x.task_id
      where t.created_at >= v_created_since and t.created_at < v_created_before
-       and (p_key is null or t.dedupe_key = p_key) and (p_key_prefix is null or starts_with(t.dedupe_key, p_key_prefix))
+       and (p_key is null or t.dedupe_key = p_key) and (not v_is_holder or t.task_id = v_task + 1)   -- another one had the key before
+       and (p_key_prefix is null or starts_with(t.dedupe_key, p_key_prefix))
        and (p_batch_id is null or t.wave_id = any (v_waves))
        and (p_group_key is null or t.group_id = any (v_groups) or t.pending_group_key = p_group_key)
        and (p_path is null or _payload_has(t.payload, p_path, p_value))
