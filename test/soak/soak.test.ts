@@ -24,7 +24,7 @@ afterAll(() => {
 
 function startSoak(): { said: () => string; exited: Promise<number | null> } {
   const register = join(__dirname, "../support/register-swc.cjs");
-  const words = ["--minutes", "0.2", "--rate", "60", "--workers", "3", "--sample", "1"];
+  const words = ["--minutes", "0.3", "--rate", "60", "--workers", "3", "--sample", "1"];
   const places = ["--folder", join(folder, "run"), "--report", report];
   const program = join(__dirname, "soak-process.ts");
   const started = spawn(process.execPath, ["-r", register, program, ...words, ...places], {

@@ -38,6 +38,9 @@ export type Depth = "quick" | "full";
 /** This part of the contract's tests, the largest, takes half of the time, and kills little that others don't. */
 const slowPart = 0.05;
 
+/** An ORDER BY that gives what the rows' way through an index gives anyway. */
+const backwards: EngineOptions = { ...engines.azure, rowsBackwards: true };
+
 /** Of the sizes of cases: some seconds for cases about the order of locks and writes, one for the rest. */
 function casesMost({ kind }: Mutant): number {
   return ["hint", "swap", "write", "option"].includes(kind) ? 20_000 : 5_000;
@@ -58,7 +61,8 @@ export interface ShippedRun {
 
 /**
  * Runs the contract suite on the shipped files. What survives it is tried against what calls cost, the settings that
- * operations wait under, what their callers catch, the contract without row versions (where a test that the shipped files fail is left out, since
+ * operations wait under, what their callers catch, the contract with rows that come backwards where nothing orders them, and
+ * without row versions (where a test that the shipped files fail is left out, since
  * readers may wait), and cases of several callers.
  */
 export async function preparePasses(sources: readonly Source[], depth: Depth): Promise<Prepared> {
@@ -74,6 +78,14 @@ export async function preparePasses(sources: readonly Source[], depth: Depth): P
       options: engines.azure,
       checks: () => Promise.resolve(checks.slice(0, quick)),
       isFor: () => true,
+    },
+    {
+      options: backwards,
+      checks: once(async () => {
+        const run = await runContract(tests, shippedWorld(backwards), isFull ? plenty : little);
+        return run.checks;
+      }),
+      isFor: ({ kind }) => kind === "order",
     },
     { options: costOptions, checks: once(costChecks), isFor: () => true },
     {
