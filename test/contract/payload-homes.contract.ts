@@ -58,6 +58,21 @@ function describeHomes(setup: StoreSetup): void {
     }
   });
 
+  test("leaves the text of a report, though nothing else needs to go", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    await enqueue(store, name, [{ payload }]);
+    const worker = await startWorker(store, name);
+    const task = await worker.claimOne();
+    const { executionId } = worker;
+    const { taskId, fence } = task;
+    await store.reportProgress({ executionId, taskId, fence, done: 1, total: 2, text: "half" });
+    await worker.complete([task]);
+    const text = "SELECT t.PayloadUtf8 AS payload, t.ProgressText AS text FROM Taskgate.Task AS t";
+    expect(await opened.raw(text)).toEqual([{ payload, text: null }]);
+  });
+
   test("goes with the purge of its task, which counts it once", async () => {
     const opened = open();
     const { store } = opened;

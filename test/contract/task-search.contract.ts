@@ -97,9 +97,10 @@ function describeFilters(setup: StoreSetup): void {
     await enqueueOne(store, name, { dedupeKey: "k", dedupeMs: 1_000, priority: 200 });
     await opened.advance(2_000);
     const holder = await enqueueOne(store, name, { dedupeKey: "k", dedupeMs: 600_000 });
-    const worker = await startWorker(store, name, { want: 1 });
-    const claimed = await worker.claim(1);
-    expect(idsOf(claimed)).toEqual([holder]);
+    await enqueueOne(store, name, { dedupeKey: "other", priority: 1 });
+    const worker = await startWorker(store, name, { want: 2 });
+    const claimed = await worker.claim(2);
+    expect(idsOf(claimed.slice(1))).toEqual([holder]);
     expect(await search(store, name, { key: "k" })).toEqual([holder]);
     await worker.complete(claimed);
     expect(await search(store, name, { key: "k" })).toEqual([holder]);
