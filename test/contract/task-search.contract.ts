@@ -110,6 +110,7 @@ function describeFilters(setup: StoreSetup): void {
     const { store } = open();
     const name = await define(store, settings);
     await enqueue(store, name, 5);
+    await enqueue(store, name, [{ group: "a" }, { group: "a" }, { runInMs: 1_000 }]);
     await enqueueOne(store, name, { group: "g" });
     const rest = { group: "g", dedupeKey: "w" };
     const [ready, scheduled, waiting] = await enqueue(store, name, [
