@@ -37,12 +37,7 @@ const claimAndComplete: readonly Call[] = [
 ];
 
 /** A call that looks at ready tasks, and what must be true of its answer. */
-function whileDone(
-  name: string,
-  look: Call,
-  ends: (end: Ending) => boolean,
-  waits: Pick<ModelCase, "victims"> = {},
-): ModelCase {
+function whileDone(name: string, look: Call, ends: (end: Ending) => boolean): ModelCase {
   return {
     name: `${name}-x-claim-and-complete`,
     about:
