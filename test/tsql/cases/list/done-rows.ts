@@ -45,7 +45,6 @@ function whileDone(name: string, look: Call, ends: (end: Ending) => boolean): Mo
     setup: nextOfAWave,
     callers: [[look], claimAndComplete],
     readersWait: true,
-    ...waits,
     ends: (end) =>
       ends(end) ? undefined : "an age counts from the enqueue, and not from the wave",
   };
