@@ -75,7 +75,8 @@ export class SelectRun {
         : yield* this.#stream(frame, emit, progress);
     }
     const rows = yield* this.#gather(frame, isOn, isBackwards);
-    if (isBackwards) rows.reverse();
+    // Groups of rows that come backwards do so already.
+    if (isBackwards && this.#parts.grouper === undefined) rows.reverse();
     this.#parts.windows?.compute(rows, frame);
     for (const row of this.#sorted(rows, frame)) {
       row.restore(frame);
