@@ -1,4 +1,3 @@
-import { writeFileSync } from "node:fs";
 import { AppProcess } from "../../shared/functions/runtime";
 import { workResident } from "../../shared/functions/resident";
 import { soakHandler } from "./handler";
@@ -18,7 +17,7 @@ export interface WorkerOrder {
   readonly name: string;
   readonly build: number;
   readonly ledger: string;
-  /** Where its process id goes, so that the next leg finds one that was left frozen. */
+  /** Where its process id stands; the next leg knows one that was left frozen by this word of its command line. */
   readonly pidFile: string;
   readonly scale: Scale;
 }
@@ -31,7 +30,6 @@ export interface WorkerMemory {
 }
 
 const order = JSON.parse(process.argv[2] ?? "{}") as WorkerOrder;
-writeFileSync(order.pidFile, String(process.pid));
 const write = openLedger(order.ledger, order.name);
 const handler = soakHandler(order.name, write);
 const app = new AppProcess({ tasks: kindsOf(order.scale, order.build, handler) });

@@ -1,6 +1,13 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { sleep } from "../../shared/platform/real-clock";
 import type { WorkerNews, WriteEntry } from "./ledger";
@@ -70,6 +77,8 @@ export class Workers {
       isFrozen: false,
     };
     this.#live.set(name, worker);
+    // Here, since a worker may be frozen before it does anything.
+    writeFileSync(pidFile, String(worker.child.pid ?? 0));
     worker.child.on("error", () => undefined);
     for (const stream of [worker.child.stdout, worker.child.stderr])
       stream?.on("data", (chunk: Buffer) => {
