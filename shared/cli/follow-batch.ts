@@ -84,5 +84,5 @@ export function describeFollowed(batch: BatchReport): string {
 
 /** The wave that has begun last; 0: none has. */
 function waveOf({ waves }: BatchReport): number {
-  return waves.filter((wave) => wave.state !== "blocked").length;
+  return waves.filter((wave) => wave.openedAt !== null).length;
 }

@@ -236,9 +236,10 @@ function describePump(setup: StoreSetup): void {
     const pump = () => store.pumpBatch({ batchId, max: 1 });
     const pumped = { status: "pumped", woken: [] };
     expect(await pump()).toEqual({ ...pumped, moved: 1, more: true });
-    expect(await waveStates(store, batchId)).toEqual(["opening", "blocked", "blocked"]);
+    const left = async () => (await batchStatus(store, batchId)).waves.map((wave) => wave.blocked);
+    expect(await left()).toEqual([1, 0, 1]);
     expect(await pump()).toEqual({ ...pumped, moved: 1, more: true });
-    expect(await waveStates(store, batchId)).toEqual(["done", "done", "opening"]);
+    expect(await left()).toEqual([0, 0, 1]);
     expect((await batchStatus(store, batchId)).finishedAt).toBeNull();
     expect(await pump()).toEqual({ ...pumped, moved: 1, more: false });
     expect(await pump()).toEqual(idle);
@@ -246,6 +247,9 @@ function describePump(setup: StoreSetup): void {
       state: "cancelled",
       waves: [{ admitted: 2, unfinished: 0, dead: 0 }, { admitted: 0 }, { admitted: 1 }],
     });
+    // None has opened: no task of them has run.
+    const never = { state: "cancelled", openedAt: null };
+    expect((await batchStatus(store, batchId)).waves).toMatchObject([never, never, never]);
     const states = await Promise.all(tasks.flat().map((id) => stateOf(store, id)));
     expect(states).toEqual(["cancelled", "cancelled", "cancelled"]);
   });
@@ -315,10 +319,10 @@ function describeCancel(setup: StoreSetup): void {
     const { batchId } = batch;
     const answer = await store.cancelBatch({ batchId });
     expect(answer).toEqual({ status: "cancelled", tasks: [], opening: [batchId] });
-    expect(await waveStates(store, batchId)).toEqual(["done", "opening"]);
+    expect(await waveStates(store, batchId)).toEqual(["done", "cancelled"]);
     expect(await store.cancelBatch({ batchId })).toEqual({ ...answer, status: "again" });
     await store.pumpBatch({ batchId, max: 10 });
-    expect(await waveStates(store, batchId)).toEqual(["done", "done"]);
+    expect(await waveStates(store, batchId)).toEqual(["done", "cancelled"]);
   });
 
   test("cancelled it stays, whether its last task dies or not", async () => {
@@ -332,7 +336,11 @@ function describeCancel(setup: StoreSetup): void {
       await store.cancelBatch({ batchId: batch.batchId });
       await worker.fail(claimed, { as });
       const { state, finishedAt, waves } = await batchStatus(store, batch.batchId);
-      expect([state, ...waves.map((wave) => wave.state)]).toEqual(["cancelled", "done", "done"]);
+      expect([state, ...waves.map((wave) => wave.state)]).toEqual([
+        "cancelled",
+        "done",
+        "cancelled",
+      ]);
       expect(finishedAt).not.toBeNull();
       await worker.finish();
     }
@@ -451,7 +459,7 @@ function describeSlices(setup: StoreSetup): void {
       expect(await store.pumpBatch({ batchId, max: 1 })).toMatchObject(slice);
       expect(await stateOf(store, at(ids, place))).toBe("cancelled");
     }
-    expect(await waveOf(store, batchId)).toMatchObject({ state: "done", unfinished: 0 });
+    expect(await waveOf(store, batchId)).toMatchObject({ state: "cancelled", unfinished: 0 });
   });
 
   test("tasks of groups and others are let in, each counted once, and the last end closes the wave", async () => {

@@ -592,7 +592,7 @@ function describePolicies(setup: StoreSetup): void {
     expect((await store.sweep({ max: 10 })).opening).toEqual([batchId]);
     await pumpAll(store, batchId);
     const status = await batchStatus(store, batchId);
-    expect(status.waves.map((wave) => wave.state)).toEqual(["done", "done", "done"]);
+    expect(status.waves.map((wave) => wave.state)).toEqual(["done", "cancelled", "cancelled"]);
     expect(status.finishedAt).not.toBeNull();
     for (const id of batch.tasks.slice(1).flat())
       expect(await stateOf(store, id)).toBe("cancelled");

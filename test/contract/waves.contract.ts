@@ -86,7 +86,7 @@ function describeEnds(setup: StoreSetup): void {
     expect(await seen()).toEqual([
       ["running", "open 1 left 2 dead", "blocked 0 left 0 dead"],
       ["running", "done 0 left 3 dead", "open 1 left 0 dead"],
-      ["cancelled", "done 0 left 1 dead", "opening 0 left 0 dead"],
+      ["cancelled", "done 0 left 1 dead", "cancelled 0 left 0 dead"],
       ["running", "open 2 left 0 dead", "blocked 0 left 0 dead"],
       ["halted", "done 0 left 3 dead", "blocked 0 left 0 dead"],
     ]);

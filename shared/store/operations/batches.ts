@@ -115,7 +115,8 @@ export interface WaveStatus {
   wave: WaveId;
   /** From 1. */
   ordinal: number;
-  state: "blocked" | "opening" | "open" | "done";
+  /** `cancelled`: with its batch, before it opened. */
+  state: "blocked" | "opening" | "open" | "done" | "cancelled";
   /** Takes no tasks any more. */
   sealed: boolean;
   /** Not admitted yet; counted up to 100,000. */
@@ -124,6 +125,7 @@ export interface WaveStatus {
   /** Of those admitted. */
   unfinished: number;
   dead: number;
+  /** null: not yet, or never. */
   openedAt: string | null;
   finishedAt: string | null;
 }

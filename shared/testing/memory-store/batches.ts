@@ -215,7 +215,7 @@ function toStatus({ state, nowMs }: Memory, batch: BatchRow): port.BatchStatus {
     waves: wavesOf(state, batch).map((wave) => ({
       wave: wave.waveId,
       ordinal: wave.ordinal,
-      state: wave.state,
+      state: batch.state === "cancelled" && wave.openedAtMs === null ? "cancelled" : wave.state,
       sealed: wave.isSealed,
       blocked: state.waveBlocked.filter((row) => row.waveId === wave.waveId).length,
       admitted: wave.admitted,

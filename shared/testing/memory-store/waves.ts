@@ -52,7 +52,8 @@ export function closeIfOver(memory: Memory, wave: WaveRow): Opened | null {
 export function openNextWave(memory: Memory, batch: BatchRow): Opened {
   for (const wave of wavesOf(memory.state, batch)) {
     if (wave.state !== "blocked") continue;
-    wave.openedAtMs = memory.nowMs;
+    // A wave of a cancelled batch has never opened: its tasks are cancelled.
+    wave.openedAtMs = batch.state === "cancelled" ? null : memory.nowMs;
     if (!memory.state.waveBlocked.some((row) => row.waveId === wave.waveId)) {
       wave.state = "done";
       wave.finishedAtMs = memory.nowMs;

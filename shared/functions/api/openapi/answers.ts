@@ -115,7 +115,7 @@ const schedule = answer({
 const wave = answer({
   wave: text,
   ordinal: count,
-  state: oneOf("blocked", "opening", "open", "done"),
+  state: oneOf("blocked", "opening", "open", "done", "cancelled"),
   sealed: flag,
   blocked: count,
   admitted: count,

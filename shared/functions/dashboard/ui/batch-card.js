@@ -70,12 +70,18 @@ function drawState({ state, dead }) {
 
 /** Dead tasks have ended, but aren't done. */
 function partsOf({ waves }) {
-  const sum = { done: 0, dead: 0, open: 0, blocked: 0 };
+  const sum = { done: 0, dead: 0, open: 0, blocked: 0, cancelled: 0 };
   for (const wave of waves) for (const [kind, count] of partsOfWave(wave)) sum[kind] += count;
   return Object.entries(sum);
 }
 
-function partsOfWave({ blocked, admitted, unfinished, dead }) {
+function partsOfWave({ blocked, admitted, unfinished, dead, state }) {
+  // Redriven tasks of it run, though the wave has never opened.
+  if (state === "cancelled")
+    return [
+      ["cancelled", blocked + admitted - unfinished],
+      ["open", unfinished],
+    ];
   return [
     ["done", Math.max(0, admitted - unfinished - dead)],
     ["dead", dead],

@@ -1,10 +1,10 @@
-// How far something is, as a bar of parts: done, dead, running, ready, blocked. Each part has a pattern, not only a colour.
+// How far something is, as a bar of parts: done, dead, open, blocked, cancelled. Each part has a pattern, not only a colour.
 
 import { element, redraw } from "./dom.js";
 import { formatCount } from "./format.js";
 
 /**
- * Parts are `[kind, count]`; the kinds are `done`, `dead`, `open` and `blocked`. For those who can't see it the bar is its
+ * Parts are `[kind, count]`; the kinds are `done`, `dead`, `open`, `blocked` and `cancelled`. For those who can't see it the bar is its
  * label and the counts.
  */
 export function fillProgress(bar, label, parts) {

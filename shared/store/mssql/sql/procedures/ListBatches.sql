@@ -1,7 +1,8 @@
 -- Taskgate.ListBatches: batches with their waves and how far they are, newest first.
 -- In:     @BatchId bigint: only this one, or null; @Before bigint: only older ones, or null; @Max int 1..100
 -- Out:    Status: listed; Batches: JSON array of {batch, name, state: draft | running | halted | done | cancelled, failurePolicy,
---         createdAt, startedAt, finishedAt, runningMs: since its start while it runs, or null, waves: [{wave, ordinal, state: blocked | opening | open | done, sealed, blocked: not admitted yet
+--         createdAt, startedAt, finishedAt, runningMs: since its start while it runs, or null, waves: [{wave, ordinal,
+--         state: blocked | opening | open | done | cancelled (with its batch, before it opened), sealed, blocked: not admitted yet
 --         (counted up to 100000), admitted, unfinished: of those admitted, dead, openedAt, finishedAt}]}
 -- Raises: 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
@@ -39,7 +40,7 @@ BEGIN
     WHERE b.BatchId < @vBefore
     ORDER BY b.BatchId DESC;
   INSERT INTO @vWave (WaveId, BatchId, Ordinal, State, IsSealed, Total, DeadCount, OpenedAt, FinishedAt, Blocked, Unfinished)
-  SELECT w.WaveId, w.BatchId, w.Ordinal, w.State, w.IsSealed, w.Total, w.DeadCount, w.OpenedAt, w.FinishedAt, 0, 0
+  SELECT w.WaveId, w.BatchId, w.Ordinal, CASE WHEN b.State = 4 AND w.OpenedAt IS NULL THEN 4 ELSE w.State END, w.IsSealed, w.Total, w.DeadCount, w.OpenedAt, w.FinishedAt, 0, 0
   FROM @vBatch AS b
   INNER JOIN Taskgate.Wave AS w WITH (FORCESEEK) ON w.BatchId = b.BatchId -- a batch's waves
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
@@ -64,7 +65,8 @@ BEGIN
   INNER JOIN (
     SELECT w.BatchId, STRING_AGG(CONVERT(nvarchar(max), N'{"wave":"' + CONVERT(nvarchar(20), w.WaveId)
              + N'","ordinal":' + CONVERT(nvarchar(11), w.Ordinal)
-             + N',"state":"' + CASE w.State WHEN 0 THEN N'blocked' WHEN 1 THEN N'opening' WHEN 2 THEN N'open' ELSE N'done' END
+             + N',"state":"' + CASE w.State WHEN 0 THEN N'blocked' WHEN 1 THEN N'opening' WHEN 2 THEN N'open' WHEN 3 THEN N'done'
+                 ELSE N'cancelled' END
              + N'","sealed":' + CASE w.IsSealed WHEN 1 THEN N'true' ELSE N'false' END
              + N',"blocked":' + CONVERT(nvarchar(11), w.Blocked) + N',"admitted":' + CONVERT(nvarchar(11), w.Total)
              + N',"unfinished":' + CONVERT(nvarchar(11), w.Unfinished) + N',"dead":' + CONVERT(nvarchar(11), w.DeadCount)

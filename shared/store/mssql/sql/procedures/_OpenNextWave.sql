@@ -1,5 +1,6 @@
 -- Taskgate._OpenNextWave: opens a batch's next wave that has tasks; empty ones before it are done; after the last the batch is.
 -- In:     @BatchId bigint: running or cancelled, no wave of it is open (OpenWave), the caller holds its row; @Now
+--         A wave of a cancelled batch has never opened: its tasks are cancelled
 -- Out:    @oWoken: JSON array of ids of definitions that got ready tasks, '[]' when none did; @oIsOpening: tasks of the wave are
 --         still to be admitted, or another call adds tasks to it now: call PumpBatch
 -- Raises: -
@@ -15,11 +16,11 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vState tinyint, @vWaveId bigint, @vOrdinal int, @vNext int, @vWaveState tinyint, @vGate smallint, @vMoved int, @vIsOver bit,
-          @vIsClosed bit;
+          @vIsClosed bit, @vOpenedAt datetime2(3);
 
   SET @oWoken = N'[]';
   SET @oIsOpening = 0;
-  SELECT @vState = b.State FROM Taskgate.Batch AS b WHERE b.BatchId = @BatchId;
+  SELECT @vState = b.State, @vOpenedAt = CASE WHEN b.State <> 4 THEN @Now END FROM Taskgate.Batch AS b WHERE b.BatchId = @BatchId;
   SET @vOrdinal = 1; -- every batch has a first wave
   WHILE @vOrdinal IS NOT NULL
   BEGIN
@@ -40,7 +41,7 @@ BEGIN
       IF EXISTS (SELECT 1 FROM Taskgate.WaveBlocked AS h WITH (FORCESEEK) WHERE h.WaveId = @vWaveId) -- a probe
       BEGIN
         UPDATE w
-        SET State = 1, OpenShards = 1, OpenedAt = @Now -- the 1 stands for those to be admitted
+        SET State = 1, OpenShards = 1, OpenedAt = @vOpenedAt -- the 1 stands for those to be admitted
         FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK) -- the holder of the batch's row may write it: it isn't open yet
         WHERE w.WaveId = @vWaveId;
         INSERT INTO Taskgate.OpenWave (BatchId, WaveId) VALUES (@BatchId, @vWaveId);
@@ -57,7 +58,7 @@ BEGIN
         IF @vIsClosed = 0 RETURN;
       END;
       UPDATE w
-      SET State = 3, OpenedAt = COALESCE(w.OpenedAt, @Now), FinishedAt = @Now -- empty, or all of it was cancelled meanwhile
+      SET State = 3, OpenedAt = COALESCE(w.OpenedAt, @vOpenedAt), FinishedAt = @Now -- empty, or all of it was cancelled meanwhile
       FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK) -- the holder of the batch's row may write it: it isn't open yet
       WHERE w.WaveId = @vWaveId;
       DELETE o

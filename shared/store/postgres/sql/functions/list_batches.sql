@@ -1,7 +1,8 @@
 -- taskgate.list_batches: batches with their waves and how far they are, newest first.
 -- In:     p_batch_id bigint: only this one, or null; p_before bigint: only older ones, or null; p_max int 1..100
 -- Out:    status: listed; batches: JSON array of {batch, name, state: draft | running | halted | done | cancelled, failurePolicy,
---         createdAt, startedAt, finishedAt, runningMs: since its start while it runs, or null, waves: [{wave, ordinal, state: blocked | opening | open | done, sealed, blocked: not admitted yet
+--         createdAt, startedAt, finishedAt, runningMs: since its start while it runs, or null, waves: [{wave, ordinal,
+--         state: blocked | opening | open | done | cancelled (with its batch, before it opened), sealed, blocked: not admitted yet
 --         (counted up to 100000), admitted, unfinished: of those admitted, dead, openedAt, finishedAt}]}
 -- Raises: TG422 max out of range
 -- Locks:  none
@@ -24,7 +25,8 @@ begin
            'runningMs', case when b.state = 1 then floor(extract(epoch from v_now - b.started_at) * 1000)::bigint end,
            'waves', (
              select json_agg(json_build_object('wave', w.wave_id::text, 'ordinal', w.ordinal,
-                      'state', (array['blocked', 'opening', 'open', 'done'])[w.state + 1], 'sealed', w.is_sealed,
+                      'state', case when b.state = 4 and w.opened_at is null then 'cancelled'
+                                    else (array['blocked', 'opening', 'open', 'done'])[w.state + 1] end, 'sealed', w.is_sealed,
                       'blocked', (select count(*) from (select 1 from wave_blocked h where h.wave_id = w.wave_id limit 100000) c),
                       'admitted', w.total, 'dead', w.dead_count,
                       'unfinished', (select coalesce(sum(s.remaining), 0) from wave_shard s where s.wave_id = w.wave_id),
