@@ -496,6 +496,7 @@ describe("buttons", () => {
     expect(await api.admin.batches({ max: 1 })).toMatchObject([{ state: "running" }]);
     await confirm(page);
     await page.shows(`Batch ${batch} is cancelled`);
+    await page.shows("of 1, cancelled");
     expect(await api.admin.batches({ max: 1 })).toMatchObject([{ state: "cancelled" }]);
   });
 
