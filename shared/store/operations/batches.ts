@@ -111,12 +111,15 @@ export interface BatchStatus {
   waves: WaveStatus[];
 }
 
+/** As the store keeps it. */
+export type WaveState = "blocked" | "opening" | "open" | "done";
+
 export interface WaveStatus {
   wave: WaveId;
   /** From 1. */
   ordinal: number;
   /** `cancelled`: with its batch, before it opened. */
-  state: "blocked" | "opening" | "open" | "done" | "cancelled";
+  state: WaveState | "cancelled";
   /** Takes no tasks any more. */
   sealed: boolean;
   /** Not admitted yet; counted up to 100,000. */

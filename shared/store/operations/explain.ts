@@ -1,6 +1,6 @@
 import type { BatchId, TaskId } from "../../core/ids";
 import type { Rate } from "../../core/rate";
-import type { BatchStatus, WaveStatus } from "./batches";
+import type { BatchStatus, WaveState } from "./batches";
 import { json, status } from "./columns";
 import { limitOf, sharedLimitsOf } from "./limit";
 import type { Limit, SharedLimitRow, SharedLimitStatus } from "./limit";
@@ -71,7 +71,7 @@ export interface TaskFacts {
     name: string;
     batchState: BatchStatus["state"];
     ordinal: number;
-    state: WaveStatus["state"];
+    state: WaveState;
   } | null;
   claim?: {
     execution: string;

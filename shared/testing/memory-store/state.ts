@@ -3,7 +3,7 @@ import type { BatchId, ExecutionId, Fence, TaskId, WaveId } from "../../core/ids
 import type { MissedPolicy } from "../../core/cron";
 import type { Rate } from "../../core/rate";
 import type { Random } from "../../ports/random";
-import type { BatchStatus, FailurePolicy, Grain, WaveStatus } from "../../ports/task-store";
+import type { BatchStatus, FailurePolicy, Grain, WaveState } from "../../ports/task-store";
 import type { AdvanceWatermarkAnswer, SetWatermarkAnswer } from "../../ports/task-store";
 import type {
   AppAddress,
@@ -299,7 +299,7 @@ export interface WaveRow {
   readonly waveId: WaveId;
   readonly batchId: BatchId;
   readonly ordinal: number;
-  state: WaveStatus["state"];
+  state: WaveState;
   isSealed: boolean;
   admitted: number;
   dead: number;
