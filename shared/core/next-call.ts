@@ -109,8 +109,8 @@ export const permitWaitMaxMs = 1_000;
 export function mayStart(facts: ExecutionFacts): boolean {
   const { tokens, tasks } = facts;
   if (tasks.claimed === 0 || facts.end !== null || tokens.isReleasing) return false;
-  // One token stays idle while another process waits for it, so that it can go back.
-  const usable = tokens.count - (tokens.wantedBack > 0 ? 1 : 0);
+  // Tokens that are to go back stay idle until the next call.
+  const usable = tokens.count - tokens.wantedBack;
   if (tasks.running >= usable || !facts.isLeaseTrusted) return false;
   return hasTime(facts);
 }

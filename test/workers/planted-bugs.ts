@@ -268,6 +268,7 @@ class EndlessHeartbeat extends Heartbeat {
       returnStarted: (started) => {
         holder.returnStarted(started);
       },
+      hasWaiting: () => holder.hasWaiting(),
       onRenewed: (answer, sentAt) => {
         holder.onRenewed(answer, sentAt);
       },

@@ -26,6 +26,7 @@ export interface LeaseEvents {
   /** Prefetched tasks that were started since the last report; the heartbeat reports them. */
   readonly takeStarted: () => TaskId[];
   readonly returnStarted: (started: readonly TaskId[]) => void;
+  readonly hasWaiting: () => boolean;
 }
 
 /** The lease of one execution: renewed by the heartbeat and by the answers to its calls, trusted until shortly before its end. */
@@ -34,6 +35,7 @@ export class ExecutionLease implements LeaseHolder {
   readonly timeoutMs: number | null;
   readonly takeStarted: LeaseEvents["takeStarted"];
   readonly returnStarted: LeaseEvents["returnStarted"];
+  readonly hasWaiting: LeaseEvents["hasWaiting"];
   readonly #environment: WorkerEnvironment;
   readonly #events: LeaseEvents;
   /** Of the worker's span, in which the lease was made. */
@@ -49,6 +51,7 @@ export class ExecutionLease implements LeaseHolder {
     this.timeoutMs = granted.timeoutMs;
     this.takeStarted = events.takeStarted;
     this.returnStarted = events.returnStarted;
+    this.hasWaiting = events.hasWaiting;
     this.#renewedAtMs = granted.sentAt.monotonicMs;
     this.#trust.renew(granted.sentAt, granted.leaseMs);
   }

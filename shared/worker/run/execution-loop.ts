@@ -104,6 +104,7 @@ export class ExecutionLoop implements GateMember {
         returnStarted: (ids) => {
           this.#work.returnStarted(ids);
         },
+        hasWaiting: () => this.#claimed.length > 0,
       },
     );
     this.running = new RunningTasks({

@@ -16,6 +16,8 @@ export interface LeaseHolder {
   readonly timeoutMs: number | null;
   /** Milliseconds since something renewed the lease. */
   renewedAgoMs(): number;
+  /** Claimed tasks wait for a token: before they start a pause, or a lower limit, is to be known. */
+  hasWaiting(): boolean;
   /** Prefetched claims started since the last report; the beat takes them along. */
   takeStarted(): TaskId[];
   /** They didn't arrive: report them again. */
@@ -24,9 +26,12 @@ export interface LeaseHolder {
   onRenewed(answer: HeartbeatAnswer["executions"][number], sentAt: Instants): void;
 }
 
+/** An execution with claimed tasks that wait asks so often, unless its own calls do. Their tasks are long, or not known yet: short ones cause calls. */
+const waitingBeatMs = 1_000;
+
 /**
- * One timer per process renews all its executions in one call, three times per lease; an execution whose own calls
- * renewed it lately is left out. A beat that fails is logged and tried again: the trust of core/lease.ts ends in time.
+ * One timer per process renews all its executions in one call, three times per lease, or by `waitingBeatMs`; an execution
+ * whose own calls renewed it lately is left out. A beat that fails is logged and tried again: the trust of core/lease.ts ends in time.
  */
 export class Heartbeat {
   readonly #environment: WorkerEnvironment;
@@ -76,14 +81,12 @@ export class Heartbeat {
     );
     // A beat serves all executions: it stands in the trace of none.
     telemetry.within(null, () => {
-      this.#timer.set(clock.monotonicMs() + shortest / 6);
+      this.#timer.set(clock.monotonicMs() + Math.min(shortest / 6, waitingBeatMs / 2));
     });
   }
 
   async #renew(): Promise<void> {
-    const due = [...this.#holders.keys()].filter(
-      (holder) => holder.renewedAgoMs() >= holder.leaseMs / 3,
-    );
+    const due = [...this.#holders.keys()].filter(isDue);
     if (this.#isRenewing) this.#renewBeside(due);
     if (due.length === 0 || this.#isRenewing) return;
     this.#isRenewing = true;
@@ -130,4 +133,10 @@ export class Heartbeat {
       );
     }
   }
+}
+
+function isDue(holder: LeaseHolder): boolean {
+  const thirdMs = holder.leaseMs / 3;
+  const everyMs = holder.hasWaiting() ? Math.min(thirdMs, waitingBeatMs) : thirdMs;
+  return holder.renewedAgoMs() >= everyMs;
 }

@@ -125,6 +125,11 @@ export class TokenLease implements LeaseHolder {
     // Tokens alone have no tasks.
   }
 
+  /** Its limits are asked about anyway, by the token poll. */
+  hasWaiting(): boolean {
+    return false;
+  }
+
   onRenewed(answer: HeartbeatAnswer["executions"][number], sentAt: Instants): void {
     if (this.isLost) return;
     if (answer.status === "fenced" || answer.status === "ended") {

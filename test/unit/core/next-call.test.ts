@@ -256,8 +256,13 @@ const starts: readonly (readonly [string, Change, boolean])[] = [
   ],
   [
     "A second idle token is used while a release is requested",
-    { tasks: { claimed: 1 }, tokens: { wantedBack: 3 } },
+    { tasks: { claimed: 1 }, tokens: { wantedBack: 1 } },
     true,
+  ],
+  [
+    "Nothing starts while all tokens are to go back",
+    { tasks: { claimed: 1 }, tokens: { wantedBack: 3 } },
+    false,
   ],
   [
     "Nothing starts while tokens are on their way back",

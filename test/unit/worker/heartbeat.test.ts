@@ -42,6 +42,7 @@ function openScene() {
       renewedAgoMs: () => time.nowMs - renewedAtMs,
       takeStarted: () => [],
       returnStarted: () => undefined,
+      hasWaiting: () => false,
       onRenewed: (_, sentAt) => void (renewedAtMs = sentAt.monotonicMs),
     };
   };
@@ -133,6 +134,7 @@ test("a beat that waits has its leases renewed beside it, from half of each on, 
     renewedAgoMs: () => time.nowMs,
     takeStarted: () => [],
     returnStarted: () => undefined,
+      hasWaiting: () => false,
     onRenewed: () => undefined,
   };
   heartbeat.add(holder);
