@@ -24,7 +24,7 @@ export const taskOptions = {
   },
   "no-group": {
     type: "boolean",
-    sentence: "No group, also where the handler's code would choose one.",
+    sentence: "No group, also where the handler's code would choose one by a function.",
   },
   "run-in": {
     type: "string",

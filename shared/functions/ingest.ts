@@ -94,13 +94,17 @@ function toRequests(
       return `No route takes events of type \`${event.type}\` from \`${event.source}\`; add one to the \`events\` of \`taskgate({ .. })\``;
     }
     const requests = matching.flatMap((route) => route.toTasks(event));
-    return requests.map((request, index) => {
+    const counts = new Map<string, number>();
+    return requests.map((request) => {
+      const { kind } = request.task;
+      const index = counts.get(kind) ?? 0;
+      counts.set(kind, index + 1);
       // The kind's own key is of the payload, and no other is taken.
-      if (registry.kind(request.task.kind)?.rules.dedupeBy != null) return request;
+      if (registry.kind(kind)?.rules.dedupeBy != null) return request;
       // A key of the route's own is held as its options say, until the task ends where they don't.
       if (request.dedupeKey !== undefined) return request;
       const { dedupeMs = eventKeyMs } = request;
-      return { ...request, dedupeKey: eventKey(event, index), dedupeMs };
+      return { ...request, dedupeKey: eventKey(event, { kind, index }), dedupeMs };
     });
   } catch (error) {
     return `Its route failed: ${messageOf(error)}`;

@@ -218,7 +218,18 @@ describe("ingest", () => {
     await send("taskgate-ingest", [changed, changed]);
     await untilExecuted("ingest");
     expect(await take("taskgate-ingest-poison")).toEqual([]);
-    expect(await doneKeys("refreshed")).toEqual(["event:shop/3/0", "north", "north"]);
+    expect(await doneKeys("refreshed")).toEqual(["event:shop/3/refreshed/0", "north", "north"]);
+  });
+
+  test("an event that comes again when its route makes a task of another kind before the others adds that one only", async () => {
+    const changed = { eventId: "4", source: "shop", type: "stock-changed" };
+    const before = await doneKeys("refreshed");
+    await send("taskgate-ingest", changed);
+    await untilExecuted("ingest");
+    await send("taskgate-ingest", { ...changed, data: { isLoud: true } });
+    await untilExecuted("ingest", 2);
+    expect(await doneKeys("announced")).toEqual(["event:shop/4/announced/0"]);
+    expect(await doneKeys("refreshed")).toHaveLength(before.length + 1);
   });
 
   test("an event with a long id is ingested once", async () => {

@@ -101,6 +101,24 @@ test("a heartbeat beats at most six times per shortest lease however many execut
   expect(beats).toHaveLength(before);
 });
 
+test("an execution with claimed tasks that wait is asked about once a second, others are not asked about with it", async () => {
+  const { time, heartbeat, beats, holder } = openScene();
+  let isWaiting = false;
+  heartbeat.add({ ...holder(1, minuteMs), hasWaiting: () => isWaiting });
+  heartbeat.add(holder(2, minuteMs));
+  await time.run(10_000);
+  expect(beats).toEqual([]);
+  isWaiting = true;
+  await time.run(15_250);
+  expect(beats.length).toBeGreaterThanOrEqual(5);
+  expect(beats.length).toBeLessThanOrEqual(6);
+  expect(beats.every(({ executions }) => executions.length === 1)).toBe(true);
+  isWaiting = false;
+  await time.run(20_000);
+  expect(beats.length).toBeLessThanOrEqual(6);
+  heartbeat.stop();
+});
+
 test("a heartbeat renews more executions than one call takes in several", async () => {
   const { time, heartbeat, beats, holder } = openScene();
   for (let id = 1; id <= 2_500; id += 1) heartbeat.add(holder(id, 6_000));
@@ -134,7 +152,7 @@ test("a beat that waits has its leases renewed beside it, from half of each on, 
     renewedAgoMs: () => time.nowMs,
     takeStarted: () => [],
     returnStarted: () => undefined,
-      hasWaiting: () => false,
+    hasWaiting: () => false,
     onRenewed: () => undefined,
   };
   heartbeat.add(holder);
