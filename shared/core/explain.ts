@@ -363,7 +363,7 @@ function explainCancel(task: ExplainableTask): Reason[] {
     reason(
       "cancel-requested",
       false,
-      "Its cancellation was asked for: it ends as cancelled at the next step.",
+      "Its cancellation was asked for: its handler is told, and it ends as cancelled unless it ends well before.",
     ),
   ];
 }

@@ -90,6 +90,14 @@ test("a payload that the kind's schema refuses is a problem with its place, too"
   });
 });
 
+test("a kind of another definition is none of this one's: it would run under the limit of this one", async () => {
+  const { admin } = await open();
+  const tasks = [{ payload: null, kind: "known" }];
+  await expect(admin.enqueue({ ...operator, definition: "mail", tasks })).rejects.toThrow(
+    /^kind: expected one of definition mail's kinds, which are send-mail, read-mail \(known\)/,
+  );
+});
+
 test("a caller may say that the kind is other code's, and so may the definition", async () => {
   const { admin, client } = await open();
   const tasks = [{ payload: null, kind: "send-mial" }];

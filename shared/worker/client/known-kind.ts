@@ -28,7 +28,8 @@ export function checkKnownKind(
 ): void {
   const found = registry.definition(definition);
   if (found?.kinds === undefined || found.onUnknownKind === "keep") return;
-  if (registry.kind(kind) !== null) return;
+  // One of another definition would run under the limit of this one.
+  if (registry.kind(kind)?.definition.name === definition) return;
   const names = found.kinds.map((rules) => rules.kind);
   const near = nearNames(kind, names, 1)[0];
   const more = names.length - listedMax;

@@ -221,7 +221,7 @@ test("history, cancel request, progress and dedupe key follow, without deciding"
     progress: { done: 3, total: 10, text: "third page" },
   });
   expect(reasons.map((reason) => reason.sentence).slice(2)).toEqual([
-    "Its cancellation was asked for: it ends as cancelled at the next step.",
+    "Its cancellation was asked for: its handler is told, and it ends as cancelled unless it ends well before.",
     "Its progress: 3 of 10, third page.",
     "Retry 2 of 5: 2 attempts have failed. Last error: ECONNRESET.",
     "Its worker died under it 1 time, 3 are allowed.",
