@@ -103,7 +103,7 @@ export class ResidentProcess {
     });
     this.#tellRefused(refused);
     if (nextDueMs !== null && nextDueMs > 0) this.#dueIn(nextDueMs);
-    // What is due by now hides what comes next.
+    // Tasks that are due by now hide the next one.
     if (nextDueMs === 0) await this.#lookAtSchedules();
     this.#idlePolls = hinted > 0 || this.#isAnyBusy() ? 0 : this.#idlePolls + 1;
   }
