@@ -1,11 +1,14 @@
 import type { Random } from "../ports/random";
 import type { NewTask } from "../ports/task-store";
+import type { Timers } from "../ports/timers";
 import type { AdminTools } from "./admin-tools";
 import type { DoctorProbe } from "./doctor";
 
 /** What an admin works with. */
 export interface AdminOptions extends AdminTools {
   readonly random: Random;
+  /** Bounds how long a stop or its end waits for a locked definition. */
+  readonly timers: Timers;
   /** Build of the running code; enqueued tasks carry it. */
   readonly build: number;
   /** The W3C traceparent of the current span; tasks that name none of their own carry it. Default: none. */

@@ -1,5 +1,6 @@
 import { TaskgateError } from "../core/errors";
 import type { ScheduleStatus } from "../ports/task-store";
+import type { Timers } from "../ports/timers";
 import type { AdminTools } from "./admin-tools";
 import type { OperatorRequest } from "./requests";
 import { setSchedulePaused } from "./schedule-actions";
@@ -24,7 +25,7 @@ interface ScheduleName {
 
 /** The changes of a stop or a resume. */
 export interface StopReport extends StopParts {
-  /** Names of those that were locked for too long, or whose call failed: the same call again takes them up. */
+  /** Names of those that were locked for too long: they may still be changed, and the same call again takes them up. */
   readonly left: readonly string[];
 }
 
@@ -38,10 +39,17 @@ export interface StopState extends StopParts {
 
 type StopChange = OperatorRequest & { readonly changedBy: string };
 
+type StopTools = AdminTools & { readonly timers: Timers };
+
 /** Parts of a stop of either kind, or schedules of a definition, that one call reads; a definition has 100 schedules at most. */
 const stoppedMax = 1_000;
 /** Calls at the same time. */
 const callsMax = 4;
+/**
+ * For so long one part is waited for, and those that begin after one was late. The store repeats a call for longer than
+ * a person waits, and would leave no time for the other parts: schedules, then definitions, within the 4 s of an answer by HTTP.
+ */
+const partMs = { first: 1_250, afterLate: 250 };
 
 /** The stop in force; null: none is. One of an older build has parts alone: the first of them tells time, actor and reason. */
 export async function readStop({ store }: AdminTools): Promise<StopState | null> {
@@ -58,7 +66,7 @@ export async function readStop({ store }: AdminTools): Promise<StopState | null>
 }
 
 /** Pauses all that isn't paused: schedules first, so that nothing new comes while definitions stop. */
-export async function stopAll(tools: AdminTools, change: StopChange): Promise<StopReport> {
+export async function stopAll(tools: StopTools, change: StopChange): Promise<StopReport> {
   const { store } = tools;
   await store.setStop({ ...change, isOn: true });
   const { definitions } = await store.listDefinitions({});
@@ -66,6 +74,7 @@ export async function stopAll(tools: AdminTools, change: StopChange): Promise<St
   for (const { name } of definitions)
     schedules.push(...(await store.listSchedules({ name, max: stoppedMax })).schedules);
   const stopped = await changeEach(
+    tools,
     schedules.filter(({ paused }) => !paused),
     async ({ definition, name }) => {
       const input = { ...change, name: definition, schedule: name, paused: true, nextRunAt: null };
@@ -73,6 +82,7 @@ export async function stopAll(tools: AdminTools, change: StopChange): Promise<St
     },
   );
   const paused = await changeEach(
+    tools,
     definitions.filter(({ paused: isPaused }) => !isPaused),
     async ({ name }) =>
       (await store.pauseDefinition({ ...change, name, isStop: true })).status === "paused",
@@ -81,10 +91,11 @@ export async function stopAll(tools: AdminTools, change: StopChange): Promise<St
 }
 
 /** Resumes all parts of the stop: definitions first, with hints for those whose tasks wait. */
-export async function resumeAll(tools: AdminTools, change: StopChange): Promise<StopReport> {
+export async function resumeAll(tools: StopTools, change: StopChange): Promise<StopReport> {
   const { store, wakeUp } = tools;
   await store.setStop({ ...change, isOn: false });
   const resumed = await changeEveryPart(
+    tools,
     async () => (await store.listStopped({ max: stoppedMax })).definitions.map(definitionName),
     async ({ name }) => {
       const { status, ready } = await store.resumeDefinition({ ...change, name });
@@ -93,6 +104,7 @@ export async function resumeAll(tools: AdminTools, change: StopChange): Promise<
     },
   );
   const going = await changeEveryPart(
+    tools,
     async () => (await store.listStopped({ max: stoppedMax })).schedules.map(scheduleName),
     async ({ definition, name }) => {
       const input = { ...change, definition, schedule: name, paused: false };
@@ -104,6 +116,7 @@ export async function resumeAll(tools: AdminTools, change: StopChange): Promise<
 
 /** Page by page, until a page brings none that wasn't tried: a changed part stands on no page any more, a locked one does. */
 async function changeEveryPart<Item extends object>(
+  tools: StopTools,
   nextPage: () => Promise<readonly Item[]>,
   change: (item: Item) => Promise<boolean>,
 ): Promise<Changed<Item>> {
@@ -112,7 +125,7 @@ async function changeEveryPart<Item extends object>(
   for (;;) {
     const page = (await nextPage()).filter((item) => !tried.has(JSON.stringify(item)));
     if (page.length === 0) return all;
-    const { changed, failed } = await changeEach(page, change);
+    const { changed, failed } = await changeEach(tools, page, change);
     all.changed.push(...changed);
     all.failed.push(...failed);
     for (const item of page) tried.add(JSON.stringify(item));
@@ -126,6 +139,7 @@ interface Changed<Item> {
 
 /** Some at a time. A locked one is left; any other error is thrown when all have been tried. */
 async function changeEach<Item>(
+  { timers }: StopTools,
   items: readonly Item[],
   change: (item: Item) => Promise<boolean>,
 ): Promise<Changed<Item>> {
@@ -133,10 +147,15 @@ async function changeEach<Item>(
   const changed: Item[] = [];
   const failed: Item[] = [];
   let fault: unknown = null;
+  let waitMs = partMs.first;
   const work = async (): Promise<void> => {
     for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
       try {
-        if (await change(item)) changed.push(item);
+        const answer = await within(timers, waitMs, change(item));
+        if (answer === "late") {
+          waitMs = partMs.afterLate;
+          failed.push(item);
+        } else if (answer) changed.push(item);
       } catch (error) {
         if (!isLocked(error)) fault ??= error;
         failed.push(item);
@@ -146,6 +165,26 @@ async function changeEach<Item>(
   await Promise.all(Array.from({ length: callsMax }, work));
   if (fault !== null) throw fault as Error;
   return { changed, failed };
+}
+
+/** What a call answers; late: it hasn't within `ms`. It may still change its part then. */
+async function within(
+  timers: Timers,
+  ms: number,
+  answer: Promise<boolean>,
+): Promise<boolean | "late"> {
+  answer.catch(() => undefined);
+  let cancel = (): void => undefined;
+  const late = new Promise<"late">((resolve) => {
+    cancel = timers.after(ms, () => {
+      resolve("late");
+    });
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    cancel();
+  }
 }
 
 function definitionName({ definition }: { readonly definition: string }): {

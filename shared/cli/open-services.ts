@@ -94,6 +94,7 @@ export function openServices(
     store,
     wakeUp: openWakeUp(settings, { store, logger }),
     random: realRandom,
+    timers: nodeTimers,
     build: resolveBuild(settings),
     completeTasks: (call, tasks) => appKinds.complete(call, tasks),
     traceUrl: settings.traceUrl,

@@ -71,7 +71,7 @@ export function describeStop(
   if (schedules.length > 0)
     lines.push(`  ${schedules.map(({ definition, name }) => `${definition} ${name}`).join(", ")}`);
   if (left.length > 0)
-    lines.push(`Locked for too long: ${left.join(", ")}. Repeat the command for these.`);
+    lines.push(`Locked for too long: ${left.join(", ")}. Repeat the command until none is left.`);
   if (words.next !== "") lines.push(words.next);
   return lines.join("\n");
 }

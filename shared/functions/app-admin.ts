@@ -12,7 +12,7 @@ export function createAppAdmin(
   registry: Registry,
   traceUrl: string | null = null,
 ): Admin {
-  const { store, wakeUp, random, build, telemetry } = environment;
+  const { store, wakeUp, random, timers, build, telemetry } = environment;
   const currentTraceParent = (): string | null => telemetry.currentTraceParent();
   const admin = createAdmin({
     store,
@@ -21,6 +21,7 @@ export function createAppAdmin(
       telemetry.count("taskgate.task.enqueued", tasks);
     },
     random,
+    timers,
     build,
     currentTraceParent,
     traceUrl,

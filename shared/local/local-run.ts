@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createAdmin } from "../admin/create-admin";
 import type { Admin } from "../admin/create-admin";
 import { resolveBuild } from "../platform/build-info";
+import { nodeTimers } from "../platform/node-timers";
 import { realClock, realRandom, sleep } from "../platform/real-clock";
 import { noWakeUp } from "../platform/storage-queue-wake-up";
 import type { TaskStore } from "../ports/task-store";
@@ -102,6 +103,7 @@ export async function startLocalRun(plan: RunPlan): Promise<LocalRun> {
     store,
     wakeUp: noWakeUp,
     random: realRandom,
+    timers: nodeTimers,
     build: resolveBuild({ build: null }),
   });
   await setLimit(plan, admin);

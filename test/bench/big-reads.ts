@@ -128,8 +128,8 @@ export const bigReads: BenchScenario = async (url, scale): Promise<Measurement[]
     dead: 20_000 * part,
     unfinished: 100_000 * part,
   });
-  const { store, random, wakeUp, build } = bench.environment;
-  const admin = createAdmin({ store, random, wakeUp, build });
+  const { store, random, timers, wakeUp, build } = bench.environment;
+  const admin = createAdmin({ store, random, timers, wakeUp, build });
   const measurements: Measurement[] = [];
   for (const [read, look] of Object.entries(readsOf(admin, target))) {
     const times: number[] = [];

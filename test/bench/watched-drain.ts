@@ -16,8 +16,8 @@ export const watchedDrain: BenchScenario = async (url, scale): Promise<Measureme
   const noop = defineTask({ name: "noop", limit: 16, prefetch: 62, run: async () => undefined });
   const bench = openBench(url, [noop]);
   const watcher = openBench(url, []);
-  const { store, random, wakeUp, build } = watcher.environment;
-  const admin = createAdmin({ store, random, wakeUp, build });
+  const { store, random, timers, wakeUp, build } = watcher.environment;
+  const admin = createAdmin({ store, random, timers, wakeUp, build });
 
   async function look(number: number): Promise<void> {
     await Promise.all([

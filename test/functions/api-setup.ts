@@ -4,6 +4,7 @@ import { runCli } from "../../shared/cli/main";
 import { createAdmin } from "../../shared/admin/create-admin";
 import type { Admin } from "../../shared/admin/create-admin";
 import { asOperationId } from "../../shared/core/ids";
+import { nodeTimers } from "../../shared/platform/node-timers";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { DefinitionSettings, TaskStore } from "../../shared/ports/task-store";
 import { openStore } from "../../shared/store/open-store";
@@ -89,7 +90,14 @@ export async function setupApi(login: "app" | "worker" = "app"): Promise<ApiSetu
       return Promise.resolve();
     },
   };
-  const admin = createAdmin({ store, wakeUp, random: realRandom, build: 7, traceUrl });
+  const admin = createAdmin({
+    store,
+    wakeUp,
+    random: realRandom,
+    timers: nodeTimers,
+    build: 7,
+    traceUrl,
+  });
   const register = async (
     name: string,
     settings: Partial<DefinitionSettings> = {},

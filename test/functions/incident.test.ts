@@ -4,6 +4,7 @@ import { asTaskId } from "../../shared/core/ids";
 import { schedule } from "../contract/schedule-builders";
 import { done, enqueue, enqueueOne, setLimit, startWorker } from "../support/builders";
 import type { Worker } from "../support/builders";
+import { withClient } from "../support/test-postgres";
 import { setupApi } from "./api-setup";
 import type { ApiSetup } from "./api-setup";
 import { evenedOut } from "./evened-out";
@@ -289,5 +290,33 @@ describe("An operator's ten questions", () => {
     ]);
     expect(await get("api-stop-state")).toEqual({ stop: null });
     expect((await taskgate("resume", "--all")).out).toContain("no stop is on");
+  });
+
+  test("11: a stop beside locked definitions and schedules stops all others, and names these until they are stopped", async () => {
+    await withClient(api.ownerUrl, async (client) => {
+      await client.query("begin");
+      await client.query(
+        "select 1 from taskgate.task_definition where name in ('import', 'mail') for update",
+      );
+      await client.query("select 1 from taskgate.schedule for update");
+      const far = await api.byUrl("stop", "--all", "--yes", "--json");
+      expect(far.code).toBe(1);
+      expect(JSON.parse(far.out)).toEqual({
+        definitions: ["grouped", "reports", "short-lease"],
+        schedules: [],
+        left: ["import", "mail", "reports nightly"],
+      });
+      const near = await api.taskgate("stop", "--all", "--yes");
+      expect(near.code).toBe(1);
+      expect(near.out).toContain(
+        "Locked for too long: import, mail, reports nightly. Repeat the command until none is left.",
+      );
+      await client.query("rollback");
+    });
+    // What was sent may still come to its end meanwhile: both ways end alike.
+    expect((await api.taskgate("stop", "--all", "--yes")).code).toBe(0);
+    expect(await get("api-stop-state")).toMatchObject({
+      stop: { definitions: ["grouped", "import", "mail", "reports", "short-lease"] },
+    });
   });
 });

@@ -36,6 +36,7 @@ async function open() {
     store,
     wakeUp: environment.wakeUp,
     random: environment.random,
+    timers: environment.timers,
     build: 1,
     completeTasks: (call, rows) => completeTasks(registry, call, rows),
   });
