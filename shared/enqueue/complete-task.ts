@@ -1,5 +1,7 @@
 import { InvalidArgumentError } from "../core/errors";
+import { messageOf } from "../core/foreign-value";
 import { keyOf } from "../core/payload-key";
+import { cleanText } from "../core/text";
 import type { KindRules, NewTask } from "../ports/task-store";
 
 /** A kind as far as an enqueue needs it: the rules that the database knows, too, and the function that only the code has. */
@@ -7,6 +9,9 @@ export interface RuledKind {
   readonly rules: KindRules;
   readonly groupKey: ((payload: never) => string | null | undefined) | null;
 }
+
+/** Characters of what the code throws that an answer shows. */
+const reasonLengthMax = 400;
 
 /** What a kind's rules are applied to. */
 export interface CompletedCall {
@@ -64,7 +69,15 @@ function refuseWithoutKey(task: NewTask): void {
 function computedGroup(task: NewTask, kind: RuledKind, { payload }: CompletedCall): string | null {
   if (task.payload === null) return null;
   const given: unknown = payload ?? JSON.parse(task.payload);
-  return kind.groupKey?.(given as never) ?? null;
+  try {
+    return kind.groupKey?.(given as never) ?? null;
+  } catch (error) {
+    const expected = `a key that the code of kind ${kind.rules.kind} computes from the payload`;
+    throw new InvalidArgumentError(
+      `group: expected ${expected}; it threw: ${cleanText(messageOf(error), reasonLengthMax)}`,
+      { details: { field: "group" }, cause: error },
+    );
+  }
 }
 
 function keyByPath(

@@ -1,3 +1,4 @@
+import { inWhole } from "../core/error-places";
 import { isCallsDefinition } from "../core/calls-definition";
 import { InvalidArgumentError } from "../core/errors";
 import { asOperationId } from "../core/ids";
@@ -71,7 +72,11 @@ export async function enqueuePrepared(
       const { definition } = first;
       expectTasks(definition);
       const send = sender(services, { first, tasks: piece.map(({ task }) => task), options });
-      const answer = await (call === undefined ? send() : call(definition, send));
+      const answer = await (call === undefined ? send() : call(definition, send)).catch(
+        (error: unknown) => {
+          throw inWhole(error, (at) => piece[at]?.index);
+        },
+      );
       expectAllOf(piece.length, answer, operationId);
       piece.forEach(({ index }, at) => {
         const taskId = answer.taskIds[at];

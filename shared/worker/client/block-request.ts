@@ -6,6 +6,7 @@ import { planNumericBlocks } from "../../core/blocks/numeric-blocks";
 import type { NumericRequest } from "../../core/blocks/numeric-blocks";
 import { planObjectBlocks } from "../../core/blocks/object-blocks";
 import type { ObjectRequest } from "../../core/blocks/object-blocks";
+import { withPlaces } from "../../core/error-places";
 import type { PlannedBlock } from "../../core/blocks/planned-block";
 import { takeBlocks } from "../../core/blocks/take-blocks";
 import type { TakenBlocks } from "../../core/blocks/take-blocks";
@@ -82,7 +83,11 @@ export function toBlockJob<Item extends JsonValue, Value extends JsonObject>(
         },
       });
       const kind = checkerOf(task, registry);
-      for (const { payload } of taken.tasks) await checkPayload(kind, payload, "block's ");
+      try {
+        for (const { payload } of taken.tasks) await checkPayload(kind, payload);
+      } catch (error) {
+        throw withPlaces(error, (text) => `block's ${text}`);
+      }
       return taken;
     },
   };

@@ -6,18 +6,16 @@ import type { AnyTaskRef } from "../define/task-ref";
 
 /**
  * Asks a kind's schema about a payload as its JSON says it, as a worker will: what would only be refused later is refused
- * here. Returns nothing where the schema answers at once. Throws InvalidArgumentError naming the payload and its problems, also where the schema itself throws;
- * `at`: which of several, such as `tasks[2].`.
+ * here. Returns nothing where the schema answers at once. Throws InvalidArgumentError naming the payload and its problems, also where the schema itself throws.
  */
 export function checkPayload(
   kind: Pick<AnyTaskRef, "kind" | "schema">,
   text: string | null,
-  at: string,
 ): Promise<void> | undefined {
   if (kind.schema === null) return undefined;
   const payload = text === null ? null : (JSON.parse(text) as unknown);
   const checked = validateGiven(kind.schema, payload);
-  const place = { kind: kind.kind, payload, field: `${at}payload` };
+  const place = { kind: kind.kind, payload };
   if (checked instanceof Promise)
     return checked.then((answer) => {
       expectValid(answer, place);
@@ -28,12 +26,13 @@ export function checkPayload(
 
 function expectValid(
   checked: Validated<unknown>,
-  { kind, payload, field }: { kind: string; payload: unknown; field: string },
+  { kind, payload }: { kind: string; payload: unknown },
 ): void {
   if (checked.ok) return;
   const expected = `what kind ${kind} takes (${checked.problems.join("; ")})`;
+  const field = "payload";
   const problem = { field, value: describeValue(payload), expected };
-  throw new InvalidArgumentError(`${field}: expected ${expected}`, {
+  throw new InvalidArgumentError(`payload: expected ${expected}`, {
     details: { field, problems: [problem] },
     cause: checked.cause,
   });

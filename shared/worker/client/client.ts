@@ -1,3 +1,4 @@
+import { inTask } from "../../core/error-places";
 import type { TaskId } from "../../core/ids";
 import { checkNames } from "../../core/known-names";
 import { checkList, wrongValue } from "../../core/wrong-value";
@@ -85,8 +86,13 @@ export class TaskClient implements EnqueueCalls {
     const { transaction } = options;
     const trace = this.#environment.telemetry.currentTraceParent();
     const prepared: PreparedTask[] = [];
-    for (const request of requests)
-      prepared.push(await prepareChecked(request, trace, this.#registry));
+    for (const [index, request] of requests.entries()) {
+      try {
+        prepared.push(await prepareChecked(request, trace, this.#registry));
+      } catch (error) {
+        throw requests.length === 1 ? error : inTask(error, index);
+      }
+    }
     const results = await enqueuePrepared(this.#environment, prepared, {
       within: transaction,
       call: (definition, send) => {

@@ -1,3 +1,4 @@
+import { inTask } from "../../core/error-places";
 import { completeTask } from "../../enqueue/complete-task";
 import type { NewTask } from "../../ports/task-store";
 import { versionStored } from "../define/kind-upgrade";
@@ -25,13 +26,16 @@ export async function completeTasks(
   for (const [index, task] of tasks.entries()) {
     const stored = knownName(registry, task.kind ?? definition);
     const kind = registry.kind(stored);
-    const at = tasks.length === 1 ? "" : `tasks[${String(index)}].`;
-    if (allowsUnknownKind !== true)
-      checkKnownKind(registry, { definition, kind: stored, at, ...advice });
-    const named = task.kind === undefined ? task : { ...task, kind: stored };
-    const current = kind === null ? named : currentTask(kind, { task: named, stored, at });
-    if (kind !== null) await checkPayload(labelled(kind, stored), current.payload, at);
-    completed.push(completeTask(current, kind, { isBlocked: false }));
+    try {
+      if (allowsUnknownKind !== true)
+        checkKnownKind(registry, { definition, kind: stored, ...advice });
+      const named = task.kind === undefined ? task : { ...task, kind: stored };
+      const current = kind === null ? named : currentTask(kind, { task: named, stored });
+      if (kind !== null) await checkPayload(labelled(kind, stored), current.payload);
+      completed.push(completeTask(current, kind, { isBlocked: false }));
+    } catch (error) {
+      throw tasks.length === 1 ? error : inTask(error, index);
+    }
   }
   return completed;
 }
@@ -45,16 +49,16 @@ function knownName(registry: Registry, given: string): string {
 /** The task as a caller with the current code would have added it. */
 function currentTask(
   kind: RunnableKind,
-  { task, stored, at }: { task: NewTask; stored: string; at: string },
+  { task, stored }: { task: NewTask; stored: string },
 ): NewTask {
   const version = versionStored(kind, stored);
   if (version === kind.version) return task;
   const given = task.payload === null ? null : (JSON.parse(task.payload) as unknown);
-  const payload = upgraded(kind, { version, payload: given, at });
+  const payload = upgraded(kind, { version, payload: given });
   return {
     ...task,
     kind: kind.rules.kind,
-    payload: payload === null ? null : jsonText(`${at}payload`, payload),
+    payload: payload === null ? null : jsonText("payload", payload),
   };
 }
 

@@ -7,12 +7,10 @@ import type { Registry } from "../define/registry";
 /** Kinds that a refusal lists; the others are counted. */
 const listedMax = 10;
 
-/** The kind that is asked for, and where. */
+/** The kind that is asked for. */
 interface KindPlace {
   readonly definition: string;
   readonly kind: string;
-  /** Stands before the field's name. */
-  readonly at?: string;
   /** What the caller may give to have the kind all the same; absent: it has no such option. */
   readonly option?: string;
 }
@@ -22,10 +20,7 @@ interface KindPlace {
  * otherwise be found by workers only, try by try. Throws InvalidArgumentError naming the field, the kind and near ones. A definition
  * with `onUnknownKind: "keep"` takes any, for kinds of other code; nothing is said of definitions that this build doesn't have.
  */
-export function checkKnownKind(
-  registry: Registry,
-  { definition, kind, at = "", option }: KindPlace,
-): void {
+export function checkKnownKind(registry: Registry, { definition, kind, option }: KindPlace): void {
   const found = registry.definition(definition);
   if (found?.kinds === undefined || found.onUnknownKind === "keep") return;
   // One of another definition would run under the limit of this one.
@@ -34,12 +29,11 @@ export function checkKnownKind(
   const near = nearNames(kind, names, 1)[0];
   const more = names.length - listedMax;
   const list = `${names.slice(0, listedMax).join(", ")}${more > 0 ? ` and ${String(more)} more` : ""}`;
-  const field = `${at}kind`;
+  const field = "kind";
   const known = `one of definition ${definition}'s kinds, which are ${list}`;
   const advice = `${near === undefined ? "" : ` Did you mean ${near}?`} For a kind of other code: ${option === undefined ? "" : `${option}, or `}onUnknownKind: "keep" in the definition`;
   const problem = { field, value: shownText(kind), expected: `${known}.${advice}` };
-  throw new InvalidArgumentError(
-    `${field}: expected ${known} (${cleanText(kind, 220)}).${advice}`,
-    { details: { field, problems: [problem] } },
-  );
+  throw new InvalidArgumentError(`kind: expected ${known} (${cleanText(kind, 220)}).${advice}`, {
+    details: { field, problems: [problem] },
+  });
 }

@@ -57,7 +57,7 @@ export function prepareChecked(
   registry: Registry | null,
 ): PreparedTask | Promise<PreparedTask> {
   const prepared = prepareTask(request, traceParent, registry);
-  const checking = checkPayload(checkerOf(request.task, registry), prepared.task.payload, "");
+  const checking = checkPayload(checkerOf(request.task, registry), prepared.task.payload);
   return checking === undefined ? prepared : checking.then(() => prepared);
 }
 
@@ -81,7 +81,7 @@ function storedOf({ kind, version = 1 }: AnyTaskRef): string {
 function currentPayload(kind: AnyTaskKind | null, { task, payload }: TaskRequest): unknown {
   const { version = 1 } = task;
   if (kind === null || version === kind.version) return payload;
-  return upgraded(kind, { version, payload, at: "" });
+  return upgraded(kind, { version, payload });
 }
 
 /**
@@ -90,18 +90,18 @@ function currentPayload(kind: AnyTaskKind | null, { task, payload }: TaskRequest
  */
 export function upgraded(
   kind: AnyTaskKind,
-  { version, payload, at }: { version: number; payload: unknown; at: string },
+  { version, payload }: { version: number; payload: unknown },
 ): unknown {
   try {
     const answer = upgradePayload(kind, version, payload);
     if ("payload" in answer) return answer.payload;
     throw new Error(answer.problem);
   } catch (error) {
-    const field = `${at}payload`;
+    const field = "payload";
     const reason = cleanText(messageOf(error), reasonLengthMax) || "an error without a message";
     const expected = `what version ${String(version)} of kind ${kind.kind} takes (${reason}). Version ${String(kind.version)} is kind ${kind.rules.kind}`;
     const problem = { field, value: describeValue(payload), expected };
-    throw new InvalidArgumentError(`${field}: expected ${expected}`, {
+    throw new InvalidArgumentError(`payload: expected ${expected}`, {
       details: { field, problems: [problem] },
       cause: error,
     });

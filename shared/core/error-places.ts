@@ -1,0 +1,41 @@
+import { InvalidArgumentError } from "./errors";
+
+/** A problem as an error lists it in its details. */
+interface PlacedProblem {
+  readonly field: string;
+}
+
+/** The same error, whose message, field and problems name their places as `rename` says. Any other error as it is. */
+export function withPlaces(error: unknown, rename: (text: string) => string): unknown {
+  if (!(error instanceof InvalidArgumentError)) return error;
+  const { code, message, details, cause } = error;
+  const { field, problems } = details;
+  const places = {
+    ...(typeof field === "string" ? { field: rename(field) } : {}),
+    ...(Array.isArray(problems)
+      ? {
+          problems: (problems as PlacedProblem[]).map((each) => ({
+            ...each,
+            field: rename(each.field),
+          })),
+        }
+      : {}),
+  };
+  const options = { code, details: { ...details, ...places } };
+  return new InvalidArgumentError(rename(message), { ...options, cause });
+}
+
+/** An error about one task, as the error of a call with several: its place stands before the field. */
+export function inTask(error: unknown, index: number): unknown {
+  return withPlaces(error, (text) => `tasks[${String(index)}].${text}`);
+}
+
+/** An error about tasks of a part of a call, as the error of the whole: `placeOf` turns a place in the part into one in the whole. */
+export function inWhole(error: unknown, placeOf: (index: number) => number | undefined): unknown {
+  return withPlaces(error, (text) =>
+    text.replace(/^tasks\[(\d+)\]/, (given, index: string) => {
+      const place = placeOf(Number(index));
+      return place === undefined ? given : `tasks[${String(place)}]`;
+    }),
+  );
+}
