@@ -30,6 +30,7 @@ const byError: Readonly<Record<ErrorCode, ExitCode>> = {
   TASKGATE_ARG_OWNER: exitCodes.failed,
   TASKGATE_SETTINGS: exitCodes.usage,
   TASKGATE_PACKAGE_MISSING: exitCodes.usage,
+  TASKGATE_APP_BROKEN: exitCodes.usage,
   TASKGATE_SCHEMA_MISSING: exitCodes.failed,
   TASKGATE_SCHEMA_TOO_OLD: exitCodes.failed,
   TASKGATE_SCHEMA_TOO_NEW: exitCodes.failed,

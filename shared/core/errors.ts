@@ -19,6 +19,10 @@ export const errorCodes = {
     sql: null,
     meaning: "an optional package is not installed; the message has the command that installs it",
   },
+  TASKGATE_APP_BROKEN: {
+    sql: null,
+    meaning: "the app's code can't be loaded; the message names the file",
+  },
   TASKGATE_SCHEMA_MISSING: { sql: null, meaning: "the database has no Taskgate schema" },
   TASKGATE_SCHEMA_TOO_OLD: { sql: null, meaning: "the schema lacks migrations this code needs" },
   TASKGATE_SCHEMA_TOO_NEW: { sql: null, meaning: "the schema no longer serves code this old" },

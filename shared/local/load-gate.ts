@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import type { Gate } from "../functions/taskgate";
 import { keepGates } from "../functions/gates";
+import { TaskgateError } from "../core/errors";
 import { CoreRegistry, installCoreApi } from "./functions-host/core-api";
 import { loadApp } from "./functions-host/load-app";
 
 /**
  * Loads an app's functions, as the Functions host does, and answers the gate that it made with `taskgate({ .. })`. No
- * function is called. Once per process. Throws an Error with a sentence for people where the app can't be loaded, or
- * has no gate or several.
+ * function is called. Once per process. Throws TaskgateError TASKGATE_APP_BROKEN where the app can't be loaded, or has
+ * no gate or several.
  */
 export async function loadGate(appRoot: string, say: (line: string) => void): Promise<Gate> {
   const gates = keepGates();
@@ -18,7 +19,8 @@ export async function loadGate(appRoot: string, say: (line: string) => void): Pr
   await loadApp(appRoot, registry);
   const [gate] = gates;
   if (gate !== undefined && gates.length === 1) return gate as Gate;
-  throw new Error(
+  throw new TaskgateError(
+    "TASKGATE_APP_BROKEN",
     `${join(appRoot, "package.json")}: expected functions that call \`taskgate({ .. })\` once, got ${gates.length === 0 ? "none that do" : `${String(gates.length)} calls`}.`,
   );
 }

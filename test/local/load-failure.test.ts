@@ -1,8 +1,10 @@
 /* Apps with a file that can't be loaded, in real processes: which file and line the start names, and what the log gets. */
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
+import { ensureBuilt, root } from "../functions/built-app";
 import { HostProcess } from "./fixtures/run-host";
 
 const folder = mkdtempSync(join(tmpdir(), "taskgate-load-"));
@@ -11,16 +13,21 @@ afterAll(() => {
 });
 let apps = 0;
 
-/** Starts an app of these files, and answers how the start failed and what the log says of it. */
-async function failureOf(
-  files: Readonly<Record<string, string>>,
-): Promise<{ message: string; log: string }> {
+/** An app of these files; answers its folder. */
+function writeApp(files: Readonly<Record<string, string>>): string {
   const app = join(folder, String((apps += 1)));
   for (const [name, text] of Object.entries({ "host.json": `{ "version": "2.0" }`, ...files })) {
     mkdirSync(dirname(join(app, name)), { recursive: true });
     writeFileSync(join(app, name), text);
   }
-  const host = new HostProcess({ app, env: {} });
+  return app;
+}
+
+/** Starts an app of these files, and answers how the start failed and what the log says of it. */
+async function failureOf(
+  files: Readonly<Record<string, string>>,
+): Promise<{ message: string; log: string }> {
+  const host = new HostProcess({ app: writeApp(files), env: {} });
   const { message } = await host.of("failed");
   await host.exit();
   const lines = host.reports.flatMap((report) =>
@@ -84,4 +91,33 @@ test("an ES module that throws is named with its line, one that can't be parsed 
   expect(unread.message).toBe(
     "src/functions/a.js or a file that it imports: Unexpected identifier 'error'",
   );
+});
+
+test("taskgate work names the file of an app that can't be loaded, and ends with the code for files that can't be used", () => {
+  ensureBuilt();
+  const work = (files: Readonly<Record<string, string>>) => {
+    const command = [join(root, "dist/shared/cli/main.js"), "work", "--json"];
+    const environment = {
+      PATH: process.env["PATH"],
+      TASKGATE_DATABASE_URL: "postgres://localhost/none",
+    };
+    const options = { cwd: writeApp(files), env: environment, encoding: "utf8" } as const;
+    const { status, stderr } = spawnSync(process.execPath, command, options);
+    return { status, ...(JSON.parse(stderr) as object) };
+  };
+  const broken = work({ "package.json": commonJs, "src/functions/a.js": "\nnull.gate;" });
+  expect(broken).toMatchObject({
+    status: 2,
+    error: {
+      code: "TASKGATE_APP_BROKEN",
+      message: expect.stringMatching(/^src\/functions\/a\.js:2: Cannot read/),
+    },
+  });
+  expect(work({ "package.json": "{" })).toMatchObject({
+    status: 2,
+    error: {
+      code: "TASKGATE_APP_BROKEN",
+      message: expect.stringMatching(/package\.json: expected JSON/),
+    },
+  });
 });

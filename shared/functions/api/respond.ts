@@ -124,6 +124,7 @@ const problemKinds: Readonly<Record<ErrorCode, ProblemKind>> = {
   TASKGATE_ARG_OWNER: { status: 409, title: "The definition belongs to another app" },
   TASKGATE_SETTINGS: misconfigured,
   TASKGATE_PACKAGE_MISSING: misconfigured,
+  TASKGATE_APP_BROKEN: misconfigured,
   TASKGATE_SCHEMA_MISSING: misconfigured,
   TASKGATE_SCHEMA_TOO_OLD: misconfigured,
   TASKGATE_SCHEMA_TOO_NEW: misconfigured,

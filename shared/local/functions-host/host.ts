@@ -94,16 +94,11 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
 
 /** A file that can't be loaded is named; its stack goes into the log. */
 async function load(appRoot: string, registry: CoreRegistry, log: HostLog): Promise<void> {
-  const at: { file: string | null } = { file: null };
   try {
-    await loadApp(appRoot, registry, (file) => {
-      at.file = file;
-    });
+    await loadApp(appRoot, registry);
   } catch (error) {
-    if (at.file === null) throw error;
-    const failure = new LoadFailure(error, { appRoot, file: at.file });
-    log("error", failure.trace);
-    throw failure;
+    if (error instanceof LoadFailure) log("error", error.trace);
+    throw error;
   }
 }
 

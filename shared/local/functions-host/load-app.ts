@@ -4,49 +4,59 @@ import { createRequire } from "node:module";
 import { extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { glob } from "tinyglobby";
+import { TaskgateError } from "../../core/errors";
+import { messageOf } from "../../core/foreign-value";
 import type { CoreRegistry } from "./core-api";
 import { openStreams } from "./http-stream";
+import { LoadFailure } from "./load-failure";
 
 /**
  * Loads every file that `main` in `<appRoot>/package.json` matches (a path or a glob), CommonJS or
  * ES module, and closes the registration.
  *
- * Errors: an Error if there is no such file, or what the file threw. Azure would go on with no
- * functions at all and say so only in the log. `onFile` is told of each file before it is loaded, and of
- * null behind the last one.
+ * Throws TaskgateError TASKGATE_APP_BROKEN if there is no such file, and LoadFailure with what a file threw. Azure would go on
+ * with no functions at all and say so only in the log.
  */
-export async function loadApp(
-  appRoot: string,
-  registry: CoreRegistry,
-  onFile?: (file: string | null) => void,
-): Promise<void> {
+export async function loadApp(appRoot: string, registry: CoreRegistry): Promise<void> {
   const manifest = join(appRoot, "package.json");
-  const content: unknown = JSON.parse(await readFile(manifest, "utf8"));
+  const content = readManifest(manifest, await readFile(manifest, "utf8"));
   const main = memberOf(content, "main");
-  if (main === undefined) throw new Error(`${manifest} has no "main", which names the functions.`);
+  if (main === undefined) throw broken(`${manifest} has no "main", which names the functions.`);
   const files = await glob(main.replace(/^\.\//, ""), { cwd: appRoot, absolute: true });
   if (files.length === 0) {
-    throw new Error(
-      `${manifest} says "main": "${main}", but there is no such file. Run the build.`,
-    );
+    throw broken(`${manifest} says "main": "${main}", but there is no such file. Run the build.`);
   }
   const require = createRequire(manifest);
   for (const file of files.sort()) {
-    onFile?.(file);
     const isModule =
       extname(file) === ".mjs" ||
       (extname(file) === ".js" && memberOf(content, "type") === "module");
-    if (isModule) await import(pathToFileURL(file).href);
-    else require(file);
+    try {
+      if (isModule) await import(pathToFileURL(file).href);
+      else require(file);
+    } catch (error) {
+      throw new LoadFailure(error, { appRoot, file });
+    }
   }
-  onFile?.(null);
   if (registry.model === undefined) {
-    throw new Error(
+    throw broken(
       `${manifest}: "main" (${main}) registers no function with @azure/functions. A gate does with \`gate.register(app)\`, where \`app\` is that package's.`,
     );
   }
   registry.streamPort = await openStreams(registry.model);
   registry.seal();
+}
+
+function broken(message: string): TaskgateError {
+  return new TaskgateError("TASKGATE_APP_BROKEN", message);
+}
+
+function readManifest(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw broken(`${path}: expected JSON (${messageOf(error)}).`);
+  }
 }
 
 function memberOf(content: unknown, name: string): string | undefined {

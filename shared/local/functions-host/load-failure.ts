@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { isAbsolute, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { TaskgateError } from "../../core/errors";
 import { messageOf, read } from "../../core/foreign-value";
 
 /** Where the load of an app was. */
@@ -16,7 +17,7 @@ export interface LoadPlace {
  * can't be parsed, else the first call in the stack that is in the app. An ES module that can't be parsed doesn't say which file it
  * is: then it is the entry file, or one that this imports.
  */
-export class LoadFailure extends Error {
+export class LoadFailure extends TaskgateError {
   /** For the log. */
   readonly trace: string;
 
@@ -26,7 +27,9 @@ export class LoadFailure extends Error {
     const lines = typeof stack === "string" ? stack.split("\n") : [];
     const entry = relative(appRoot, file);
     const unknown = cause instanceof SyntaxError ? `${entry} or a file that it imports` : entry;
-    super(`${lineOfApp(lines, root) ?? unknown}: ${messageOf(cause)}`, { cause });
+    super("TASKGATE_APP_BROKEN", `${lineOfApp(lines, root) ?? unknown}: ${messageOf(cause)}`, {
+      cause,
+    });
     this.trace = lines.length === 0 ? this.message : lines.join("\n");
   }
 }
