@@ -58,7 +58,8 @@ export const groupCommand: Command = {
       const { slots: count, paused, strict } = answer.new;
       const was = answer.old === null ? "new" : `it had ${String(answer.old.slots)}`;
       const state = `${paused ? ", paused" : ""}${strict ? ", strict" : ""}`;
-      return `Group ${answer.key} of ${definition} has ${showNumber(count, "slot", "slots")} (${was})${state}: ${String(answer.used)} used, ${showNumber(answer.waiting, "task waits", "tasks wait")}.`;
+      const whose = isGlobal ? "of all definitions" : `of ${definition}`;
+      return `Group ${answer.key} ${whose} has ${showNumber(count, "slot", "slots")} (${was})${state}: ${String(answer.used)} used, ${showNumber(answer.waiting, "task waits", "tasks wait")}.`;
     });
     return exitCodes.ok;
   },

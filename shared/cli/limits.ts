@@ -3,7 +3,8 @@ import { readListSharedLimitsQuery } from "../admin/limit-requests";
 import type { ListSharedLimitsRequest } from "../admin/limit-requests";
 import { readListing } from "../admin/listing";
 import type { Listing } from "../admin/listing";
-import { take } from "../admin/read-result";
+import { invalidInput, take } from "../admin/read-result";
+import { describeKnown } from "../core/near-name";
 import type { Limit } from "../ports/task-store";
 import { maxOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
@@ -26,8 +27,11 @@ export const limitsCommand: Command = {
   run: async (context) => {
     const { max } = context.options;
     const query = take(readListSharedLimitsQuery({ name: context.args[0], max }));
-    const listing = await readLimits(await context.admin(), query);
+    const admin = await context.admin();
+    const listing = await readLimits(admin, query);
     const { rows: limits, more } = listing;
+    if (query.name !== undefined && limits.length === 0)
+      throw unknownLimit(query.name, (await readAll(admin)).rows);
     report(context, { limits, more }, () =>
       limits.length === 0
         ? "There are no such limits."
@@ -74,6 +78,18 @@ export async function readLimits(
   const shared = await readListing(request, admin.sharedLimits);
   const rows = [...own, ...shared.rows.map((row) => ({ ...row, isShared: true }))];
   return { rows: rows.slice(0, max), more: shared.more || rows.length > max };
+}
+
+/** As many as one answer has. */
+async function readAll(admin: Admin): Promise<Listing<LimitReading>> {
+  return readLimits(admin, take(readListSharedLimitsQuery({})));
+}
+
+function unknownLimit(name: string, known: readonly LimitReading[]): Error {
+  const names = known.map((limit) => limit.name);
+  const hint = names.length === 0 ? "there is none" : describeKnown(name, names);
+  const expected = `the name of a definition or of a shared limit; ${hint}`;
+  return invalidInput([{ field: "limit", value: `\`${name}\``, expected }], "TASKGATE_ARG_UNKNOWN");
 }
 
 /** One line per limit. */

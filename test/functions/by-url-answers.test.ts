@@ -156,3 +156,25 @@ describe("a command that changes something does by an app's address what it does
     expect(linesOf(other.out)).toEqual(linesOf(one.out));
   });
 });
+
+test("taskgate limits names near limits where there is none of that name", async () => {
+  for (const answer of [
+    await near.taskgate("limits", "parner-api"),
+    await near.byUrl("limits", "parner-api"),
+  ]) {
+    expect(answer.code).toBe(3);
+    expect(answer.out).toContain("definition or of a shared limit; did you mean `partner-api`");
+  }
+});
+
+test("taskgate group says that a group is one of all definitions", async () => {
+  const { out } = await near.taskgate(
+    "group",
+    "import-orders",
+    "all-7",
+    "--global",
+    "--slots",
+    "2",
+  );
+  expect(out).toMatch(/^Group all-7 of all definitions has 2 slots \(new\)/);
+});
