@@ -127,7 +127,7 @@ describe("a run that is interrupted", () => {
   );
 });
 
-describe("workers that are killed", () => {
+describeWhole("workers that are killed", () => {
   const { home, remove } = makeHome();
   afterAll(remove);
   const testHere = existsSync("/proc/self/environ") ? test : test.skip;

@@ -11,6 +11,7 @@ import { postgresSetup } from "../support/postgres-setup";
 import { simulatedMssqlSetup } from "../support/simulated-mssql-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
 import { name, scenes } from "./lost-answer-scenes";
+import { describeWhole } from "../support/whole";
 
 /*
  * Once: each operation that changes something is cut off behind its commit, before its answer; the store repeats it. What
@@ -139,7 +140,7 @@ describe("PostgreSQL behind a network that loses answers", () => {
   });
 });
 
-describe("T-SQL behind a network that loses answers", () => {
+describeWhole("T-SQL behind a network that loses answers", () => {
   const cut: Fault = { kind: "cut", at: "executed", manner: "rst" };
   let losing: string | undefined;
   let count = 0;

@@ -9,6 +9,7 @@ import { enqueue } from "../support/builders";
 import { setupApi } from "./api-setup";
 import type { ApiSetup } from "./api-setup";
 import { ensureBuilt, root } from "./built-app";
+import { fewOf } from "../support/whole";
 
 // Goal: what a person at a terminal gets from the program itself: questions before what can't be undone, colours, and
 // completion; from a database and from an app over HTTP alike. Method: `script` gives the program a real terminal; bash and zsh run
@@ -69,7 +70,7 @@ const cases: readonly (readonly [words: string, offered: readonly string[]])[] =
   ["taskgate help wa", ["watermark", "watermarks"]],
 ];
 
-describe.each(["a database", "the address of an app"])("with %s", (place) => {
+describe.each(fewOf(["a database", "the address of an app"]))("with %s", (place) => {
   beforeAll(async () => {
     target =
       place === "a database"

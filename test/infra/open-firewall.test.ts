@@ -9,6 +9,7 @@ import type { SimulatedServer } from "../tsql-server/tds/simulated-server";
 import { startTaskgateServer } from "../tsql/wire/start-taskgate-server";
 import { certificate, fakeAzd, makeProgram, runNode, serveHttps } from "./fake-programs";
 import type { Asked } from "./fake-programs";
+import { testWhole } from "../support/whole";
 
 // Goal: `taskgate migrate --open-firewall`, as a process of its own: its token is azd's, it opens exactly its own address,
 // migrates, and closes it again, also when the migration fails. The server and Resource Manager are on this machine.
@@ -183,41 +184,45 @@ describe("migrate --open-firewall", () => {
     expect(written).toEqual([expect.stringMatching(/^Waiting, .* of 1 min: .*\(49918\)\.$/), ""]);
   }, 60_000);
 
-  test("a lock in the way is told of behind a refusal that was waited out", async () => {
-    const lines: string[] = [];
-    let isTold: () => void = () => undefined;
-    const told = new Promise<void>((resolve) => (isTold = resolve));
-    const other = openStore({ url: simulated.url, connectionsMax: 1, random: realRandom, sleep });
-    try {
-      // The lock of a migration that another process has under way.
-      const take =
-        "EXEC sp_getapplock @Resource = N'Taskgate.Migrate', @LockMode = 'Exclusive', @LockOwner = 'Transaction';";
-      let migrating: Promise<number> = Promise.resolve(1);
-      await other.transaction(async (transaction) => {
-        await transaction.query(take);
-        refuseOnce();
-        migrating = runCli({
-          words: ["migrate", "--wait", "1m"],
-          environment: { TASKGATE_DATABASE_URL: simulated.url },
-          folder: "/nowhere",
-          output: {
-            line: () => undefined,
-            error: (text) => {
-              lines.push(text);
-              if (lines.length === 2) isTold();
+  testWhole(
+    "a lock in the way is told of behind a refusal that was waited out",
+    async () => {
+      const lines: string[] = [];
+      let isTold: () => void = () => undefined;
+      const told = new Promise<void>((resolve) => (isTold = resolve));
+      const other = openStore({ url: simulated.url, connectionsMax: 1, random: realRandom, sleep });
+      try {
+        // The lock of a migration that another process has under way.
+        const take =
+          "EXEC sp_getapplock @Resource = N'Taskgate.Migrate', @LockMode = 'Exclusive', @LockOwner = 'Transaction';";
+        let migrating: Promise<number> = Promise.resolve(1);
+        await other.transaction(async (transaction) => {
+          await transaction.query(take);
+          refuseOnce();
+          migrating = runCli({
+            words: ["migrate", "--wait", "1m"],
+            environment: { TASKGATE_DATABASE_URL: simulated.url },
+            folder: "/nowhere",
+            output: {
+              line: () => undefined,
+              error: (text) => {
+                lines.push(text);
+                if (lines.length === 2) isTold();
+              },
+              columns: null,
             },
-            columns: null,
-          },
+          });
+          await Promise.race([told, migrating]);
         });
-        await Promise.race([told, migrating]);
-      });
-      expect(await migrating).toBe(0);
-    } finally {
-      await other.close();
-    }
-    expect(lines).toEqual([
-      expect.stringMatching(/^Waiting, .* of 1 min: .*\(49918\)\.$/),
-      expect.stringMatching(/^Still migrating after \d+ s\. Another migration, .* in its way\.$/),
-    ]);
-  }, 60_000);
+        expect(await migrating).toBe(0);
+      } finally {
+        await other.close();
+      }
+      expect(lines).toEqual([
+        expect.stringMatching(/^Waiting, .* of 1 min: .*\(49918\)\.$/),
+        expect.stringMatching(/^Still migrating after \d+ s\. Another migration, .* in its way\.$/),
+      ]);
+    },
+    60_000,
+  );
 });

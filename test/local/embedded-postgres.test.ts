@@ -1,6 +1,6 @@
 /** The embedded PostgreSQL, with the real programs. */
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync } from "node:fs";
 import {
   chmod,
   chown,
@@ -26,6 +26,7 @@ import {
   type EmbeddedPostgresOptions,
 } from "../../shared/local/embedded-postgres";
 import { postgresPackageName } from "../../shared/local/postgres-binaries";
+import { testWhole } from "../support/whole";
 
 const run = promisify(execFile);
 const isRoot = process.getuid?.() === 0;
@@ -34,7 +35,12 @@ const INSTALLED = dirname(
 );
 
 let folder: string;
+/** Stays until all tests have ended. */
+const elsewhere = mkdtempSync(join(tmpdir(), "taskgate-kept-"));
 const servers: EmbeddedPostgres[] = [];
+
+chmodSync(elsewhere, 0o755);
+afterAll(() => rm(elsewhere, { recursive: true, force: true }));
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "taskgate-test-"));
@@ -61,6 +67,21 @@ async function query(server: EmbeddedPostgres, text: string): Promise<unknown> {
   } finally {
     await client.end();
   }
+}
+
+let kept: Promise<string> | undefined;
+
+/** The folder of a server that was kept and stopped, in a place of its own; each test gets a copy, as to make one takes seconds. */
+async function copyOfKept(): Promise<string> {
+  kept ??= (async () => {
+    const dataDir = join(elsewhere, "data");
+    const server = await start({ dataDir, keep: true, fast: true });
+    await server.stop();
+    return dataDir;
+  })();
+  const copy = join(folder, "data");
+  await run("cp", ["-a", await kept, copy]);
+  return copy;
 }
 
 /** Takes away the links, as npm leaves the programs without install scripts. */
@@ -160,20 +181,23 @@ describe("who gets in", () => {
     await query(server, "CREATE ROLE taskgate_worker");
   });
 
-  test("the passwords are readable by the server's user only, the same after a restart, others elsewhere", async () => {
-    const dataDir = join(folder, "data");
-    const first = await start({ dataDir, keep: true, fast: true });
-    const { mode, uid } = await stat(join(first.dataDir, "taskgate-logins.json"));
-    expect(mode & 0o777).toBe(0o600);
-    expect(uid === process.getuid?.()).toBe(!isRoot);
-    const { password } = new URL(first.url);
-    await first.stop();
-    const again = await start({ dataDir, keep: true, fast: true });
-    expect(new URL(again.url).password).toBe(password);
-    const other = await start({ keep: false, fast: true });
-    expect(new URL(other.url).password).not.toBe(password);
-    expect((await readdir(folder)).filter((name) => name !== "data")).toEqual([]);
-  });
+  testWhole(
+    "the passwords are readable by the server's user only, the same after a restart, others elsewhere",
+    async () => {
+      const dataDir = join(folder, "data");
+      const first = await start({ dataDir, keep: true, fast: true });
+      const { mode, uid } = await stat(join(first.dataDir, "taskgate-logins.json"));
+      expect(mode & 0o777).toBe(0o600);
+      expect(uid === process.getuid?.()).toBe(!isRoot);
+      const { password } = new URL(first.url);
+      await first.stop();
+      const again = await start({ dataDir, keep: true, fast: true });
+      expect(new URL(again.url).password).toBe(password);
+      const other = await start({ keep: false, fast: true });
+      expect(new URL(other.url).password).not.toBe(password);
+      expect((await readdir(folder)).filter((name) => name !== "data")).toEqual([]);
+    },
+  );
 });
 
 describe("refusals", () => {
@@ -209,9 +233,7 @@ describe("refusals", () => {
   });
 
   test("a folder of an older version, which let in every user, is refused and left as it was", async () => {
-    const dataDir = join(folder, "data");
-    const first = await start({ dataDir, keep: true, fast: true });
-    await first.stop();
+    const dataDir = await copyOfKept();
     await rm(join(dataDir, "taskgate-logins.json"));
     await expect(start({ dataDir, keep: true })).rejects.toThrow(
       /has no passwords .*made by an older Taskgate, .*remove the folder, or choose another one/,
@@ -226,18 +248,14 @@ describe("refusals", () => {
   });
 
   test("a folder to which others may write is refused", async () => {
-    const dataDir = join(folder, "data");
-    const first = await start({ dataDir, keep: true, fast: true });
-    await first.stop();
+    const dataDir = await copyOfKept();
     await chmod(dataDir, 0o770);
     await expect(start({ dataDir, keep: true })).rejects.toThrow(/Others may write to .*chmod 700/);
   });
 
   const againstOthers = isRoot ? test : test.skip;
   againstOthers("a folder of another user is refused, and belongs to that user still", async () => {
-    const dataDir = join(folder, "data");
-    const first = await start({ dataDir, keep: true, fast: true });
-    await first.stop();
+    const dataDir = await copyOfKept();
     await chown(dataDir, 12_345, 12_345);
     await expect(start({ dataDir, keep: true })).rejects.toThrow(
       /belongs to another user \(id 12345/,

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { root } from "../functions/built-app";
 import { enqueueIn, startDevIn, untilIn } from "./dev-process";
 import type { DevRun } from "./dev-process";
+import { testWhole } from "../support/whole";
 import { run } from "./packed";
 
 /** What the app's task does, told by a file that its environment names. */
@@ -129,21 +130,25 @@ export function describeDev(getModules: () => string, folder: string): void {
       await until(() => notes().includes("Hello Ada here"), "the task");
     }, 120_000);
 
-    test("starts the workers again when the app is built anew, and the task that runs is given back uncounted", async () => {
-      await enqueue("wait", "Bob");
-      await until(() => notes().includes("begin of Hello"), "the task that waits");
-      writeFileSync(join(app, "src", "functions", "greet.ts"), taskFile("Goodbye"));
-      await compile();
-      await until(() => (dev?.output() ?? "").includes("the app was built anew"), "the restart");
-      await until(() => notes().includes("end of Bob"), "the task in the new build");
-      expect(notes().slice(-2)).toEqual(["begin of Goodbye", "end of Bob"]);
-      const { tasks } = JSON.parse(
-        await taskgate("tasks", "wait", "--state", "done", "--json"),
-      ) as {
-        tasks: unknown[];
-      };
-      expect(tasks).toEqual([expect.objectContaining({ failedCount: 0, lostCount: 0 })]);
-    }, 120_000);
+    testWhole(
+      "starts the workers again when the app is built anew, and the task that runs is given back uncounted",
+      async () => {
+        await enqueue("wait", "Bob");
+        await until(() => notes().includes("begin of Hello"), "the task that waits");
+        writeFileSync(join(app, "src", "functions", "greet.ts"), taskFile("Goodbye"));
+        await compile();
+        await until(() => (dev?.output() ?? "").includes("the app was built anew"), "the restart");
+        await until(() => notes().includes("end of Bob"), "the task in the new build");
+        expect(notes().slice(-2)).toEqual(["begin of Goodbye", "end of Bob"]);
+        const { tasks } = JSON.parse(
+          await taskgate("tasks", "wait", "--state", "done", "--json"),
+        ) as {
+          tasks: unknown[];
+        };
+        expect(tasks).toEqual([expect.objectContaining({ failedCount: 0, lostCount: 0 })]);
+      },
+      120_000,
+    );
 
     test("prints local.settings.json for another host, with the database of the run", async () => {
       const text = await taskgate("dev", "--print-settings");

@@ -7,6 +7,7 @@ import type { ExistingApp } from "./apps";
 import { enqueueIn, startDevIn, untilIn } from "./dev-process";
 import type { DevRun } from "./dev-process";
 import { run } from "./packed";
+import { fewOf, testWhole } from "../support/whole";
 
 /** The tests of `taskgate init` from the packed package: what it makes is built and run. */
 export function describeInit(getModules: () => string, folder: string): void {
@@ -51,7 +52,7 @@ export function describeInit(getModules: () => string, folder: string): void {
       ["a strict app of ES modules", () => writeModuleApp(join(folder, "parcels"), getModules())],
     ];
 
-    test.each(existing)(
+    test.each(fewOf(existing))(
       "connects %s: it compiles, runs in taskgate dev and serves the status page",
       async (_, write) => {
         const { folder: app } = write();
@@ -78,23 +79,27 @@ export function describeInit(getModules: () => string, folder: string): void {
       await untilIn(started, () => /100%\s+1 of 1 tasks/.test(started.output()), "the task");
     }, 120_000);
 
-    test("makes an app of the template flights whose pipeline comes to its good end", async () => {
-      symlinkSync(
-        join(root, "node_modules", "vega-datasets"),
-        join(getModules(), "vega-datasets"),
-        "dir",
-      );
-      const app = await makeApp("flights");
-      const started = await startDevIn({
-        app,
-        program: program(),
-        words: ["--once", "--limit", "20"],
-      });
-      dev = started;
-      expect({ code: await started.exitCode, output: started.output() }).toEqual({
-        code: 0,
-        output: expect.stringContaining("9 dead letters (9 expected)"),
-      });
-    }, 240_000);
+    testWhole(
+      "makes an app of the template flights whose pipeline comes to its good end",
+      async () => {
+        symlinkSync(
+          join(root, "node_modules", "vega-datasets"),
+          join(getModules(), "vega-datasets"),
+          "dir",
+        );
+        const app = await makeApp("flights");
+        const started = await startDevIn({
+          app,
+          program: program(),
+          words: ["--once", "--limit", "20"],
+        });
+        dev = started;
+        expect({ code: await started.exitCode, output: started.output() }).toEqual({
+          code: 0,
+          output: expect.stringContaining("9 dead letters (9 expected)"),
+        });
+      },
+      240_000,
+    );
   });
 }

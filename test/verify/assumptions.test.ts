@@ -6,6 +6,7 @@ import type { StepRow } from "./result";
 import { startSimulatedPlace } from "./simulated-place";
 import type { StepContext } from "./step";
 import type { Workplace } from "./workplace";
+import { testWhole } from "../support/whole";
 
 /*
  * The scripts of the riskiest assumptions against our own endpoint: those that it runs pass, and each of them fails over a
@@ -63,46 +64,66 @@ describe("the scripts of the assumptions", () => {
     expect(skipped.every(({ summary }) => summary.startsWith("server only: "))).toBe(true);
   }, 60_000);
 
-  test("the first one fails where the inline function is made", async () => {
-    const { litmusSchema: schema } = place;
-    const other = `CREATE FUNCTION ${schema}.v1b () RETURNS TABLE AS RETURN SELECT 1 AS x;`;
-    expect(await rowAfter(1, other)).toMatchObject({
-      status: "failed",
-      details: ["an inline function over one that isn't there: expected error 208, got no error"],
-    });
-  }, 60_000);
+  testWhole(
+    "the first one fails where the inline function is made",
+    async () => {
+      const { litmusSchema: schema } = place;
+      const other = `CREATE FUNCTION ${schema}.v1b () RETURNS TABLE AS RETURN SELECT 1 AS x;`;
+      expect(await rowAfter(1, other)).toMatchObject({
+        status: "failed",
+        details: ["an inline function over one that isn't there: expected error 208, got no error"],
+      });
+    },
+    60_000,
+  );
 
-  test("the fourth one fails where the type needs no right", async () => {
-    const grant = `GRANT EXECUTE ON SCHEMA::${place.litmusSchema} TO public;`;
-    expect(await rowAfter(4, grant)).toMatchObject({
-      status: "failed",
-      details: ["without EXECUTE on the type: expected error 229, got no error"],
-    });
-  }, 60_000);
+  testWhole(
+    "the fourth one fails where the type needs no right",
+    async () => {
+      const grant = `GRANT EXECUTE ON SCHEMA::${place.litmusSchema} TO public;`;
+      expect(await rowAfter(4, grant)).toMatchObject({
+        status: "failed",
+        details: ["without EXECUTE on the type: expected error 229, got no error"],
+      });
+    },
+    60_000,
+  );
 
-  test("the fifth one fails where a claim gets a row", async () => {
-    const definition = "2000000000";
-    const row = `INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId) VALUES (${definition}, 100, 1, -9);`;
-    const found = await rowAfter(5, row);
-    expect(found.status).toBe("failed");
-    expect(found.details[0]).toBe("a claim beside a new row: expected rows [[0]], got [[1]]");
-  }, 60_000);
+  testWhole(
+    "the fifth one fails where a claim gets a row",
+    async () => {
+      const definition = "2000000000";
+      const row = `INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId) VALUES (${definition}, 100, 1, -9);`;
+      const found = await rowAfter(5, row);
+      expect(found.status).toBe("failed");
+      expect(found.details[0]).toBe("a claim beside a new row: expected rows [[0]], got [[1]]");
+    },
+    60_000,
+  );
 
-  test("the eighth one fails where a right on a type is missing", async () => {
-    const revoke =
-      "REVOKE EXECUTE ON TYPE::Taskgate.KeyLockList FROM TaskgateWorker, TaskgateOperator;";
-    const missing = await rowAfter(8, revoke);
-    expect(missing.status).toBe("failed");
-    expect(missing.details.join()).toMatch(/EXECUTE permission.*KeyLockList/);
-  }, 60_000);
+  testWhole(
+    "the eighth one fails where a right on a type is missing",
+    async () => {
+      const revoke =
+        "REVOKE EXECUTE ON TYPE::Taskgate.KeyLockList FROM TaskgateWorker, TaskgateOperator;";
+      const missing = await rowAfter(8, revoke);
+      expect(missing.status).toBe("failed");
+      expect(missing.details.join()).toMatch(/EXECUTE permission.*KeyLockList/);
+    },
+    60_000,
+  );
 
-  test("the eighth one fails where a worker may read a table", async () => {
-    const grant = "GRANT SELECT ON OBJECT::Taskgate.Task TO TaskgateWorker;";
-    expect(await rowAfter(8, grant)).toMatchObject({
-      status: "failed",
-      details: ["a worker reads a table: expected error 229, got no error"],
-    });
-  }, 60_000);
+  testWhole(
+    "the eighth one fails where a worker may read a table",
+    async () => {
+      const grant = "GRANT SELECT ON OBJECT::Taskgate.Task TO TaskgateWorker;";
+      expect(await rowAfter(8, grant)).toMatchObject({
+        status: "failed",
+        details: ["a worker reads a table: expected error 229, got no error"],
+      });
+    },
+    60_000,
+  );
 
   test("the eighth one says which right is missing where no login can be made", async () => {
     const row = await rowOf(8, context({ mayMakeLogins: false }));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { isWhole } from "../support/whole";
+import { fewOf, isWhole } from "../support/whole";
 import { spread } from "./spread";
 import type { SpreadOptions } from "./spread";
 
@@ -31,7 +31,7 @@ const durations = isWhole ? [20, 50, 1_000] : [20, 1_000];
 const cases: readonly Case[] = [
   { name: "two hosts come after one, limit 4", options: {}, turn: 1 },
   { name: "the same, tasks that block their host", options: { isBlocking: true }, turn: 4 },
-  ...(isWhole ? [20, 30, 47] : [47]).map((limit) => ({
+  ...(isWhole ? [20, 30, 47] : []).map((limit) => ({
     name: `twenty hosts come one by one, limit ${String(limit)}`,
     options: { hosts: 20, limit },
     turn: 1,
@@ -52,7 +52,7 @@ const gone: readonly Case[] = [
 ];
 const networkMs = 50;
 
-/** The longest time that a wanted token was free, of three seeds. */
+/** The longest time that a wanted token was free, of some seeds. */
 async function worstOf({ name, options }: Case, taskMs: number): Promise<number> {
   const settings = { ...base, ...options, taskMs };
   const { hosts } = settings;
@@ -62,7 +62,7 @@ async function worstOf({ name, options }: Case, taskMs: number): Promise<number>
   const lastsMs = (hosts + 2) * arriveEveryMs;
   const tasks = Math.ceil((limit * lastsMs) / taskMs) + limit * 2;
   let worst = 0;
-  for (const seed of hosts === 20 ? [1] : [1, 2, 3]) {
+  for (const seed of hosts === 20 ? [1] : fewOf([1, 2, 3], 2)) {
     const { idleMostMs, heldMost } = await spread({
       ...settings,
       arriveEveryMs,

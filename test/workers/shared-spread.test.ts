@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { spread } from "./spread";
 import type { SpreadOptions } from "./spread";
+import { fewOf } from "../support/whole";
 
 /*
  * Goal: where a shared limit is what binds, hosts that come while others hold all of it get their part, within seconds, be they
@@ -19,7 +20,7 @@ const base: SpreadOptions = {
   seed: 1,
 };
 
-describe.each([1, 2, 3])("a shared limit of 4, seed %i", (seed) => {
+describe.each(fewOf([1, 2, 3]))("a shared limit of 4, seed %i", (seed) => {
   test("two hosts of one definition share it", async () => {
     const { tokens, sharedMost } = await spread({ ...base, seed });
     expect(tokens).toEqual([2, 2]);

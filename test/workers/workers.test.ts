@@ -6,6 +6,7 @@ import { plantedBugs } from "./planted-bugs";
 import { describeFailure } from "./report";
 import { simulate } from "./simulation";
 import { stampede } from "./stampede";
+import { describeWhole } from "../support/whole";
 
 /*
  * Goal: the shipped worker keeps the promises under any trouble of its process, its clock and its calls. Method: one seeded
@@ -40,7 +41,7 @@ describe("the twelve promises hold", () => {
   });
 });
 
-describe("a planted mistake is found", () => {
+describeWhole("a planted mistake is found", () => {
   test.each(plantedBugs.map((plant) => [plant.promise, plant.name, plant] as const))(
     "%s: %s",
     async (promise, name, plant) => {

@@ -11,6 +11,7 @@ import { createTestDatabase, withClient } from "../../support/test-postgres";
 import { openPlainStore } from "../../support/postgres-setup";
 import { breaks, MessageProxy } from "./message-proxy";
 import type { Break } from "./message-proxy";
+import { fewOf } from "../../support/whole";
 
 /*
  * A worker completes a task with a child and a row of its own, and its connection breaks in front of each message in turn,
@@ -170,7 +171,7 @@ function labelOf(kind: Break, place: number): string {
 }
 
 describe("a connection that breaks while a task is completed", () => {
-  test.each(breaks)(
+  test.each(fewOf(breaks))(
     "by %s gives token and task back within the lease and 5 s, at every message",
     async (kind) => {
       const endings = await Promise.all(places.map((place) => play(kind, place)));

@@ -1,10 +1,11 @@
 /** @jest-environment ./test/support/planted-environment.cjs */
-import { afterAll } from "@jest/globals";
+import { afterAll, describe } from "@jest/globals";
 import { simulatedMssqlSetup } from "../../support/simulated-mssql-setup";
 import { describeFaults } from "./expect-failures";
 import { contractFaults } from "./faults";
+import { isWhole } from "../../support/whole";
 
 const setup = simulatedMssqlSetup();
 afterAll(() => setup.close());
 
-describeFaults(setup, contractFaults);
+describeFaults(setup, contractFaults, isWhole ? describe : describe.skip);

@@ -8,6 +8,7 @@ import { lifeFigures, measureLife, recordOfLife } from "./life";
 import type { Situation } from "./life";
 import { worldWithGhosts } from "./measure";
 import { tokenFigures } from "./token-figures";
+import { testWhole } from "../../support/whole";
 
 /*
  * What a task's life costs, and what calls cost when there are many tokens, scheduled or waiting tasks: counted in the model of
@@ -41,14 +42,14 @@ describe("the life of a task in T-SQL", () => {
     expect(recordOfLife(measured)).toEqual(recorded.trimEnd().split("\n"));
   });
 
-  test("planted: one statement more in Work is found", async () => {
+  testWhole("planted: one statement more in Work is found", async () => {
     const from = "SELECT @vHeldCount = n.Held, @vRunningCount";
     const world = plantedWorld("Work", { from, to: `SET @vCount = 0; ${from}` });
     const what = ["Work, completes 100 and claims 100", "statements"] as const;
     expect(figureOf(await lifeFigures(world), ...what)).toBe(figureOf(measured, ...what) + 1);
   });
 
-  test("planted: a pass over the tokens under the definition's lock is found", async () => {
+  testWhole("planted: a pass over the tokens under the definition's lock is found", async () => {
     const from = "      COMMIT TRANSACTION;\n      SET @vStatus = N'released';";
     const pass =
       "SELECT @vDead = LEN(d.TokenList) FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = @vDefinition;";

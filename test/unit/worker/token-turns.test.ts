@@ -4,6 +4,7 @@ import type { CallLimits } from "../../../shared/worker/run/call-limits";
 import { createSeededRandom } from "../../../shared/testing/seeded-random";
 import { callMs, TokenScene } from "./token-scene";
 import type { Call, CallingProcess } from "./token-scene";
+import { fewOf } from "../../support/whole";
 
 /* Goal: a limit below the number of busy processes is shared out in turns, also where calls follow each other without a pause. */
 const one = { name: "one", limit: 1 };
@@ -61,7 +62,7 @@ function longestPauseMs(calls: readonly Call[]): number {
 }
 
 describe("the last token of a limit", () => {
-  test.each([2, 3, 5])(
+  test.each(fewOf([3, 2, 5]))(
     "withTokens passes it on between %i busy processes, and seldom lets it idle",
     async (count) => {
       const scene = new TokenScene();
