@@ -88,7 +88,7 @@ function nextStep({ batch, state }: BatchReport): string[] {
   if (state === "halted")
     return [
       "",
-      `It halts after a dead task: \`${line} --resume\` continues it. To run the task again first: \`taskgate tasks NAME --batch ${batch} --state dead\`, then \`taskgate redrive ID\`.`,
+      `It halts after a dead task: \`${line} --resume\` continues it. To run the task again first, outside the batch: \`taskgate tasks NAME --batch ${batch} --state dead\`, then \`taskgate redrive ID\`.`,
     ];
   if (state === "draft")
     return [

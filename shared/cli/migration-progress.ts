@@ -11,7 +11,7 @@ export interface MigrationProgress extends ProgressLine {
 
 const tellEveryMs = 10_000;
 const slowReasons =
-  "Another migration, or a transaction that uses Taskgate's tables, may stand in its way.";
+  "Another migration, a transaction that uses Taskgate's tables, or a server that doesn't answer may stand in its way.";
 
 /** A migration waits for another one, and for locks on its tables, without an end: then it says so now and then. */
 export function createMigrationProgress(

@@ -46,7 +46,7 @@ export const redriveCommand: Command = {
   examples: [
     { line: "taskgate redrive 17", sentence: "One task." },
     {
-      line: `taskgate redrive greet --all --like "it broke"`,
+      line: `taskgate redrive greet --all --like "Error: it broke"`,
       sentence: "The dead tasks of one error.",
     },
     { line: "taskgate redrive greet --all", sentence: "All dead tasks of a definition." },

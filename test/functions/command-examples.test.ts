@@ -78,7 +78,7 @@ async function plantTasks(): Promise<void> {
   expect((await enqueue(store, "import-orders", 16)).at(-1)).toBe("16");
   await enqueue(store, "greet", [{ payload: '{"name":"Ada"}' }, {}, {}]);
   const worker = await startWorker(store, "greet");
-  await worker.fail(await worker.claim(2), { as: "dead" });
+  await worker.fail(await worker.claim(2), { as: "dead", error: "Error: it broke" });
   await worker.finish();
   await store.cancelTasks({ taskIds: await enqueue(store, "greet", 1) });
   expect(await enqueue(store, "greet", [{ group: "customer-7" }])).toEqual(["21"]);
@@ -176,7 +176,7 @@ const answers: Readonly<Record<string, RegExp>> = {
   "taskgate audit greet --since 7d": /register_definition +greet +limit none -> /,
   "taskgate audit --action cancel_tasks": /cancel_tasks +greet +1 task \(20\)/,
   "taskgate export greet --state dead":
-    /^\{"task":"18","definition":"greet",.*"error":"it broke","payload":.*\}\n\{"task":"17"/,
+    /^\{"task":"18","definition":"greet",.*"error":"Error: it broke","payload":.*\}\n\{"task":"17"/,
   "taskgate export greet --state dead | taskgate enqueue greet --from - --priority 200":
     /^2 tasks were added to greet, 0 were there already\./,
   [`taskgate enqueue greet --payload '{"name":"Ada"}'`]: /^Task 24 was added to greet\./,
@@ -201,7 +201,7 @@ const answers: Readonly<Record<string, RegExp>> = {
     /^3 definitions and 1 schedule stopped\./,
   [`taskgate cancel 10 12 --reason "ordered twice"`]: /^2 tasks are cancelled: 10, 12$/,
   "taskgate redrive 17": /^1 task is a task again: 17$/,
-  [`taskgate redrive greet --all --like "it broke"`]: /^1 dead task is a task again\.$/,
+  [`taskgate redrive greet --all --like "Error: it broke"`]: /^1 dead task is a task again\.$/,
   "taskgate redrive greet --all": /^There is no such task\.$/,
   "taskgate redrive greet --all --outcome cancelled -n 50": /^1 task is a task again: 20$/,
   "taskgate reschedule 10m 13 14": /^2 tasks are rescheduled: 13, 14$/,

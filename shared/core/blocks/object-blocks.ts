@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "../json";
-import { checkFunction } from "../wrong-value";
+import { checkFunction, wrongValue } from "../wrong-value";
 import type { PlannedBlock } from "./planned-block";
-import { itemsBehind, markAt } from "./watermark-value";
+import { isObject, itemsBehind, markAt } from "./watermark-value";
 
 /** The request, added to the watermark's position. */
 export interface ObjectRequest<Value extends JsonObject = JsonObject> {
@@ -25,6 +25,8 @@ function* objectBlocks<Value extends JsonObject>(
   values: Iterable<Value>,
   markOf: (value: Value) => JsonValue,
 ): Generator<PlannedBlock> {
-  for (const payload of values)
+  for (const payload of values) {
+    if (!isObject(payload)) throw wrongValue("after", "it to answer objects", payload);
     yield { payload, watermark: { mark: markAt(markOf, payload) }, isNew: true };
+  }
 }

@@ -48,6 +48,7 @@ export function unfit(stands: JsonValue, expected: string): InvalidArgumentError
   );
 }
 
-function isObject(value: JsonValue): value is JsonObject {
+/** A JSON object, no array. */
+export function isObject(value: JsonValue): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

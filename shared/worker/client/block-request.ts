@@ -6,15 +6,17 @@ import { planNumericBlocks } from "../../core/blocks/numeric-blocks";
 import type { NumericRequest } from "../../core/blocks/numeric-blocks";
 import { planObjectBlocks } from "../../core/blocks/object-blocks";
 import type { ObjectRequest } from "../../core/blocks/object-blocks";
-import { withPlaces } from "../../core/error-places";
 import type { PlannedBlock } from "../../core/blocks/planned-block";
 import { takeBlocks } from "../../core/blocks/take-blocks";
 import type { TakenBlocks } from "../../core/blocks/take-blocks";
+import { isObject } from "../../core/blocks/watermark-value";
+import { withPlaces } from "../../core/error-places";
 import { InvalidArgumentError } from "../../core/errors";
 import type { JsonObject, JsonValue } from "../../core/json";
 import { checkNames } from "../../core/known-names";
 import { limits } from "../../core/limits";
 import { checkInteger, checkKey } from "../../core/text";
+import { wrongValue } from "../../core/wrong-value";
 import type { NewTask } from "../../ports/task-store";
 import { bytesOf, callBytesMax } from "../../enqueue/call-size";
 import type { BlockRequest } from "../define/block-options";
@@ -67,6 +69,7 @@ export function toBlockJob<Item extends JsonValue, Value extends JsonObject>(
   const { watermark, maxBlocks, header, numeric, dates, list, objects, ...options } = request;
   checkKey("watermark", watermark);
   checkKinds({ numeric, dates, list, objects });
+  if (header !== undefined && !isObject(header)) throw wrongValue("header", "an object", header);
   if (maxBlocks !== undefined)
     checkInteger("maxBlocks", maxBlocks, { min: 1, max: limits.enqueueTasksMax });
   return {

@@ -121,6 +121,34 @@ describe("blocks through the client", () => {
     expect(bench.hints.some(({ inMs }) => (inMs ?? 0) > 50_000)).toBe(true);
   });
 
+  test("objects that are none, and a header that is none, are refused, and nothing is made", async () => {
+    const kind = importing();
+    const bench = openWorkerBench([kind]);
+    const asked = (values: readonly unknown[]) => ({
+      ...byId,
+      objects: { after: () => values as never[], markOf: () => 1 },
+    });
+    const advance = (request: object) =>
+      bench.client.watermark.advance(
+        kind,
+        request as Parameters<typeof bench.client.watermark.advance>[1],
+      );
+    for (const [value, shown] of [
+      ["abc", 'the text "abc"'],
+      [7, "7"],
+      [null, "null"],
+      [[1], "an array of 1"],
+    ])
+      await expect(advance(asked([{ id: 1 }, value]))).rejects.toMatchObject({
+        message: `after: expected it to answer objects (${String(shown)})`,
+        details: { field: "after" },
+      });
+    await expect(advance({ ...asked([{}]), header: "orders" })).rejects.toThrow(
+      'header: expected an object (the text "orders")',
+    );
+    expect(await payloads(bench)).toEqual([]);
+  });
+
   test("list items are read behind the mark, also after another call moved it", async () => {
     const kind = importing();
     let isFirst = true;
