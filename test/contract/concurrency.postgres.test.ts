@@ -418,7 +418,7 @@ describe("a store", () => {
 describe("no deadlock", () => {
   const cycles = isWhole ? 100 : 25;
 
-  test(`S0.12, S1.8: 15 connections x ${String(cycles)} cycles amid heartbeats, limit changes, reclaims and enqueues`, async () => {
+  test("S0.12, S1.8: 15 connections, cycle after cycle, amid heartbeats, limit changes, reclaims and enqueues", async () => {
     const stores = [scene.openStore(8), scene.openStore(7), scene.openStore(6)];
     const seed = testSeed();
     const name = await define(at(stores, 0), {

@@ -126,7 +126,7 @@ describe("enqueue beside an app that can't be loaded", () => {
       name: "throws",
       source: 'throw new Error("no setting\\nat all");',
       manifest: installed,
-      reason: "loaded: no setting\n",
+      reason: "loaded: dist/index.js:1: no setting\n",
     },
     {
       name: "has no functions",
