@@ -40,11 +40,14 @@ beforeEach(() => {
   isDamaged = false;
 });
 
+/** Tasks that many drain at once. */
+const backlog = isWhole ? 10_000 : 4_000;
+
 describe("claims by many at once", () => {
-  test("S2.1, S2.12, S3.2: 32 connections drain 10,000 tasks, each once", async () => {
+  test("S2.1, S2.12, S3.2: 32 connections drain thousands of tasks, each once", async () => {
     const stores = Array.from({ length: 4 }, () => scene.openStore(8));
     const name = await define(at(stores, 0), { limit: 1_000, prefetchMax: 1 });
-    const ids = await enqueue(at(stores, 0), name, 10_000);
+    const ids = await enqueue(at(stores, 0), name, backlog);
     const seed = testSeed();
     // One after the other, as at the end: 32 that queue for one row on a busy machine would give up, which is no matter of claims.
     const workers: Worker[] = [];
@@ -64,11 +67,11 @@ describe("claims by many at once", () => {
     });
     for (const worker of workers) await worker.finish();
     const all = claims.flat();
-    expect({ seed, count: all.length }).toEqual({ seed, count: 10_000 });
+    expect({ seed, count: all.length }).toEqual({ seed, count: backlog });
     expect(new Set(all)).toEqual(new Set(ids));
     expect(claims.filter((mine) => mine.length > 0).length).toBeGreaterThan(1);
     expect(await statusOf(at(stores, 0), name)).toMatchObject({
-      done: 10_000,
+      done: backlog,
       ready: 0,
       claimed: 0,
     });
@@ -496,7 +499,7 @@ async function runGroupAgent(
 }
 
 describe("groups among many agents", () => {
-  for (const slots of [1, 3]) {
+  for (const slots of fewOf([3, 1])) {
     test(`S1.3, S1.7, S1.8: 50 groups of ${String(slots)} slots, 20 agents: never more of a group at a time, no error`, async () => {
       const stores = [scene.openStore(10), scene.openStore(10)];
       const seed = testSeed();

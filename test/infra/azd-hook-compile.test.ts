@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { copyTrackedFiles } from "../support/tracked-files";
 import { makeProgram, runNode } from "./fake-programs";
+import { testWhole } from "../support/whole";
 
 /*
  * Goal: azd's hooks compile a fresh clone, which has no dist: the real compiler over the tracked files alone. Only npm is a
@@ -18,25 +19,29 @@ afterAll(() => {
 });
 
 describeHere("azd's hooks in a fresh clone", () => {
-  test("make a package from sources alone, with the app and all that it imports", async () => {
-    const copied = copyTrackedFiles(root, folder, (path) => !/^(test|docs)\//u.test(path));
-    expect(copied).toBeGreaterThan(100);
-    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
-    const path = makeProgram(folder, "npm", "");
-    const hook = join(folder, "infra/azd-hook.mjs");
-    const ended = await runNode([hook, "package"], { cwd: tmpdir(), env: { PATH: path } });
-    expect(ended).toMatchObject({ code: 0 });
-    const made = join(folder, ".taskgate/package");
-    const { main } = JSON.parse(readFileSync(join(made, "package.json"), "utf8")) as {
-      main: string;
-    };
-    for (const file of [
-      main,
-      "dist/shared/cli/main.js",
-      "dist/shared/functions/index.js",
-      "host.json",
-    ])
-      expect([file, existsSync(join(made, file))]).toEqual([file, true]);
-    expect(existsSync(join(folder, "dist"))).toBe(false);
-  }, 120_000);
+  testWhole(
+    "make a package from sources alone, with the app and all that it imports",
+    async () => {
+      const copied = copyTrackedFiles(root, folder, (path) => !/^(test|docs)\//u.test(path));
+      expect(copied).toBeGreaterThan(100);
+      symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+      const path = makeProgram(folder, "npm", "");
+      const hook = join(folder, "infra/azd-hook.mjs");
+      const ended = await runNode([hook, "package"], { cwd: tmpdir(), env: { PATH: path } });
+      expect(ended).toMatchObject({ code: 0 });
+      const made = join(folder, ".taskgate/package");
+      const { main } = JSON.parse(readFileSync(join(made, "package.json"), "utf8")) as {
+        main: string;
+      };
+      for (const file of [
+        main,
+        "dist/shared/cli/main.js",
+        "dist/shared/functions/index.js",
+        "host.json",
+      ])
+        expect([file, existsSync(join(made, file))]).toEqual([file, true]);
+      expect(existsSync(join(folder, "dist"))).toBe(false);
+    },
+    120_000,
+  );
 });

@@ -13,6 +13,7 @@ import { copyTrackedFiles } from "../support/tracked-files";
 import { startDevIn } from "./dev-process";
 import type { DevRun } from "./dev-process";
 import { readManifest, run } from "./packed";
+import { testWhole } from "../support/whole";
 
 /** The tests of `taskgate eject`: a copy of the repository becomes an app on the packed package. */
 export function describeEject(getTarball: () => string, folder: string): void {
@@ -115,16 +116,20 @@ export function describeEject(getTarball: () => string, folder: string): void {
       ]);
     });
 
-    test("leaves an app that builds and whose pipeline comes to its good end on the package", async () => {
-      await install();
-      await run("npm", ["run", "build"], { cwd: copy });
-      const program = join(copy, "node_modules", "taskgate", "lib", "cli", "main.js");
-      dev = await startDevIn({ app: copy, program, words: ["--once", "--limit", "20"] });
-      expect({ code: await dev.exitCode, output: dev.output() }).toEqual({
-        code: 0,
-        output: expect.stringContaining("9 dead letters (9 expected)"),
-      });
-    }, 240_000);
+    testWhole(
+      "leaves an app that builds and whose pipeline comes to its good end on the package",
+      async () => {
+        await install();
+        await run("npm", ["run", "build"], { cwd: copy });
+        const program = join(copy, "node_modules", "taskgate", "lib", "cli", "main.js");
+        dev = await startDevIn({ app: copy, program, words: ["--once", "--limit", "20"] });
+        expect({ code: await dev.exitCode, output: dev.output() }).toEqual({
+          code: 0,
+          output: expect.stringContaining("9 dead letters (9 expected)"),
+        });
+      },
+      240_000,
+    );
 
     test("has nothing to do a second time, and says so", async () => {
       await expect(eject("--yes", "--name", "ledger")).rejects.toThrow(

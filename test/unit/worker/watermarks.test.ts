@@ -137,7 +137,7 @@ describe("blocks through the client", () => {
       ["abc", 'the text "abc"'],
       [7, "7"],
       [null, "null"],
-      [[1], "an array of 1"],
+      [[1], "an array"],
     ])
       await expect(advance(asked([{ id: 1 }, value]))).rejects.toMatchObject({
         message: `after: expected it to answer objects (${String(shown)})`,
