@@ -173,7 +173,7 @@ describe("An operator's ten questions", () => {
     expect(out).toMatch(/3 +mail .*Partner answered # for order #/);
   });
 
-  test("4: the time until all is done is told, or what holds it up", async () => {
+  test("4: the time until all is done is told, or the reason for the delay", async () => {
     const left = (await get("api-pace", { name: "import" })) as Record<string, unknown>;
     // 30 ended within some seconds, three are left.
     expect(left).toMatchObject({ heldUpBy: null, finished: { count: 30 } });
@@ -257,7 +257,7 @@ describe("An operator's ten questions", () => {
     ).toEqual([asTaskId(incident.dead[3] ?? "")]);
   });
 
-  test("10: everything stops, and exactly what was stopped is resumed", async () => {
+  test("10: everything stops, and exactly the stopped parts are resumed", async () => {
     expect(await get("api-stop-state")).toEqual({ stop: null });
     const stopped = (await api.call({
       route: "api-stop",

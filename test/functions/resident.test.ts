@@ -146,7 +146,7 @@ test("a running task may finish within the grace, and nothing further begins", a
   expect(await next.ended).toBe(0);
 }, 120_000);
 
-test("a second SIGTERM waits for no handler, and what ran is given back", async () => {
+test("a second SIGTERM waits for no handler, and running tasks are given back", async () => {
   const worker = app.start(["-d", "capped", "--grace", "1h"]);
   await app.until(isWorking);
   await app.client.enqueue(capped, { id: "long", ms: 50_000 });

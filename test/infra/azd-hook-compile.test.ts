@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "@jest/globals";
+import { afterAll, describe, expect } from "@jest/globals";
 import { copyTrackedFiles } from "../support/tracked-files";
 import { makeProgram, runNode } from "./fake-programs";
 import { testWhole } from "../support/whole";

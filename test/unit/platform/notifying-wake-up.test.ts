@@ -56,7 +56,7 @@ test("the first notification goes out at once, those of the next 5 ms become one
   expect(hints).toEqual(["mail", "mail", "mail", "other"]);
 });
 
-test("where nobody waits, nobody is looked for during 250 ms, and hints aren't held up", async () => {
+test("where no process waits, none is looked for during 250 ms, and hints aren't held up", async () => {
   waiting = 0;
   const wakeUp = open();
   await wakeUp.hint("mail", { tasks: 1 });
