@@ -1,13 +1,12 @@
 import { readListSharedLimitsQuery, readSharedLimitName } from "../admin/limit-requests";
-import { invalidInput, take } from "../admin/read-result";
+import { take } from "../admin/read-result";
 import { readDefinitionName, readLimitRequest } from "../admin/requests";
 import { limits } from "../core/limits";
-import { describeKnown } from "../core/near-name";
 import { nameParameter, reasonOption, report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { ExitCode } from "./exit-codes";
-import { readLimits, renderLimits } from "./limits";
+import { readLimits, renderLimits, unknownLimit } from "./limits";
 import { showLimit, showNumber } from "../terminal/output";
 import { refusal } from "./read-values";
 
@@ -55,20 +54,13 @@ async function show(context: CommandContext): Promise<ExitCode> {
   if (found.length === 0) {
     // Throws, with near names of definitions.
     if (!flags.has("shared")) await admin.definitions(query.name);
-    throw unknownSharedLimit(
-      query.name ?? "",
-      await admin.sharedLimits(take(readListSharedLimitsQuery({}))),
-    );
+    throw unknownLimit(query.name ?? "", {
+      sought: "a shared limit",
+      known: await admin.sharedLimits(take(readListSharedLimitsQuery({}))),
+    });
   }
   report(context, { limits: found }, () => renderLimits(found, context.output));
   return exitCodes.ok;
-}
-
-function unknownSharedLimit(name: string, known: readonly { readonly name: string }[]): Error {
-  const names = known.map((limit) => limit.name);
-  const hint = names.length === 0 ? "there is none" : describeKnown(name, names);
-  const expected = `the name of a shared limit; ${hint}`;
-  return invalidInput([{ field: "limit", value: `\`${name}\``, expected }], "TASKGATE_ARG_UNKNOWN");
 }
 
 async function set(context: CommandContext): Promise<ExitCode> {

@@ -31,7 +31,10 @@ export const limitsCommand: Command = {
     const listing = await readLimits(admin, query);
     const { rows: limits, more } = listing;
     if (query.name !== undefined && limits.length === 0)
-      throw unknownLimit(query.name, (await readAll(admin)).rows);
+      throw unknownLimit(query.name, {
+        sought: "a definition or of a shared limit",
+        known: (await readLimits(admin, take(readListSharedLimitsQuery({})))).rows,
+      });
     report(context, { limits, more }, () =>
       limits.length === 0
         ? "There are no such limits."
@@ -80,15 +83,14 @@ export async function readLimits(
   return { rows: rows.slice(0, max), more: shared.more || rows.length > max };
 }
 
-/** As many as one answer has. */
-async function readAll(admin: Admin): Promise<Listing<LimitReading>> {
-  return readLimits(admin, take(readListSharedLimitsQuery({})));
-}
-
-function unknownLimit(name: string, known: readonly LimitReading[]): Error {
+/** The error of a name that no limit has; it names near ones, or says which there are. */
+export function unknownLimit(
+  name: string,
+  { sought, known }: { sought: string; known: readonly { readonly name: string }[] },
+): Error {
   const names = known.map((limit) => limit.name);
   const hint = names.length === 0 ? "there is none" : describeKnown(name, names);
-  const expected = `the name of a definition or of a shared limit; ${hint}`;
+  const expected = `the name of ${sought}; ${hint}`;
   return invalidInput([{ field: "limit", value: `\`${name}\``, expected }], "TASKGATE_ARG_UNKNOWN");
 }
 

@@ -25,8 +25,9 @@ export function withPlaces(error: unknown, rename: (text: string) => string): un
   return new InvalidArgumentError(rename(message), { ...options, cause });
 }
 
-/** An error about one task, as the error of a call with several: its place stands before the field. */
-export function inTask(error: unknown, index: number): unknown {
+/** An error about one of the tasks of a call: among several its place stands before the field. */
+export function inTask(error: unknown, { index, of }: { index: number; of: number }): unknown {
+  if (of === 1) return error;
   return withPlaces(error, (text) => `tasks[${String(index)}].${text}`);
 }
 

@@ -9,7 +9,7 @@ import type { TaskStore } from "../../shared/ports/task-store";
 import { openStore } from "../../shared/store/open-store";
 import { urlAs } from "../support/roles";
 import { createTestDatabase } from "../support/test-postgres";
-import { isWhole } from "../support/whole";
+import { testWhole } from "../support/whole";
 import {
   databaseMs,
   findViolations,
@@ -56,9 +56,6 @@ const open: Field[] = [];
 afterEach(async () => {
   for (const field of open.splice(0)) await field.close();
 });
-
-/** The log shows what it should: planted bugs are found. */
-const testAtNight = isWhole ? test : test.skip;
 
 type Mode = "tasks" | "tokens" | "deaf" | "early-release";
 
@@ -289,7 +286,8 @@ test("withTokens holds the limit over a kill, a process that stood still past it
   expect(await field.store.checkInvariants()).toEqual({ status: "sound", findings: [] });
 }, 240_000);
 
-testAtNight(
+// The log shows what it should: planted bugs are found.
+testWhole(
   "control: calls that go on under a lost lease are seen",
   async () => {
     const field = await openField("unused");
@@ -314,7 +312,7 @@ testAtNight(
   240_000,
 );
 
-testAtNight(
+testWhole(
   "control: calls that begin after the answer of a lowered limit are seen",
   async () => {
     const field = await openField("unused");
@@ -327,7 +325,7 @@ testAtNight(
   120_000,
 );
 
-testAtNight(
+testWhole(
   "control: without the row's lock the same log shows more than the limit",
   async () => {
     const field = await openField("limited");
@@ -352,7 +350,7 @@ testAtNight(
   120_000,
 );
 
-testAtNight(
+testWhole(
   "control: a worker that gives tokens back before its handlers have settled is seen",
   async () => {
     const field = await openField("limited");

@@ -90,7 +90,7 @@ export class TaskClient implements EnqueueCalls {
       try {
         prepared.push(await prepareChecked(request, trace, this.#registry));
       } catch (error) {
-        throw requests.length === 1 ? error : inTask(error, index);
+        throw inTask(error, { index, of: requests.length });
       }
     }
     const results = await enqueuePrepared(this.#environment, prepared, {

@@ -34,7 +34,7 @@ export async function completeTasks(
       if (kind !== null) await checkPayload(labelled(kind, stored), current.payload);
       completed.push(completeTask(current, kind, { isBlocked: false }));
     } catch (error) {
-      throw tasks.length === 1 ? error : inTask(error, index);
+      throw inTask(error, { index, of: tasks.length });
     }
   }
   return completed;

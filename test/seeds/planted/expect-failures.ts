@@ -25,16 +25,12 @@ declare global {
 }
 
 /** The contract's own tests over a store with a fault; the environment expects each of them to fail. */
-export function describeFaults(
-  setup: StoreSetup,
-  faults: readonly ContractFault[],
-  describeAll: (name: string, define: () => void) => void = describe,
-): void {
+export function describeFaults(setup: StoreSetup, faults: readonly ContractFault[]): void {
   const known = (globalThis.plantedFaults ??= new Map());
   for (const fault of faults) {
     const title = `planted, ${fault.numbers}: ${fault.what}`;
     known.set(title, fault);
-    describeAll(title, () => {
+    describe(title, () => {
       fault.suite({ ...setup, open: async () => faulty(await setup.open(), fault) });
     });
   }

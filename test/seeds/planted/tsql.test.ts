@@ -1,11 +1,13 @@
 /** @jest-environment ./test/support/planted-environment.cjs */
-import { afterAll, describe } from "@jest/globals";
+import { afterAll } from "@jest/globals";
 import { simulatedMssqlSetup } from "../../support/simulated-mssql-setup";
 import { describeFaults } from "./expect-failures";
 import { contractFaults } from "./faults";
-import { isWhole } from "../../support/whole";
+import { describeWhole } from "../../support/whole";
 
 const setup = simulatedMssqlSetup();
 afterAll(() => setup.close());
 
-describeFaults(setup, contractFaults, isWhole ? describe : describe.skip);
+describeWhole("planted faults of the contract", () => {
+  describeFaults(setup, contractFaults);
+});
