@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { findViolations, mostRunning } from "./limit-evidence";
+import { findViolations, mostRunning, readInterval } from "./limit-evidence";
 import type { Interval, LimitChange } from "./limit-evidence";
 
 const forever = Number.POSITIVE_INFINITY;
@@ -37,5 +37,16 @@ describe("the judge of the limit tests", () => {
     expect(findViolations([late], changes)).toEqual([]);
     expect(findViolations([late, ran(50, forever), ran(58, forever)], changes)).toEqual([]);
     expect(mostRunning([late], 0)).toBe(0);
+  });
+
+  test("counts of a halted process only the calls that it lets begin afterwards", () => {
+    const halts = [{ process: "one", atMs: 20, untilMs: 4_500 }];
+    const entry = { process: "one", from_ms: "4501", until_ms: "4520", granted_ms: null };
+    const before = readInterval({ ...entry, admitted_ms: 19 }, halts);
+    const behind = readInterval({ ...entry, admitted_ms: 4_501 }, halts);
+    const others = [ran(4_500, forever), ran(4_500, forever)];
+    const two = changes.slice(0, 1);
+    expect(findViolations([before, ...others], two)).toEqual([]);
+    expect(findViolations([behind, ...others], two)).toMatchObject([{ atMs: 4_501, running: 3 }]);
   });
 });

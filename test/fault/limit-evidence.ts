@@ -41,35 +41,44 @@ export async function databaseMs(client: Client): Promise<number> {
   return Number(result.rows[0]?.ms);
 }
 
-/**
- * Reads the overlap log. What a halted process left open ended when it was halted. An entry whose instant lies in the halt was sent
- * before it, and the database took its time.
- */
+/** An entry of the overlap log; its instants are in milliseconds of database time, as the driver gives them. */
+export interface Entry {
+  readonly process: string;
+  readonly from_ms: string;
+  readonly until_ms: string | null;
+  /** When the process let the call begin, of a call; null of a task, whose entry is refused once its lease is lost. */
+  readonly admitted_ms: number | null;
+  readonly granted_ms: string | number | null;
+}
+
+/** Reads the overlap log. */
 export async function readIntervals(client: Client, halts: readonly Halt[]): Promise<Interval[]> {
-  const result = await client.query<{
-    process: string;
-    from_ms: string;
-    until_ms: string | null;
-    granted_ms: string | null;
-  }>(`
-    select o.process, extract(epoch from o.begun_at) * 1000 as from_ms, extract(epoch from o.ended_at) * 1000 as until_ms,
+  const result = await client.query<Entry>(`
+    select o.process, o.admitted_ms, extract(epoch from o.begun_at) * 1000 as from_ms, extract(epoch from o.ended_at) * 1000 as until_ms,
            coalesce(o.admitted_ms, extract(epoch from (select e.started_at from taskgate.task_execution e where e.task_execution_id = coalesce(
              (select a.task_execution_id from taskgate.archived a where a.fence::text = o.fence limit 1),
              (select t.task_execution_id from taskgate.attempt t where t.fence::text = o.fence limit 1)))) * 1000) as granted_ms
       from overlap o order by o.begun_at`);
-  return result.rows.map((row) => {
-    const fromMs = Number(row.from_ms);
-    const halt = halts.find(
-      (candidate) => candidate.process === row.process && candidate.untilMs >= fromMs,
-    );
-    const endedMs = row.until_ms === null ? Number.POSITIVE_INFINITY : Number(row.until_ms);
-    return {
-      process: row.process,
-      fromMs,
-      untilMs: halt === undefined ? endedMs : Math.min(endedMs, halt.atMs),
-      grantedMs: row.granted_ms === null ? fromMs : Math.min(Number(row.granted_ms), fromMs),
-    };
-  });
+  return result.rows.map((entry) => readInterval(entry, halts));
+}
+
+/**
+ * What a halted process left open ended when it was halted. An entry whose instant lies in the halt was sent before it, and the
+ * database took its time. A call that the process had let begin before it was halted may write its entry when it is thawed.
+ */
+export function readInterval(entry: Entry, halts: readonly Halt[]): Interval {
+  const fromMs = Number(entry.from_ms);
+  const begunMs = entry.admitted_ms ?? fromMs;
+  const halt = halts.find(
+    (candidate) => candidate.process === entry.process && candidate.untilMs >= begunMs,
+  );
+  const endedMs = entry.until_ms === null ? Number.POSITIVE_INFINITY : Number(entry.until_ms);
+  return {
+    process: entry.process,
+    fromMs,
+    untilMs: halt === undefined ? endedMs : Math.min(endedMs, halt.atMs),
+    grantedMs: entry.granted_ms === null ? fromMs : Math.min(Number(entry.granted_ms), fromMs),
+  };
 }
 
 /**
