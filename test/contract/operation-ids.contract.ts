@@ -64,6 +64,9 @@ export function describeOperationIds(setup: StoreSetup): void {
   describe("an operation's id of two stays", () => {
     describeStarts(setup);
   });
+  describe("an operation's id that a call for another name has used", () => {
+    describeTargets(setup);
+  });
 }
 
 const conflict = { code: "TASKGATE_ARG_CONFLICT", field: "operationId" } as const;
@@ -219,5 +222,72 @@ function describeStarts(setup: StoreSetup): void {
     const held = [];
     for (const name of names) held.push((await statusOf(store, name)).held);
     expect(held.sort()).toEqual([0, 1]);
+  });
+}
+
+function describeTargets(setup: StoreSetup): void {
+  const open = useStore(setup);
+  const anotherName = { ...conflict, value: "for another name" };
+
+  test("is refused by an enqueue, and adds no task", async () => {
+    const { store } = open();
+    const [first, second] = [await define(store), await define(store)];
+    const call = { build: 1, operationId: operationId(), tasks: [{ payload: null }] };
+    const answer = await store.enqueueTasks({ ...call, name: first });
+    await expectError(store.enqueueTasks({ ...call, name: second }), anotherName);
+    expect((await statusOf(store, second)).ready).toBe(0);
+    expect(await store.enqueueTasks({ ...call, name: first })).toEqual(answer);
+  });
+
+  test("is refused by an enqueue that has keys, groups and times", async () => {
+    const { store } = open();
+    const [first, second] = [await define(store), await define(store)];
+    const tasks = [
+      { payload: null, dedupeKey: "k", group: "g" },
+      { payload: null, runInMs: 1 },
+    ];
+    const call = { build: 1, operationId: operationId(), tasks };
+    await store.enqueueTasks({ ...call, name: first });
+    await expectError(store.enqueueTasks({ ...call, name: second }), anotherName);
+    expect(await statusOf(store, second)).toMatchObject({ ready: 0, scheduled: 0 });
+  });
+
+  test("is refused by a limit, a shared limit and watermarks, and changes none", async () => {
+    const { store } = open();
+    const [first, second] = [await define(store), await define(store)];
+    const by = { changedBy: "an operator" };
+    const moved = { value: "[]", expectedVersion: "0", build: 1, tasks: [] };
+    const calls = [
+      (name: string, id: OperationId) => store.setLimit({ ...by, name, limit: 7, operationId: id }),
+      (name: string, id: OperationId) =>
+        store.setSharedLimit({ ...by, name, limit: 7, operationId: id }),
+      (name: string, id: OperationId) =>
+        store.setWatermark({ ...by, name, watermark: "w", value: "[]", operationId: id }),
+      (name: string, id: OperationId) =>
+        store.setWatermark({ ...by, name: first, watermark: name, value: "[]", operationId: id }),
+      (name: string, id: OperationId) =>
+        store.advanceWatermark({ ...moved, name, watermark: "a", operationId: id }),
+      (name: string, id: OperationId) =>
+        store.advanceWatermark({
+          ...moved,
+          name: first,
+          watermark: `a "${name}"`,
+          operationId: id,
+        }),
+    ];
+    for (const call of calls) {
+      const id = operationId();
+      const answer = await call(first, id);
+      await expectError(call(second, id), anotherName);
+      expect(await call(first, id)).toEqual(answer);
+    }
+    expect((await statusOf(store, second)).limitSource).toBe("code");
+    const { sharedLimits } = await store.listSharedLimits({ max: 10 });
+    expect(sharedLimits.map(({ name }) => name)).toEqual([first]);
+    const { watermarks } = await store.listWatermarks({ max: 10 });
+    expect(watermarks.map(({ name }) => name).sort()).toEqual(
+      [`a "${first}"`, first, "a", "w"].sort(),
+    );
+    expect(watermarks.map(({ definition }) => definition)).not.toContain(second);
   });
 }

@@ -518,6 +518,7 @@ create function taskgate._enter_wave(p_wave_id bigint, p_may_be_sealed boolean D
 create function taskgate._extras_of(p_task taskgate.task, p_build bigint) returns text language sql stable;
 create function taskgate._find_bad_entry(p_tasks text) returns text language plpgsql;
 create function taskgate._find_definition(p_name text) returns integer language plpgsql stable;
+create function taskgate._first_answer(p_operation_id uuid, p_name text, p_target text) returns json language plpgsql stable;
 create function taskgate._give_back(p_task_execution_id bigint, p_now timestamp with time zone, OUT o_woken text, OUT o_opening text) language plpgsql;
 create function taskgate._group_latch(p_scope integer, p_group_key text) returns integer language sql immutable;
 create function taskgate._hand_over(p_task_ids bigint[], p_group_ids integer[]) returns integer[] language plpgsql;
@@ -532,7 +533,7 @@ create function taskgate._is_json_list(p_text text) returns boolean language plp
 create function taskgate._is_packed(p_task_id bigint) returns boolean language sql stable;
 create function taskgate._is_plain(p_task taskgate.task) returns boolean language sql immutable;
 create function taskgate._iso(p_at timestamp with time zone) returns text language sql stable;
-create function taskgate._keep_enqueued(p_operation_id uuid, p_task_ids text, p_outcomes text, p_ready boolean, p_next_due_ms bigint) returns void language sql;
+create function taskgate._keep_enqueued(p_operation_id uuid, p_definition integer, p_task_ids text, p_outcomes text, p_ready boolean, p_next_due_ms bigint) returns void language sql;
 create function taskgate._keep_solo(p_task_definition_id integer, p_task_ids bigint[], p_is_idle boolean) returns bigint[] language plpgsql;
 create function taskgate._kinds_problem(p_kinds text) returns text language sql immutable;
 create function taskgate._kinds_text(p_task_definition_id integer) returns text language sql stable;

@@ -21,8 +21,7 @@ import {
   findDefinition,
   hasReady,
   limitOf,
-  earlierOperation,
-  usedElsewhere,
+  firstAnswer,
 } from "./rows";
 import { noteStop, stopNewDefinition } from "./stops";
 import type { DefinitionRow, ExecutionRow, Memory } from "./state";
@@ -128,9 +127,9 @@ export function setLimit(memory: Memory, input: SetLimitInput): SetLimitAnswer {
     );
   }
   const definition = definitionNamed(memory.state, input.name);
-  const earlier = earlierOperation(memory.state, input.operationId);
-  if (earlier?.name === "set_limit") return earlier.answer;
-  if (earlier !== undefined) throw usedElsewhere(input.operationId);
+  const operation = { name: "set_limit", target: String(definition.definitionId) } as const;
+  const first = firstAnswer(memory.state, input.operationId, operation);
+  if (first !== undefined) return first;
   const inForce = limitOf(definition);
   if (input.expectedLimit !== undefined && withoutCode(input.expectedLimit) !== inForce) {
     const none = { held: 0, overLimit: 0, ready: false };
@@ -152,7 +151,7 @@ export function setLimit(memory: Memory, input: SetLimitInput): SetLimitAnswer {
     reason: input.reason ?? null,
   });
   memory.state.operations.set(input.operationId, {
-    name: "set_limit",
+    ...operation,
     doneAtMs: memory.nowMs,
     answer,
   });

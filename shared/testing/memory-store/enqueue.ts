@@ -18,8 +18,7 @@ import {
   dedupeId,
   definitionNamed,
   definitionOf,
-  earlierOperation,
-  usedElsewhere,
+  firstAnswer,
 } from "./rows";
 import { dueOf } from "./schedule";
 import type { DefinitionRow, GroupName, Memory, MemoryState, TaskRow } from "./state";
@@ -36,9 +35,9 @@ export function enqueueTasks(
 ): EnqueueTasksAnswer {
   expectSize(given.tasks);
   const definition = definitionNamed(memory.state, given.name);
-  const earlier = earlierOperation(memory.state, given.operationId);
-  if (earlier?.name === "enqueue_tasks") return earlier.answer;
-  if (earlier !== undefined) throw usedElsewhere(given.operationId);
+  const operation = { name: "enqueue_tasks", target: String(definition.definitionId) } as const;
+  const earlier = firstAnswer(memory.state, given.operationId, operation);
+  if (earlier !== undefined) return earlier;
   if (given.waveId !== undefined && !takesTasks(memory.state, given.waveId)) {
     const status = isOnlySealed(memory.state, given.waveId) ? "sealed" : "late";
     return { status, taskIds: [], outcomes: [], ready: false, nextDueMs: null };
@@ -67,7 +66,7 @@ export function enqueueTasks(
   };
   if (input.operationId !== null) {
     memory.state.operations.set(input.operationId, {
-      name: "enqueue_tasks",
+      ...operation,
       doneAtMs: memory.nowMs,
       answer,
     });

@@ -1,6 +1,5 @@
 import { compareTexts } from "../../core/text";
 import { AssertionError } from "../../core/errors";
-import type { InvalidArgumentError } from "../../core/errors";
 import type { TaskId, WaveId } from "../../core/ids";
 import type { Limit } from "../../ports/task-store";
 import { conflict, unknownArgument } from "./arguments";
@@ -8,7 +7,8 @@ import type {
   DefinitionRow,
   GroupWaitingRow,
   MemoryState,
-  OperationRow,
+  KeptAnswers,
+  OperationRowOf,
   Place,
   ReadyRow,
   ScheduledRow,
@@ -154,17 +154,25 @@ export function dedupeId(definitionId: number, dedupeKey: string): string {
   return `${String(definitionId)}/${dedupeKey}`;
 }
 
-/** What the operation of that id did, if it was made before. */
-export function earlierOperation(
+/** The answer of the call that had this operation id, for a repeat of it. An id names one operation, on one target. */
+export function firstAnswer<Name extends keyof KeptAnswers>(
   state: MemoryState,
   operationId: string | null,
-): OperationRow | undefined {
-  return operationId === null ? undefined : state.operations.get(operationId);
+  { name, target }: { name: Name; target: string },
+): KeptAnswers[Name] | undefined {
+  const first = operationId === null ? undefined : state.operations.get(operationId);
+  if (operationId === null || first === undefined) return undefined;
+  const used = (by: string) => conflict(`operation_id: was used by ${by} (${operationId})`);
+  if (!isOf(first, name)) throw used("another operation");
+  if (first.target !== target) throw used("a call for another name");
+  return first.answer;
 }
 
-/** An operation id names one operation. */
-export function usedElsewhere(operationId: string | null): InvalidArgumentError {
-  return conflict(`operation_id: was used by another operation (${String(operationId)})`);
+function isOf<Name extends keyof KeptAnswers>(
+  row: { readonly name: string },
+  name: Name,
+): row is OperationRowOf<Name> {
+  return row.name === name;
 }
 
 /** Since when a task may start: since its enqueue, or its own later instant, or the opening of its wave. */

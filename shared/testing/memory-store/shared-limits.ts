@@ -18,7 +18,7 @@ import {
   unknownArgument,
 } from "./arguments";
 import { audit, auditShared } from "./audit";
-import { compareNumbers, definitionNames, earlierOperation, hasReady, usedElsewhere } from "./rows";
+import { compareNumbers, definitionNames, firstAnswer, hasReady } from "./rows";
 import {
   countShared,
   describeSharedLimit,
@@ -40,9 +40,9 @@ export function setSharedLimit(memory: Memory, input: SetSharedLimitInput): SetS
   if (known === undefined && input.limit === "code") {
     throw unknownArgument(`name: unknown shared limit (${input.name})`);
   }
-  const earlier = earlierOperation(memory.state, input.operationId);
-  if (earlier?.name === "set_shared_limit") return earlier.answer;
-  if (earlier !== undefined) throw usedElsewhere(input.operationId);
+  const operation = { name: "set_shared_limit", target: input.name } as const;
+  const first = firstAnswer(memory.state, input.operationId, operation);
+  if (first !== undefined) return first;
   const { expectedLimit } = input;
   const inForce = known === undefined ? undefined : sharedLimitOf(known);
   if (expectedLimit !== undefined && inForce !== (expectedLimit === -1 ? null : expectedLimit)) {
@@ -73,8 +73,8 @@ export function setSharedLimit(memory: Memory, input: SetSharedLimitInput): SetS
     definitions: definitionNames(memory.state, ids),
   };
   memory.state.operations.set(input.operationId, {
+    ...operation,
     doneAtMs: memory.nowMs,
-    name: "set_shared_limit",
     answer,
   });
   return answer;

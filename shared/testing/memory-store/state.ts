@@ -349,14 +349,26 @@ export interface ArchiveRow {
   readonly wasBlocked: boolean;
 }
 
-/** operation: the answer of a call, for its repeats. */
-export type OperationRow = { readonly doneAtMs: number } & (
-  | { readonly name: "enqueue_tasks"; readonly answer: EnqueueTasksAnswer }
-  | { readonly name: "advance_watermark"; readonly answer: AdvanceWatermarkAnswer }
-  | { readonly name: "set_watermark"; readonly answer: SetWatermarkAnswer }
-  | { readonly name: "set_limit"; readonly answer: SetLimitAnswer }
-  | { readonly name: "set_shared_limit"; readonly answer: SetSharedLimitAnswer }
-);
+/** operation: the answer of a call, for its repeats. `target`: what it changed, as the SQL dialects write it. */
+export type OperationRow = {
+  [Name in keyof KeptAnswers]: OperationRowOf<Name>;
+}[keyof KeptAnswers];
+
+export interface OperationRowOf<Name extends keyof KeptAnswers> {
+  readonly doneAtMs: number;
+  readonly name: Name;
+  readonly target: string;
+  readonly answer: KeptAnswers[Name];
+}
+
+/** By the name of the operation. */
+export interface KeptAnswers {
+  readonly enqueue_tasks: EnqueueTasksAnswer;
+  readonly advance_watermark: AdvanceWatermarkAnswer;
+  readonly set_watermark: SetWatermarkAnswer;
+  readonly set_limit: SetLimitAnswer;
+  readonly set_shared_limit: SetSharedLimitAnswer;
+}
 
 /** schedule and schedule_group: tasks at the instants of a cron expression. */
 export interface ScheduleRow {

@@ -3,7 +3,7 @@ import type * as port from "../../ports/task-store";
 import { expectRange } from "./arguments";
 import { audit } from "./audit";
 import { enqueueTasks } from "./enqueue";
-import { definitionNamed, earlierOperation, usedElsewhere } from "./rows";
+import { definitionNamed, firstAnswer } from "./rows";
 import type { DefinitionRow, Memory, WatermarkRow } from "./state";
 
 /** Characters of a value that the audit keeps: its columns have 400. */
@@ -15,9 +15,9 @@ export function advanceWatermark(
   input: port.AdvanceWatermarkInput,
 ): port.AdvanceWatermarkAnswer {
   const definition = definitionNamed(memory.state, input.name);
-  const earlier = earlierOperation(memory.state, input.operationId);
-  if (earlier?.name === "advance_watermark") return earlier.answer;
-  if (earlier !== undefined) throw usedElsewhere(input.operationId);
+  const operation = { name: "advance_watermark", target: targetOf(definition, input) } as const;
+  const first = firstAnswer(memory.state, input.operationId, operation);
+  if (first !== undefined) return first;
   const nothing = { taskIds: [], outcomes: [], ready: false, nextDueMs: null };
   const old = find(memory, definition, input.watermark);
   if (versionOf(old) !== input.expectedVersion) {
@@ -41,7 +41,7 @@ export function advanceWatermark(
   if (input.operationId !== null) {
     memory.state.operations.set(input.operationId, {
       doneAtMs: memory.nowMs,
-      name: "advance_watermark",
+      ...operation,
       answer,
     });
   }
@@ -54,9 +54,9 @@ export function setWatermark(
   input: port.SetWatermarkInput,
 ): port.SetWatermarkAnswer {
   const definition = definitionNamed(memory.state, input.name);
-  const earlier = earlierOperation(memory.state, input.operationId);
-  if (earlier?.name === "set_watermark") return earlier.answer;
-  if (earlier !== undefined) throw usedElsewhere(input.operationId);
+  const operation = { name: "set_watermark", target: targetOf(definition, input) } as const;
+  const first = firstAnswer(memory.state, input.operationId, operation);
+  if (first !== undefined) return first;
   const old = find(memory, definition, input.watermark);
   const oldValue = old?.value ?? null;
   if (input.expectedVersion !== undefined && versionOf(old) !== input.expectedVersion) {
@@ -77,10 +77,14 @@ export function setWatermark(
   });
   memory.state.operations.set(input.operationId, {
     doneAtMs: memory.nowMs,
-    name: "set_watermark",
+    ...operation,
     answer,
   });
   return answer;
+}
+
+function targetOf({ definitionId }: DefinitionRow, { watermark }: { watermark: string }): string {
+  return `${String(definitionId)}/${watermark}`;
 }
 
 /** The first ` of ` ends the value: one that has it is written with an escape that JSON knows. */

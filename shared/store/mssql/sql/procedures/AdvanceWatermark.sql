@@ -8,7 +8,7 @@
 -- Out:    Status: advanced | conflict (another call moved it: nothing was written); Version bigint: the new one, of a conflict the one
 --           in the table, 0 when there is none; Value: of a conflict: the value in the table, or null
 --         TaskIds, Outcomes, Ready, NextDueMs: as EnqueueTasks answers; of a conflict null, null, false, null
--- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50413 too many or too large; 50422 a bad
+-- Raises: 50404 unknown definition; 50409 the operation id was used by another operation, or for another watermark; 50413 too many or too large; 50422 a bad
 --         value; 50423 the watermark, an equal key or operation id is locked for longer than 2 s; 1222 a row is; 50425, 1205 chosen to end
 --         a circle of waiters. An error dooms the caller's transaction
 -- Locks:  the watermark's key and its operation id as _LockKeys; BlockWatermark; then as EnqueueTasks inside a transaction.
@@ -33,7 +33,7 @@ BEGIN
     SELECT @vStart = n.N FROM Taskgate.Number AS n WHERE n.N = 1; -- starts the caller's transaction as the caller has set it: at SNAPSHOT, or by IMPLICIT_TRANSACTIONS
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vIsOwn bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
-          @vMessage nvarchar(2048), @vBytes bigint, @vDefinition int, @vWatermark nvarchar(200),
+          @vMessage nvarchar(2048), @vBytes bigint, @vDefinition int, @vWatermark nvarchar(200), @vTarget nvarchar(300),
           @vExpected bigint = COALESCE(@ExpectedVersion, 0), @vIsEmpty bit = 0, @vOperation nvarchar(200), @vAnswer nvarchar(max),
           @vStatus nvarchar(20) = N'advanced', @vVersion bigint = 0, @vCurrent nvarchar(max), @vTaskIds nvarchar(max),
           @vOutcomes nvarchar(max), @vReady bit = 0, @vNextDueMs bigint, @vMissed nvarchar(max);
@@ -61,6 +61,7 @@ BEGIN
   END;
   EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
   SET @vWatermark = @Watermark;
+  SET @vTarget = CONVERT(nvarchar(11), @vDefinition) + N'/' + @vWatermark;
   -- What isn't an array is for EnqueueTasks to refuse.
   IF Taskgate._JsonKind(@Tasks) = N'['
     SELECT @vIsEmpty = CASE COUNT(*) WHEN 0 THEN 1 ELSE 0 END FROM OPENJSON(@Tasks) AS j;
@@ -76,11 +77,8 @@ BEGIN
     WHERE w.TaskDefinitionId = @vDefinition AND w.Name = @vWatermark;
     IF @OperationId IS NOT NULL
       SELECT @vOperation = o.Name, @vAnswer = o.Answer FROM Taskgate.Operation AS o WHERE o.OperationId = @OperationId;
-    IF @vOperation <> N'advance_watermark'
-    BEGIN
-      SET @vMessage = N'operation_id: was used by another operation (' + LOWER(CONVERT(nvarchar(36), @OperationId)) + N')';
-      THROW 50409, @vMessage, 1;
-    END;
+    IF @vOperation IS NOT NULL
+      EXEC Taskgate._CheckRepeat @OperationId = @OperationId, @Operation = N'advance_watermark', @Target = @vTarget, @UsedBy = @vOperation, @Answer = @vAnswer;
     IF @vOperation IS NOT NULL
       SELECT @vVersion = a.Version, @vTaskIds = a.TaskIds, @vOutcomes = a.Outcomes, @vReady = a.Ready, @vNextDueMs = a.NextDueMs
       FROM OPENJSON(@vAnswer) WITH (
@@ -109,7 +107,7 @@ BEGIN
       IF @OperationId IS NOT NULL
         INSERT INTO Taskgate.Operation (OperationId, Name, DoneAt, Answer)
         VALUES (@OperationId, N'advance_watermark', @vNow,
-                N'{"version":' + CONVERT(nvarchar(20), @vVersion) + N',"taskIds":"' + STRING_ESCAPE(@vTaskIds, 'json') + N'","outcomes":'
+                N'{"target":"' + STRING_ESCAPE(@vTarget, 'json') + N'","version":' + CONVERT(nvarchar(20), @vVersion) + N',"taskIds":"' + STRING_ESCAPE(@vTaskIds, 'json') + N'","outcomes":'
                 + COALESCE(N'"' + STRING_ESCAPE(@vOutcomes, 'json') + N'"', N'null')
                 + N',"ready":' + CASE @vReady WHEN 1 THEN N'true' ELSE N'false' END
                 + N',"nextDueMs":' + COALESCE(CONVERT(nvarchar(20), @vNextDueMs), N'null') + N'}');

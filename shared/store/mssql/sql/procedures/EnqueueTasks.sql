@@ -15,7 +15,7 @@
 -- Out:    Status: enqueued | sealed | late (the wave takes no tasks, as it is sealed, or any more: nothing was written); TaskIds: JSON array of strings in input order (of a duplicate: the first task's);
 --         Outcomes: JSON array of enqueued | duplicate | replaced in input order, or null when all are enqueued
 --         Ready: some may be claimed at once; NextDueMs bigint: the earliest scheduled of them, or null
--- Raises: 50404 unknown definition or wave; 50409 the operation id was used by another operation; 50413 too many or too large;
+-- Raises: 50404 unknown definition or wave; 50409 the operation id was used by another operation, or for another definition; 50413 too many or too large;
 --         50422 a bad value, naming entry and field; 50424 `group` or `dedupeKey` is missing, or another than the payload's; 50423 an equal key or operation id is locked for longer than 2 s; 1222 a row is;
 --         50425, 1205 chosen to end a circle of waiters. An error dooms the caller's transaction
 -- Locks:  as _LockKeys: its operation id, dedupe keys, groups to be made; the wave's gate shared (WaveShard 16); Dedupe, read behind
@@ -45,7 +45,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vIsOwn bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
           @vJoins bit = CASE WHEN @@TRANCOUNT > 0 OR @JoinsTransaction = 1 THEN 1 ELSE 0 END, @vMessage nvarchar(2048),
-          @vNumber int, @vBytes bigint, @vCount int, @vName nvarchar(200), @vDefinition int, @vGroupSlots smallint, @vGroupStrict bit,
+          @vNumber int, @vBytes bigint, @vCount int, @vName nvarchar(200), @vDefinition int, @vTarget nvarchar(11), @vGroupSlots smallint, @vGroupStrict bit,
           @vIsRepeat bit = 0, @vOperation nvarchar(200), @vAnswer nvarchar(max), @vHasGroups bit = 0, @vHasKeys bit = 0, @vHasTimes bit = 0, @vReplaces bit = 0,
           @vFrom int, @vTakes bit, @vStatus nvarchar(20) = N'enqueued', @vKinds nvarchar(max), @vChanged nvarchar(max), @vActor nvarchar(max) = @ChangedBy;
   DECLARE @vTaskIds nvarchar(max), @vOutcomes nvarchar(max), @vReplaced nvarchar(max), @vMissed nvarchar(max), @vReady bit = 0, @vNextDueMs bigint;
@@ -80,7 +80,7 @@ BEGIN
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
-  SELECT @vDefinition = d.TaskDefinitionId, @vGroupSlots = d.GroupSlots, @vGroupStrict = d.GroupStrict
+  SELECT @vDefinition = d.TaskDefinitionId, @vTarget = CONVERT(nvarchar(11), d.TaskDefinitionId), @vGroupSlots = d.GroupSlots, @vGroupStrict = d.GroupStrict
   FROM Taskgate.TaskDefinition AS d
   WHERE d.Name = @vName;
 
@@ -91,6 +91,7 @@ BEGIN
     WHERE o.OperationId = @OperationId AND o.Name = N'enqueue_tasks';
   IF @vIsRepeat = 1
   BEGIN
+    EXEC Taskgate._CheckRepeat @OperationId = @OperationId, @Operation = N'enqueue_tasks', @Target = @vTarget, @UsedBy = N'enqueue_tasks', @Answer = @vAnswer;
     SELECT N'enqueued' AS [Status], a.TaskIds AS [TaskIds], a.Outcomes AS [Outcomes], a.Ready AS [Ready], a.NextDueMs AS [NextDueMs]
     FROM OPENJSON(@vAnswer) WITH (TaskIds nvarchar(max) N'$.taskIds', Outcomes nvarchar(max) N'$.outcomes', Ready bit N'$.ready', NextDueMs bigint N'$.nextDueMs') AS a;
     RETURN;
@@ -186,14 +187,12 @@ BEGIN
       SELECT @vIsRepeat = 1, @vOperation = o.Name, @vAnswer = o.Answer
       FROM Taskgate.Operation AS o -- the writer of that id has the lock on it
       WHERE o.OperationId = @OperationId;
-      IF @vOperation <> N'enqueue_tasks'
-      BEGIN
-        SET @vMessage = N'operation_id: was used by another operation (' + LOWER(CONVERT(nvarchar(36), @OperationId)) + N')';
-        THROW 50409, @vMessage, 1;
-      END;
       IF @vIsRepeat = 1
+      BEGIN
+        EXEC Taskgate._CheckRepeat @OperationId = @OperationId, @Operation = N'enqueue_tasks', @Target = @vTarget, @UsedBy = @vOperation, @Answer = @vAnswer;
         SELECT @vTaskIds = a.TaskIds, @vOutcomes = a.Outcomes, @vReady = a.Ready, @vNextDueMs = a.NextDueMs
         FROM OPENJSON(@vAnswer) WITH (TaskIds nvarchar(max) N'$.taskIds', Outcomes nvarchar(max) N'$.outcomes', Ready bit N'$.ready', NextDueMs bigint N'$.nextDueMs') AS a;
+      END;
     END;
     IF @WaveId IS NOT NULL AND @vIsRepeat = 0
     BEGIN
@@ -372,7 +371,7 @@ BEGIN
         EXEC Taskgate._AuditCall @Action = N'enqueue_tasks', @TaskDefinitionId = @vDefinition, @BatchId = NULL, @TaskIds = @vChanged,
           @ChangedBy = @ChangedBy, @Reason = @Reason, @Now = @vNow;
       IF @OperationId IS NOT NULL
-        UPDATE o SET Answer = N'{"taskIds":"' + STRING_ESCAPE(@vTaskIds, 'json') + N'","outcomes":'
+        UPDATE o SET Answer = N'{"target":"' + @vTarget + N'","taskIds":"' + STRING_ESCAPE(@vTaskIds, 'json') + N'","outcomes":'
               + COALESCE(N'"' + STRING_ESCAPE(@vOutcomes, 'json') + N'"', N'null') + N',"ready":' + CASE @vReady WHEN 1 THEN N'true' ELSE N'false' END
               + N',"nextDueMs":' + COALESCE(CONVERT(nvarchar(20), @vNextDueMs), N'null') + N'}'
         FROM Taskgate.Operation AS o WITH (ROWLOCK, UPDLOCK) -- the row is ours already

@@ -5,7 +5,7 @@
 -- Out:    Status: set | conflict (another limit is in force: nothing was written; OldLimit and NewLimit are it, Held and OverLimit 0);
 --         OldLimit, NewLimit: effective, -1 none; Held: tokens held now; OverLimit: of them above the new
 --         limit: they come back as their tasks end, no task is stopped; Ready: tasks wait (a hint is due when raised)
--- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50422 limit out of range or
+-- Raises: 50404 unknown definition; 50409 the operation id was used by another operation, or for another definition; 50422 limit out of range or
 --         no operation id; 50423 that id is in use for longer than 2 s; 50490 inside a transaction; 1222 a row is locked for that long
 -- Locks:  its operation id as _LockKeys; TaskDefinition, Operation (own new row)
 -- Isolation: calls with equal operation ids exclude each other by a lock on the id, kept to the end; the row of that id is read
@@ -22,7 +22,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vDefinition int,
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vDefinition int, @vTarget nvarchar(11),
           @vStatus nvarchar(20) = N'set', @vLimit int, @vOverride int, @vOperation nvarchar(200), @vAnswer nvarchar(max),
           @vOld int, @vNew int, @vHeld int, @vOverLimit int, @vReady bit, @vMissed nvarchar(max);
   DECLARE @vLock Taskgate.KeyLockList;
@@ -35,6 +35,7 @@ BEGIN
   END;
   IF @OperationId IS NULL THROW 50422, N'operation_id: expected a uuid (<NULL>)', 1;
   EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
+  SET @vTarget = CONVERT(nvarchar(11), @vDefinition);
   -- An enqueue that is open at that end isn't waited for: it leaves its own hint.
   SET @vReady = CASE WHEN (
     SELECT TOP (1) r.TaskId
@@ -53,11 +54,8 @@ BEGIN
     FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
     WHERE d.TaskDefinitionId = @vDefinition;
     SELECT @vOperation = o.Name, @vAnswer = o.Answer FROM Taskgate.Operation AS o WHERE o.OperationId = @OperationId;
-    IF @vOperation <> N'set_limit'
-    BEGIN
-      SET @vMessage = N'operation_id: was used by another operation (' + LOWER(CONVERT(nchar(36), @OperationId)) + N')';
-      THROW 50409, @vMessage, 1;
-    END;
+    IF @vOperation IS NOT NULL
+      EXEC Taskgate._CheckRepeat @OperationId = @OperationId, @Operation = N'set_limit', @Target = @vTarget, @UsedBy = @vOperation, @Answer = @vAnswer;
     IF @vOperation IS NOT NULL
       ROLLBACK TRANSACTION; -- a repeat: nothing has been changed but the lock mark
     ELSE IF COALESCE(@vOverride, @vLimit) <> @ExpectedLimit
@@ -74,7 +72,7 @@ BEGIN
       INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
       VALUES (@vDefinition, N'limit_override', CONVERT(nvarchar(20), @vOverride), CONVERT(nvarchar(20), @Limit), N'operator',
               @ChangedBy, @Reason, @vNow);
-      SET @vAnswer = N'{"oldLimit":' + CONVERT(nvarchar(11), @vOld) + N',"newLimit":' + CONVERT(nvarchar(11), @vNew)
+      SET @vAnswer = N'{"target":"' + @vTarget + N'","oldLimit":' + CONVERT(nvarchar(11), @vOld) + N',"newLimit":' + CONVERT(nvarchar(11), @vNew)
         + N',"held":' + CONVERT(nvarchar(11), @vHeld) + N',"overLimit":' + CONVERT(nvarchar(11), @vOverLimit)
         + N',"ready":' + CASE @vReady WHEN 1 THEN N'true' ELSE N'false' END + N'}';
       INSERT INTO Taskgate.Operation (OperationId, Name, DoneAt, Answer)

@@ -7,7 +7,7 @@
 --         it, Held and OverLimit 0); OldLimit (null: it was made, or isn't there), NewLimit: effective, -1 none; Held: tokens held now by all definitions
 --         together; OverLimit: of them above the new limit: they come back as their tasks end, no task is stopped
 --         Definitions: JSON array of names of those that draw from it and have ready tasks (hints are due when raised), or null
--- Raises: 50404 null for a name that doesn't exist; 50409 the operation id was used by another operation; 50422 name or limit
+-- Raises: 50404 null for a name that doesn't exist; 50409 the operation id was used by another operation, or for another limit; 50422 name or limit
 --         out of range or no operation id; 50423 that id is in use for longer than 2 s; 50490 inside a transaction; 1222 a row is locked
 --         for that long
 -- Locks:  its operation id as _LockKeys; SharedLimit (the new name's place, then the row), TaskExecution (dead holders, by skip),
@@ -69,11 +69,8 @@ BEGIN
     FROM Taskgate.SharedLimit AS s -- written by this call, which locks it: the row as it is now
     WHERE s.SharedLimitId = @vId;
     SELECT @vOperation = o.Name, @vAnswer = o.Answer FROM Taskgate.Operation AS o WHERE o.OperationId = @OperationId;
-    IF @vOperation <> N'set_shared_limit'
-    BEGIN
-      SET @vMessage = N'operation_id: was used by another operation (' + LOWER(CONVERT(nchar(36), @OperationId)) + N')';
-      THROW 50409, @vMessage, 1;
-    END;
+    IF @vOperation IS NOT NULL
+      EXEC Taskgate._CheckRepeat @OperationId = @OperationId, @Operation = N'set_shared_limit', @Target = @vName, @UsedBy = @vOperation, @Answer = @vAnswer;
     IF @vOperation IS NOT NULL
       ROLLBACK TRANSACTION; -- a repeat: nothing has been changed but the lock mark
     ELSE IF @vMade = 1 AND @ExpectedLimit IS NOT NULL OR COALESCE(@vOverride, @vLimit) <> @ExpectedLimit
@@ -92,7 +89,7 @@ BEGIN
       INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
       VALUES (0, N'shared_limit_override', CONVERT(nvarchar(20), @vOverride) + N' of ' + @vName,
               CONVERT(nvarchar(20), @Limit) + N' of ' + @vName, N'operator', @ChangedBy, @Reason, @vNow);
-      SET @vAnswer = N'{"status":"' + CASE @vMade WHEN 1 THEN N'created' ELSE N'set' END
+      SET @vAnswer = N'{"target":"' + STRING_ESCAPE(@vName, 'json') + N'","status":"' + CASE @vMade WHEN 1 THEN N'created' ELSE N'set' END
         + N'","oldLimit":' + CASE @vMade WHEN 1 THEN N'null' ELSE CONVERT(nvarchar(11), @vOld) END
         + N',"newLimit":' + CONVERT(nvarchar(11), @vNew) + N',"held":' + CONVERT(nvarchar(11), @vHeld)
         + N',"overLimit":' + CONVERT(nvarchar(11), @vOverLimit) + N',"definitions":' + COALESCE(@vDefinitions, N'null') + N'}';

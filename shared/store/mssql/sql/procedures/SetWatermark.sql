@@ -6,7 +6,7 @@
 --         @OperationId uniqueidentifier: a repeat with it answers what the first call did; @ChangedBy (null: the login), @Reason for the audit
 -- Out:    Status: set | conflict (another call moved it: nothing was written); Version bigint: the new one, of a conflict the one
 --           in the table, 0 when there is none; OldValue: the value before, of a conflict the value in the table, or null
--- Raises: 50404 unknown definition; 50409 the operation id was used by another operation; 50413 too large; 50422 a bad value; 50423
+-- Raises: 50404 unknown definition; 50409 the operation id was used by another operation, or for another watermark; 50413 too large; 50422 a bad value; 50423
 --         the watermark or the operation id is in use for longer than 2 s; 50490 inside a transaction; 1222 a row is locked for that
 --         long; 50425, 1205 chosen to end a circle of waiters
 -- Locks:  the watermark's key and its operation id as _LockKeys; BlockWatermark; Operation (own new row)
@@ -25,7 +25,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vBytes bigint, @vDefinition int,
-          @vWatermark nvarchar(200), @vOperation nvarchar(200), @vAnswer nvarchar(max), @vStatus nvarchar(20) = N'set',
+          @vWatermark nvarchar(200), @vTarget nvarchar(300), @vOperation nvarchar(200), @vAnswer nvarchar(max), @vStatus nvarchar(20) = N'set',
           @vVersion bigint = 0, @vOldValue nvarchar(max), @vMissed nvarchar(max);
   DECLARE @vLock Taskgate.KeyLockList;
 
@@ -50,6 +50,7 @@ BEGIN
   IF @OperationId IS NULL THROW 50422, N'operation_id: expected a uuid (<NULL>)', 1;
   EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
   SET @vWatermark = @Watermark;
+  SET @vTarget = CONVERT(nvarchar(11), @vDefinition) + N'/' + @vWatermark;
 
   BEGIN TRY
     BEGIN TRANSACTION;
@@ -60,11 +61,8 @@ BEGIN
     FROM Taskgate.BlockWatermark AS w WITH (ROWLOCK, UPDLOCK) -- the holder of the key may write it
     WHERE w.TaskDefinitionId = @vDefinition AND w.Name = @vWatermark;
     SELECT @vOperation = o.Name, @vAnswer = o.Answer FROM Taskgate.Operation AS o WHERE o.OperationId = @OperationId;
-    IF @vOperation <> N'set_watermark'
-    BEGIN
-      SET @vMessage = N'operation_id: was used by another operation (' + LOWER(CONVERT(nvarchar(36), @OperationId)) + N')';
-      THROW 50409, @vMessage, 1;
-    END;
+    IF @vOperation IS NOT NULL
+      EXEC Taskgate._CheckRepeat @OperationId = @OperationId, @Operation = N'set_watermark', @Target = @vTarget, @UsedBy = @vOperation, @Answer = @vAnswer;
     IF @vOperation IS NOT NULL
       SELECT @vVersion = a.Version, @vOldValue = a.OldValue
       FROM OPENJSON(@vAnswer) WITH (Version bigint N'$.version', OldValue nvarchar(max) N'$.oldValue') AS a;
@@ -88,7 +86,7 @@ BEGIN
               N'operator', @ChangedBy, @Reason, @vNow);
       INSERT INTO Taskgate.Operation (OperationId, Name, DoneAt, Answer)
       VALUES (@OperationId, N'set_watermark', @vNow,
-              N'{"version":' + CONVERT(nvarchar(20), @vVersion) + N',"oldValue":'
+              N'{"target":"' + STRING_ESCAPE(@vTarget, 'json') + N'","version":' + CONVERT(nvarchar(20), @vVersion) + N',"oldValue":'
               + COALESCE(N'"' + STRING_ESCAPE(@vOldValue, 'json') + N'"', N'null') + N'}');
     END;
     COMMIT TRANSACTION;

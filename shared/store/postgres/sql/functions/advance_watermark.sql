@@ -8,7 +8,7 @@
 -- Out:    status: advanced | conflict (another call moved it: nothing was written); version bigint: the new one, of a conflict the one
 --           in the table, 0 when there is none; value: of a conflict: the value in the table, or null
 --         task_ids, outcomes, ready, next_due_ms: as enqueue_tasks answers; of a conflict null, null, false, null
--- Raises: TG404 unknown definition; TG409 the operation id was used by another operation; TG413 too many or too large; TG422 a bad
+-- Raises: TG404 unknown definition; TG409 the operation id was used by another operation, or for another watermark; TG413 too many or too large; TG422 a bad
 --         value; TG490 another isolation level than read committed
 -- Locks:  operation (a repeat of itself), block_watermark (other callers that move it), then as enqueue_tasks: dedupe in key order, new
 --         rows. Grouped tasks enter scheduled as due now, so no group is locked here
@@ -44,8 +44,7 @@ begin
   if p_operation_id is not null then
     insert into operation (operation_id, name, done_at) values (p_operation_id, 'advance_watermark', v_now) on conflict do nothing;
     if not found then
-      select o.answer::json into v_answer from operation o where o.operation_id = p_operation_id and o.name = 'advance_watermark';
-      if not found then raise exception 'operation_id: was used by another operation (%)', p_operation_id using errcode = 'TG409'; end if;
+      v_answer := _first_answer(p_operation_id, 'advance_watermark', v_definition || '/' || p_watermark);
       status := 'advanced'; version := v_answer ->> 'version'; task_ids := v_answer ->> 'taskIds'; outcomes := v_answer ->> 'outcomes';
       ready := v_answer ->> 'ready'; next_due_ms := v_answer ->> 'nextDueMs';
       return;
@@ -76,6 +75,6 @@ begin
     task_ids := e.task_ids; outcomes := e.outcomes; ready := e.ready; next_due_ms := e.next_due_ms;
   end if;
   update operation o
-     set answer = json_build_object('version', version, 'taskIds', task_ids, 'outcomes', outcomes, 'ready', ready, 'nextDueMs', next_due_ms)::text
+     set answer = json_build_object('target', v_definition || '/' || p_watermark, 'version', version, 'taskIds', task_ids, 'outcomes', outcomes, 'ready', ready, 'nextDueMs', next_due_ms)::text
    where o.operation_id = p_operation_id;
 end $$;

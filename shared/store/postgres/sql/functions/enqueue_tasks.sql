@@ -17,7 +17,7 @@
 --         ready: some may be claimed at once; next_due_ms: the earliest scheduled of them, or null
 -- Raises: TG404 unknown definition or wave; TG413 too many or too large; TG422 a bad value, naming entry and field; TG424 `group` or `dedupeKey` is missing, or
 --         another than the payload's, against the code of the kind; TG490 another isolation
---         level than read committed; TG409 the operation id was used by another operation
+--         level than read committed; TG409 the operation id was used by another operation, or for another definition
 -- Locks:  operation (a repeat of itself), the wave's gate shared (who opens it skips it), dedupe in key order (other enqueues of an equal key), advisory 43 ascending (other enqueues
 --         that make a group), task_group ascending, new rows; then as _replace_payloads, _audit_call
 -- Plan:   primary keys and unique names
@@ -67,8 +67,7 @@ begin
   if p_operation_id is not null then
     insert into operation (operation_id, name, done_at) values (p_operation_id, 'enqueue_tasks', v_now) on conflict do nothing;
     if not found then
-      select o.answer::json into v_answer from operation o where o.operation_id = p_operation_id and o.name = 'enqueue_tasks';
-      if not found then raise exception 'operation_id: was used by another operation (%)', p_operation_id using errcode = 'TG409'; end if;
+      v_answer := _first_answer(p_operation_id, 'enqueue_tasks', d.task_definition_id::text);
       task_ids := v_answer ->> 'taskIds'; outcomes := v_answer ->> 'outcomes'; ready := v_answer ->> 'ready'; next_due_ms := v_answer ->> 'nextDueMs';
       return;
     end if;
@@ -85,7 +84,7 @@ begin
     task_ids := _enqueue_plain(d.task_definition_id, p_name, p_build, v_tasks, v_now);
     if task_ids is not null then
       ready := true;
-      if p_operation_id is not null then perform _keep_enqueued(p_operation_id, task_ids, null, true, null); end if;
+      if p_operation_id is not null then perform _keep_enqueued(p_operation_id, d.task_definition_id, task_ids, null, true, null); end if;
       return;
     end if;
   end if;
@@ -195,6 +194,6 @@ begin
   ready := coalesce(ready, false);
   task_ids := '[' || (select string_agg('"' || u.id || '"', ',' order by u.n) from unnest(v_ids) with ordinality u(id, n)) || ']';
   if p_operation_id is not null then
-    perform _keep_enqueued(p_operation_id, task_ids, outcomes, ready, next_due_ms);
+    perform _keep_enqueued(p_operation_id, d.task_definition_id, task_ids, outcomes, ready, next_due_ms);
   end if;
 end $$;

@@ -5,7 +5,7 @@
 -- Out:    status: set | conflict (another limit is in force: nothing was written; old_limit and new_limit are it, held and over_limit 0);
 --         old_limit, new_limit: effective, -1 none; held: tokens held now; over_limit: of them above the new
 --         limit: they come back as their tasks end, no task is stopped; ready: tasks wait (a hint is due when raised)
--- Raises: TG404 unknown definition; TG409 the operation id was used by another operation; TG422 limit out of range or no operation id
+-- Raises: TG404 unknown definition; TG409 the operation id was used by another operation, or for another definition; TG422 limit out of range or no operation id
 -- Locks:  operation, task_definition
 -- Plan:   unique name, primary keys
 -- Once:   by operation id, and by value; a conflict writes nothing, and its repeat reads the limit again
@@ -32,8 +32,7 @@ begin
   status := 'set';
   insert into operation (operation_id, name, done_at) values (p_operation_id, 'set_limit', v_now) on conflict do nothing;
   if not found then
-    select o.answer::json into v_answer from operation o where o.operation_id = p_operation_id and o.name = 'set_limit';
-    if not found then raise exception 'operation_id: was used by another operation (%)', p_operation_id using errcode = 'TG409'; end if;
+    v_answer := _first_answer(p_operation_id, 'set_limit', v_definition::text);
     old_limit := v_answer ->> 'oldLimit'; new_limit := v_answer ->> 'newLimit'; held := v_answer ->> 'held';
     over_limit := v_answer ->> 'overLimit'; ready := v_answer ->> 'ready';
     return;
@@ -51,6 +50,6 @@ begin
   ready := exists (select 1 from taskgate.ready r where r.task_definition_id = v_definition);
   insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
   values (v_definition, 'limit_override', d.concurrency_limit_override::text, p_limit::text, 'operator', p_changed_by, p_reason, v_now);
-  update operation o set answer = json_build_object('oldLimit', old_limit, 'newLimit', new_limit, 'held', held, 'overLimit', over_limit, 'ready', ready)::text
+  update operation o set answer = json_build_object('target', v_definition::text, 'oldLimit', old_limit, 'newLimit', new_limit, 'held', held, 'overLimit', over_limit, 'ready', ready)::text
    where o.operation_id = p_operation_id;
 end $$;

@@ -7,7 +7,7 @@
 --         it, held and over_limit 0); old_limit (null: it was made, or isn't there), new_limit: effective, -1 none; held: tokens held now by all definitions
 --         together; over_limit: of them above the new limit: they come back as their tasks end, no task is stopped
 --         definitions: JSON array of names of those that draw from it and have ready tasks (hints are due when raised), or null
--- Raises: TG404 null for a name that doesn't exist; TG409 the operation id was used by another operation; TG422 name or limit
+-- Raises: TG404 null for a name that doesn't exist; TG409 the operation id was used by another operation, or for another limit; TG422 name or limit
 --         out of range or no operation id
 -- Locks:  operation, shared_limit, shared_token_demand (own new row), task_execution (dead holders, by skip)
 -- Plan:   unique name, primary keys
@@ -37,8 +37,7 @@ begin
   if not found and p_limit is null then raise exception 'name: unknown shared limit (%)', p_name using errcode = 'TG404'; end if;
   insert into operation (operation_id, name, done_at) values (p_operation_id, 'set_shared_limit', v_now) on conflict do nothing;
   if not found then
-    select o.answer::json into v_answer from operation o where o.operation_id = p_operation_id and o.name = 'set_shared_limit';
-    if not found then raise exception 'operation_id: was used by another operation (%)', p_operation_id using errcode = 'TG409'; end if;
+    v_answer := _first_answer(p_operation_id, 'set_shared_limit', p_name);
     status := v_answer ->> 'status'; old_limit := v_answer ->> 'oldLimit'; new_limit := v_answer ->> 'newLimit'; held := v_answer ->> 'held';
     over_limit := v_answer ->> 'overLimit'; definitions := v_answer ->> 'definitions';
     return;
@@ -73,7 +72,7 @@ begin
   insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
   values (0, 'shared_limit_override', s.concurrency_limit_override || ' of ' || p_name, p_limit || ' of ' || p_name, 'operator',
           p_changed_by, p_reason, v_now);
-  update operation o set answer = json_build_object('status', status, 'oldLimit', old_limit, 'newLimit', new_limit, 'held', held, 'overLimit', over_limit,
+  update operation o set answer = json_build_object('target', p_name, 'status', status, 'oldLimit', old_limit, 'newLimit', new_limit, 'held', held, 'overLimit', over_limit,
                                                     'definitions', definitions)::text
    where o.operation_id = p_operation_id;
 end $$;

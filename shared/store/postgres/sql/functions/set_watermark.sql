@@ -6,7 +6,7 @@
 --         p_operation_id uuid: a repeat with it answers what the first call did; p_changed_by (null: the login), p_reason for the audit
 -- Out:    status: set | conflict (another call moved it: nothing was written); version bigint: the new one, of a conflict the one
 --           in the table, 0 when there is none; old_value: the value before, of a conflict the value in the table, or null
--- Raises: TG404 unknown definition; TG409 the operation id was used by another operation; TG413 too large; TG422 a bad value
+-- Raises: TG404 unknown definition; TG409 the operation id was used by another operation, or for another watermark; TG413 too large; TG422 a bad value
 -- Locks:  operation (a repeat of itself), block_watermark (callers that move it)
 -- Plan:   unique name, primary keys
 -- Once:   by operation id; a conflict writes nothing, and its repeat reads the version again
@@ -36,8 +36,7 @@ begin
   status := 'set';
   insert into operation (operation_id, name, done_at) values (p_operation_id, 'set_watermark', v_now) on conflict do nothing;
   if not found then
-    select o.answer::json into v_answer from operation o where o.operation_id = p_operation_id and o.name = 'set_watermark';
-    if not found then raise exception 'operation_id: was used by another operation (%)', p_operation_id using errcode = 'TG409'; end if;
+    v_answer := _first_answer(p_operation_id, 'set_watermark', v_definition || '/' || p_watermark);
     version := v_answer ->> 'version'; old_value := v_answer ->> 'oldValue';
     return;
   end if;
@@ -63,5 +62,5 @@ begin
   values (v_definition, 'watermark',                -- the first ` of ` ends the value: one that has it is written with an escape that JSON knows
           left(replace(old_value, ' of', ' o\u0066'), 190) || ' of ' || p_watermark, left(replace(p_value, ' of', ' o\u0066'), 190) || ' of ' || p_watermark,
           'operator', p_changed_by, p_reason, v_now);
-  update operation o set answer = json_build_object('version', version, 'oldValue', old_value)::text where o.operation_id = p_operation_id;
+  update operation o set answer = json_build_object('target', v_definition || '/' || p_watermark, 'version', version, 'oldValue', old_value)::text where o.operation_id = p_operation_id;
 end $$;
