@@ -259,6 +259,8 @@ describe("an app with a cap around its function", () => {
     const notes = (): string[] => readFileSync(overlapFile, "utf8").split("\n").slice(0, -1);
     const whole = 2 * messages * apps.length;
     for (let tries = 0; tries < 1_200 && notes().length < whole; tries += 1) await sleep(25);
+    if (notes().length < whole)
+      throw new Error(`not all within 30 s: ${notes().join(", ")}\n${lines.join("\n")}`);
     expect(notes().filter((note) => note === "end billing")).toHaveLength(messages);
     expect(notes().filter((note) => note === "end shipping")).toHaveLength(messages);
     expect(mostAtOnce(notes())).toBe(partnerLimit);
