@@ -1,5 +1,4 @@
 import { writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 import { Client } from "pg";
 import { startEmbeddedPostgres } from "../../shared/local/embedded-postgres";
 import { migrateStore } from "../../shared/store/open-store";
@@ -9,11 +8,11 @@ import type { Measurement } from "./measurement";
 import { scenarios } from "./scenarios";
 import { watchedDrain } from "./watched-drain";
 import { worstInput } from "./worst-input";
+import { readWords } from "../support/script-words";
 
-/*
- * npm run bench -- [--quick] [--json FILE] [--db postgres://..] [--only PART OF A SCENARIO'S NAME, such as spread]
- * Durable commits. Believe ratios, not absolute figures: server and clients share the machine.
- */
+const usage = `npm run bench -- [--quick] [--json FILE] [--db postgres://..] [--only PART OF A SCENARIO'S NAME, such as spread]
+
+Durable commits. Believe ratios, not absolute figures: server and clients share the machine.`;
 
 /** One line of the result file. Peers are measured in the same run once they are there. */
 interface Result {
@@ -63,7 +62,7 @@ async function withDatabases<Result>(
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = readWords(usage, {
     options: {
       quick: { type: "boolean" },
       json: { type: "string" },

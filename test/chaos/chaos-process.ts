@@ -4,12 +4,6 @@ import type { ChaosOrder } from "./options";
 import { plantRow, reportOf } from "./report";
 import { runChaos } from "./run-chaos";
 
-/*
- * npm run chaos -- [--minutes N] [--seed S] [--hosts N] [--without GROUPS] [--report FILE] [--plant NAME|all]
- * Real worker hosts over a PostgreSQL of the run's own, and everything that goes wrong with them; an outside ledger tells
- * whether the design's promises held (docs/internals/chaos.md). Ends with 1 when one was broken; with --plant, when a planted
- * fault wasn't found within a minute.
- */
 const foundMostMs = 60_000;
 const end = new AbortController();
 const { signal } = end;
@@ -56,7 +50,7 @@ for (const name of ["SIGINT", "SIGTERM"] as const)
     end.abort(new Error(`ended by ${name}`));
   });
 
-main(readOptions(process.argv.slice(2))).then(
+main(readOptions()).then(
   (code) => process.exit(code),
   (error: unknown) => {
     console.error(error);

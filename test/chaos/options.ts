@@ -1,7 +1,13 @@
-import { parseArgs } from "node:util";
 import { newSeed } from "../support/builders";
+import { readWords } from "../support/script-words";
 import { sqlPlants } from "./planted-sql";
 import { storePlants } from "./planted-store";
+
+const usage = `npm run chaos -- [--minutes N] [--seed S] [--hosts N] [--without GROUPS] [--report FILE] [--plant NAME|all]
+
+Real worker hosts over a PostgreSQL of the run's own, and everything that goes wrong with them; an outside ledger tells
+whether the design's promises held (docs/internals/chaos.md). Ends with 1 when one was broken; with --plant, when a planted
+fault wasn't found within a minute.`;
 
 /** Groups of troubles that may be left out. */
 export const troubleGroups = [
@@ -33,9 +39,8 @@ export interface ChaosOrder extends ChaosOptions {
 }
 
 /** Throws an Error that names the option, its value and the expected form. */
-export function readOptions(words: readonly string[]): ChaosOrder {
-  const { values } = parseArgs({
-    args: [...words],
+export function readOptions(): ChaosOrder {
+  const { values } = readWords(usage, {
     options: {
       minutes: { type: "string", default: "5" },
       seed: { type: "string" },

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
-import { useContention } from "../support/contention";
+import { useContention } from "../support/use-contention";
 
 /* A signal breaks off the statement that it was given with, and nothing that comes after it on the same connection. */
 

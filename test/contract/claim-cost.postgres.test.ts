@@ -1,7 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { blocksRead } from "../support/blocks-read";
 import { at, define, startWorker } from "../support/builders";
-import { definitionId, plantFunction, useContention } from "../support/contention";
+import { definitionId, plantFunction } from "../support/contention";
+import { useContention } from "../support/use-contention";
 
 /*
  * What a claim reads on PostgreSQL, in blocks of its cache. It must not depend on how much waits, how much of it is blocked, or

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { StoreTransaction, TaskStore } from "../../shared/ports/task-store";
 import { define, done, enqueue, startWorker } from "../support/builders";
-import { useContention } from "../support/contention";
+import { useContention } from "../support/use-contention";
 
 /* What a user's statements change in their session ends with their transaction: the next task finds the connection as it was. */
 

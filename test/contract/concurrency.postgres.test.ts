@@ -22,7 +22,8 @@ import {
   tryStart,
 } from "../support/builders";
 import type { Worker } from "../support/builders";
-import { claimRaw, definitionId, useContention, plantFunction } from "../support/contention";
+import { claimRaw, definitionId, plantFunction } from "../support/contention";
+import { useContention } from "../support/use-contention";
 import { openPlainStore } from "../support/postgres-setup";
 import { within } from "../support/gate";
 import { atOnce, runCycles } from "../support/mixed-load";

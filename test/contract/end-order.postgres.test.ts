@@ -4,7 +4,8 @@ import type { ClaimedTask, TaskStore } from "../../shared/ports/task-store";
 import { blocksRead } from "../support/blocks-read";
 import { at, define, enqueue, startWorker } from "../support/builders";
 import type { Worker } from "../support/builders";
-import { definitionId, useContention } from "../support/contention";
+import { definitionId } from "../support/contention";
+import { useContention } from "../support/use-contention";
 
 /**
  * In which order ending tasks lock their dedupe keys. A transaction holds one key; the locks of the ending call by the time it

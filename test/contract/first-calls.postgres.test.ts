@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { define } from "../support/builders";
-import { useContention } from "../support/contention";
+import { useContention } from "../support/use-contention";
 import { schedule, setAll } from "./schedule-builders";
 
 /*

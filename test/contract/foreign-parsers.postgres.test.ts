@@ -4,7 +4,7 @@ import type { TaskStore } from "../../shared/ports/task-store";
 import { nodeTimers } from "../../shared/platform/node-timers";
 import { migrateStore, openListener } from "../../shared/store/open-store";
 import { define, done, enqueue, startWorker } from "../support/builders";
-import { useContention } from "../support/contention";
+import { useContention } from "../support/use-contention";
 import { until } from "../support/gate";
 
 /*

@@ -1,6 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { define, operationId } from "../support/builders";
-import { definitionId, useContention } from "../support/contention";
+import { definitionId } from "../support/contention";
+import { useContention } from "../support/use-contention";
 import { explainStatementsOf, onPlan } from "../support/plan-log";
 import { loginNames } from "../support/roles";
 import { storeOver } from "../support/store-over-connection";

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { define, done, enqueue, startWorker } from "../support/builders";
-import { useContention } from "../support/contention";
+import { useContention } from "../support/use-contention";
 
 /* In a database whose default is another isolation level: a call that waited for a row goes on with what its holder wrote. */
 

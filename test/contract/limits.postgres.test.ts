@@ -12,7 +12,7 @@ import {
 } from "../support/builders";
 import { sleep } from "../../shared/platform/real-clock";
 import { seededRandom } from "../../shared/testing/seeded-random";
-import { useContention } from "../support/contention";
+import { useContention } from "../support/use-contention";
 
 /** Shared limits and rates under real concurrency on PostgreSQL. Each test has a database of its own. */
 const scene = useContention();

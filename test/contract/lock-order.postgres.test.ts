@@ -11,7 +11,8 @@ import {
   stateOf,
   statusOf,
 } from "../support/builders";
-import { useContention, plantFunction } from "../support/contention";
+import { plantFunction } from "../support/contention";
+import { useContention } from "../support/use-contention";
 import { within } from "../support/gate";
 
 /**

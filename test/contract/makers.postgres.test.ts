@@ -9,7 +9,7 @@ import { openStore } from "../../shared/store/open-store";
 import { TaskClient } from "../../shared/worker/client/client";
 import { createRegistry } from "../../shared/worker/define/registry";
 import { define } from "../support/builders";
-import { useContention } from "../support/contention";
+import { useContention } from "../support/use-contention";
 import { urlAs } from "../support/roles";
 
 /*

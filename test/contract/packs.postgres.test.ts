@@ -3,7 +3,8 @@ import type { TaskId } from "../../shared/core/ids";
 import type { NewTask, TaskStore } from "../../shared/ports/task-store";
 import type { Worker } from "../support/builders";
 import { at, define, done, enqueue, factsOf, startWorker, statusOf } from "../support/builders";
-import { definitionId, useContention } from "../support/contention";
+import { definitionId } from "../support/contention";
+import { useContention } from "../support/use-contention";
 import { within } from "../support/gate";
 
 /*

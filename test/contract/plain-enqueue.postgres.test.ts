@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { define, statusOf } from "../support/builders";
-import { useContention } from "../support/contention";
+import { useContention } from "../support/use-contention";
 
 /*
  * On PostgreSQL, entries that say no more than payload, kind, priority and trace go a short way. No caller may see it.

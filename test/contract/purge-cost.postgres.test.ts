@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { blocksRead } from "../support/blocks-read";
-import { useContention } from "../support/contention";
+import { useContention } from "../support/use-contention";
 
 /*
  * What a purge reads on PostgreSQL, in blocks of its cache: its plans find due rows from the old end of an index, so it

@@ -9,7 +9,7 @@ import {
   startWorker,
   stateOf,
 } from "../support/builders";
-import { useContention } from "../support/contention";
+import { useContention } from "../support/use-contention";
 import { within } from "../support/gate";
 
 /** Groups that go beside other calls, on real locks: a call that needs one keeps it, or makes it again. */

@@ -10,7 +10,7 @@ import {
   stateOf,
   statusOf,
 } from "../support/builders";
-import { useContention } from "../support/contention";
+import { useContention } from "../support/use-contention";
 import { within } from "../support/gate";
 
 /** Purges beside other calls, on real locks: the holder of a row keeps it, and no other call is waited for. */

@@ -9,7 +9,8 @@ import type {
   TaskStore,
 } from "../../shared/ports/task-store";
 import { define } from "../support/builders";
-import { definitionId, useContention } from "../support/contention";
+import { definitionId } from "../support/contention";
+import { useContention } from "../support/use-contention";
 import { storeOver } from "../support/store-over-connection";
 
 /*

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { dueRuns } from "../../shared/core/cron";
 import { define } from "../support/builders";
-import { useContention } from "../support/contention";
+import { useContention } from "../support/use-contention";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { minutesAfter, schedule, setAll } from "./schedule-builders";
 

@@ -9,7 +9,7 @@ import {
   uniqueName,
   Worker,
 } from "../support/builders";
-import { useContention } from "../support/contention";
+import { useContention } from "../support/use-contention";
 import { isWhole } from "../support/whole";
 
 /*

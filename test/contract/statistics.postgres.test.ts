@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { define, done, enqueue, startWorker } from "../support/builders";
-import { useContention } from "../support/contention";
+import { useContention } from "../support/use-contention";
 import { periodsOf, rollUp, sumOf } from "./statistic-periods";
 
 /* A round of the statistics beside workers, on real locks: what it counts is what it remembers. */

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "@jest/globals";
-import { useContention } from "../support/contention";
+import { useContention } from "../support/use-contention";
 
 /* A token string as taskgate writes it is read in one pass; every other form part by part. Both ways read alike. */
 const scene = useContention();

@@ -1,17 +1,17 @@
-import { parseArgs } from "node:util";
 import { newSeed } from "../support/builders";
 import { openContention } from "../support/contention";
 import { startTestPostgres } from "../support/test-postgres";
 import { runDrill } from "./drill";
 import type { DrillReport } from "./drill";
+import { readWords } from "../support/script-words";
 
-/*
- * npm run drill -- [--seconds N] [--seed N]
- * All operations at once, at random, on few rows of PostgreSQL, from 13 connections; by default a minute with a fresh seed.
- * Ends with 1 when there was a deadlock, a finding, or a task that didn't come to its end. Waits for locks of more than
- * 100 ms are listed; on a machine that has other things to do they may be the processor's.
- */
-const { values } = parseArgs({
+const usage = `npm run drill -- [--seconds N] [--seed N]
+
+All operations at once, at random, on few rows of PostgreSQL, from 13 connections; by default a minute with a fresh seed.
+Ends with 1 when there was a deadlock, a finding, or a task that didn't come to its end. Waits for locks of more than
+100 ms are listed; on a machine that has other things to do they may be the processor's.`;
+
+const { values } = readWords(usage, {
   options: { seconds: { type: "string", default: "60" }, seed: { type: "string" } },
 });
 

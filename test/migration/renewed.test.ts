@@ -4,7 +4,7 @@ import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { openStore } from "../../shared/store/open-store";
 import { mapPostgresError } from "../../shared/store/postgres/postgres-errors";
-import { useContention } from "../support/contention";
+import { useContention } from "../support/use-contention";
 import { urlAs } from "../support/roles";
 
 /* `taskgate migrate` renews the functions while workers are connected: their calls go on with the new ones. */

@@ -2,23 +2,23 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { collectTitles } from "./collect-titles";
 import { readBehaviours, root } from "./read-seeds";
 import { places, printTable, tabulate } from "./tabulate";
 import type { JestResults } from "./tabulate";
+import { readWords } from "../support/script-words";
 
-/*
- * npm run seeds -- [--json FILE] [--results FILE | --titles]
- * Shows for each behaviour of the source texts (docs/internals/seeds.md) on which store a test has shown it: passed,
- * failed, skipped and why, or n/a and why. Runs every test file that carries numbers, or reads what `jest --json
- * --outputFile FILE` has written, or reads the titles only, as if every test passed. Ends with 1 when one failed, or when a
- * behaviour has no test, or none that a planted fault fails, on a store that must show it.
- */
+const usage = `npm run seeds -- [--json FILE] [--results FILE | --titles]
+
+Shows for each behaviour of the source texts (docs/internals/seeds.md) on which store a test has shown it: passed,
+failed, skipped and why, or n/a and why. Runs every test file that carries numbers, or reads what \`jest --json
+--outputFile FILE\` has written, or reads the titles only, as if every test passed. Ends with 1 when one failed, or when a
+behaviour has no test, or none that a planted fault fails, on a store that must show it.`;
+
 // The faults, too.
 process.env["TASKGATE_TEST_WHOLE"] ??= "1";
 
-const { values } = parseArgs({
+const { values } = readWords(usage, {
   options: {
     json: { type: "string" },
     results: { type: "string" },

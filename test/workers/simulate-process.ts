@@ -1,15 +1,15 @@
-import { parseArgs } from "node:util";
 import { newSeed } from "../support/builders";
 import { plantedBugs } from "./planted-bugs";
 import { describeFailure } from "./report";
 import { simulate } from "./simulation";
+import { readWords } from "../support/script-words";
 
-/*
- * npm run simulate:workers -- [--minutes N] [--seed S] [--runs N] [--bug NAME]
- * Runs the shipped worker on seed after seed, for so many minutes or runs, and stops at the first broken promise with the
- * command that shows it again. `--bug` plants a mistake, to see how it would look.
- */
-const { values } = parseArgs({
+const usage = `npm run simulate:workers -- [--minutes N] [--seed S] [--runs N] [--bug NAME]
+
+Runs the shipped worker on seed after seed, for so many minutes or runs, and stops at the first broken promise with the
+command that shows it again. \`--bug\` plants a mistake, to see how it would look.`;
+
+const { values } = readWords(usage, {
   options: {
     minutes: { type: "string", default: "10" },
     seed: { type: "string" },

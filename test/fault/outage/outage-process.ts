@@ -1,14 +1,14 @@
-import { parseArgs } from "node:util";
 import { startAzurite } from "../../../shared/local/azurite";
 import { playOutage } from "./play";
 import type { OutageKind } from "./servers";
+import { readWords } from "../../support/script-words";
 
-/*
- * npm run nightly -- [--events N] [--minutes N] [--factor N] [--visibility N] [--kinds refused,silent,40613]
- * Plays outages one after the other and prints a table; ends with 1 when one message was poisoned or one event is missing
- * or there twice.
- */
-const { values } = parseArgs({
+const usage = `npm run nightly -- [--events N] [--minutes N] [--factor N] [--visibility N] [--kinds refused,silent,40613]
+
+Plays outages one after the other and prints a table; ends with 1 when one message was poisoned or one event is missing
+or there twice.`;
+
+const { values } = readWords(usage, {
   options: {
     events: { type: "string", default: "1000" },
     minutes: { type: "string", default: "15" },

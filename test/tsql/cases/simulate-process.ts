@@ -1,16 +1,15 @@
-import { parseArgs } from "node:util";
 import { newSeed } from "../../support/builders";
 import { isWordError } from "./words";
 import { jobsFor, runJob, shuffle, Tally } from "./simulate-jobs";
+import { readWords } from "../../support/script-words";
 
-/*
- * npm run simulate:tsql -- [--minutes N] [--case NAME] [--plans] [--seed N]
- * Cases that are too large for every run of the tests, each on every engine; all cases with the model's doubts decided the
- * other way; all cases on every other plan (--plans: only those, with a list of the waits then); and whether a search that
- * leaves orders out comes to the same ends as one that doesn't. Searched to the end
- * where that is possible within a minute, else by random orders of fresh seeds. A failure is printed with the command that
- * shows it again.
- */
+const usage = `npm run simulate:tsql -- [--minutes N] [--case NAME] [--plans] [--seed N]
+
+Cases that are too large for every run of the tests, each on every engine; all cases with the model's doubts decided the
+other way; all cases on every other plan (--plans: only those, with a list of the waits then); and whether a search that
+leaves orders out comes to the same ends as one that doesn't. Searched to the end
+where that is possible within a minute, else by random orders of fresh seeds. A failure is printed with the command that
+shows it again.`;
 
 const jobMsMost = 60_000;
 
@@ -21,8 +20,8 @@ interface Words {
   readonly seed?: string;
 }
 
-function readWords(): Words {
-  return parseArgs({
+function readSimulation(): Words {
+  return readWords(usage, {
     options: {
       minutes: { type: "string", default: "10" },
       case: { type: "string" },
@@ -84,7 +83,7 @@ function showProgress(text: string): void {
 }
 
 try {
-  process.exitCode = main(readWords());
+  process.exitCode = main(readSimulation());
 } catch (error) {
   if (!isWordError(error)) throw error;
   process.exitCode = refuse(error.message);

@@ -1,17 +1,16 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { engines } from "../shipped/engines";
 import type { EngineName } from "../../tsql-server/engine/options";
 import { measureLife, recordOfLife } from "./life";
 import { formatCosts, measureAll, recordOf } from "./table";
+import { readWords } from "../../support/script-words";
 
-/*
- * npm run costs:tsql -- [--engine azure|versioned|locking] [--update]
- * Prints what each operation costs in the model of SQL Server; --update records that of azure as what the test expects.
- */
+const usage = `npm run costs:tsql -- [--engine azure|versioned|locking] [--update]
 
-const { values: options } = parseArgs({
+Prints what each operation costs in the model of SQL Server; --update records that of azure as what the test expects.`;
+
+const { values: options } = readWords(usage, {
   options: {
     engine: { type: "string", default: "azure" },
     update: { type: "boolean", default: false },

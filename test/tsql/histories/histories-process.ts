@@ -1,4 +1,3 @@
-import { parseArgs } from "node:util";
 import { explainRun, saveRun } from "../../parallel/saved-runs";
 import { partiesMost, search as searchParallel, stepsMost } from "../../parallel/search";
 import type { OpenStore } from "../../parallel/search";
@@ -11,13 +10,13 @@ import { openModelStore } from "./memory-store";
 import { explainFound, saveRegression } from "./saved-histories";
 import { search } from "./search";
 import { openSqlStore } from "./sql-stores";
+import { readWords } from "../../support/script-words";
 
-/*
- * npm run histories -- [--minutes N] [--seed N [--path N]] [--calls N] [--parallel]
- * Random histories with fresh seeds on the memory store, PostgreSQL and the T-SQL behind its endpoint. One that differs is
- * shortened, shown, and saved for `npm test`. With --seed: the histories of that seed, with --path: that one of them.
- * With --parallel: runs of several connections of PostgreSQL at the same time (test/parallel) instead.
- */
+const usage = `npm run histories -- [--minutes N] [--seed N [--path N]] [--calls N] [--parallel]
+
+Random histories with fresh seeds on the memory store, PostgreSQL and the T-SQL behind its endpoint. One that differs is
+shortened, shown, and saved for \`npm test\`. With --seed: the histories of that seed, with --path: that one of them.
+With --parallel: runs of several connections of PostgreSQL at the same time (test/parallel) instead.`;
 
 /** Histories of one seed. */
 const runsPerSeed = 10;
@@ -31,7 +30,7 @@ interface Options {
 }
 
 function readOptions(): Options {
-  const { values } = parseArgs({
+  const { values } = readWords(usage, {
     options: {
       minutes: { type: "string", default: "5" },
       seed: { type: "string" },

@@ -1,6 +1,5 @@
 import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
 import { choose, keepSurvivors, readOwnEdits, toEdit } from "./choice";
 import type { NumberedMutant } from "./choice";
 import { formatCoverage } from "./coverage";
@@ -14,18 +13,18 @@ import { formatEntries, formatReport, scoreOf } from "./report";
 import { readSources } from "./source";
 import { numberMutants } from "./verdict";
 import type { Outcome, Verdict } from "./verdict";
+import { readWords } from "../../support/script-words";
 
-/*
- * npm run mutate:tsql -- [--file NAME]... [--kind KIND]... [--sample M --seed N] [--try FILE] [--from FILE] [--quick] [--again]
- *   [--jobs N] [--json FILE] [--list]
- * Makes every systematic edit of the shipped T-SQL and says which of them the suite notices. --sample takes so many of
- * unjudged ones; --try takes own edits, [{"file": .., "from": .., "to": ..}]; --from the survivors in a file that --json
- * wrote; --quick leaves slow tests out; --again tries what known-survivors explains as hard as the rest; --list tries nothing and shows the edits that
- * known-survivors explains. Ctrl-C ends it with the results so far; --json has them all along. Ends with 1 when a survivor isn't explained in known-survivors, an entry there is
- * out of date, or the shipped files fail tests.
- */
+const usage = `npm run mutate:tsql -- [--file NAME]... [--kind KIND]... [--sample M --seed N] [--try FILE] [--from FILE] [--quick] [--again]
+  [--jobs N] [--json FILE] [--list]
 
-const { values: options } = parseArgs({
+Makes every systematic edit of the shipped T-SQL and says which of them the suite notices. --sample takes so many of
+unjudged ones; --try takes own edits, [{"file": .., "from": .., "to": ..}]; --from the survivors in a file that --json
+wrote; --quick leaves slow tests out; --again tries what known-survivors explains as hard as the rest; --list tries nothing and shows the edits that
+known-survivors explains. Ctrl-C ends it with the results so far; --json has them all along. Ends with 1 when a survivor isn't explained in known-survivors, an entry there is
+out of date, or the shipped files fail tests.`;
+
+const { values: options } = readWords(usage, {
   options: {
     file: { type: "string", multiple: true, default: [] },
     kind: { type: "string", multiple: true, default: [] },

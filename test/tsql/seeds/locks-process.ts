@@ -1,4 +1,3 @@
-import { parseArgs } from "node:util";
 import { describeFinding } from "../cases/explore-case";
 import { allCases } from "../cases/list/all";
 import { cutCases } from "../cases/list/kills";
@@ -14,14 +13,14 @@ import { play } from "./play";
 import { paintFor, printPlayed } from "./print";
 import { stories } from "./stories";
 import type { Story } from "./stories";
+import { readWords } from "../../support/script-words";
 
-/*
- * npm run locks -- NAME [--engine locking|versioned|azure] [--schedule "1 1 2"] [--variant NAME] [--json]
- * A source text's story (seed-000 .. seed-003), or one order of a shipped case's steps, as a trace of locks.
- */
+const usage = `npm run locks -- NAME [--engine locking|versioned|azure] [--schedule "1 1 2"] [--variant NAME] [--json]
+
+A source text's story (seed-000 .. seed-003), or one order of a shipped case's steps, as a trace of locks.`;
 
 function main(): number {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = readWords(usage, {
     allowPositionals: true,
     options: {
       engine: { type: "string", default: "locking" },
