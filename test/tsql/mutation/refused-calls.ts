@@ -5,6 +5,7 @@ import { shippedWorld } from "../shipped/shipped-world";
 import { engines } from "../shipped/engines";
 import { SimulationError } from "../../tsql-server/engine/sql-error";
 import type { World } from "../../tsql-server/engine/world";
+import type { Work } from "../../tsql-server/engine/requests";
 import { runAlone } from "../../tsql-server/schedule/step";
 import { CoverageWatch } from "./check";
 import type { Check, Noticed } from "./check";
@@ -102,43 +103,68 @@ export interface Refusal {
   readonly locks: readonly string[];
 }
 
-/** `isImplicit`: in a session with IMPLICIT_TRANSACTIONS, where operations with a transaction of their own are refused. */
+/**
+ * What the caller's session is like. implicit: IMPLICIT_TRANSACTIONS, where operations with a transaction of their own are refused;
+ * snapshot: the operation comes first in a transaction of that level, which then goes on.
+ */
+type Session = "plain" | "implicit" | "snapshot";
+
 export function refusalOf(
   { setup, call }: OperationCase,
   template: World,
-  isImplicit = false,
+  session: Session = "plain",
 ): Refusal {
   const world = setUp(setup, template);
   const before = tablesAsText(world);
   const connection = world.connect();
-  connection.settings.isImplicit = isImplicit;
-  const { errors } = runAlone(connection, requestOf(call));
+  connection.settings.isImplicit = session === "implicit";
+  const run = (work: Work): number[] =>
+    runAlone(connection, work).errors.map(({ number }) => number);
+  const errors =
+    session === "snapshot"
+      ? [...run({ kind: "batch", sql: beginSnapshot }), ...run(requestOf(call)), ...run(goOn)]
+      : run(requestOf(call));
   return {
-    errors: errors.map(({ number }) => number),
+    errors,
     hasChanged: tablesAsText(world) !== before,
     transactionCount: connection.transactionCount,
     locks: world.locks.describe(),
   };
 }
 
+const beginSnapshot = "SET TRANSACTION ISOLATION LEVEL SNAPSHOT; BEGIN TRANSACTION;";
+const goOn: Work = { kind: "batch", sql: "SELECT COUNT(*) FROM Taskgate.TaskDefinition;" };
+
+/** Operations that join their caller's transaction. */
+const joining: readonly string[] = ["AdvanceWatermark", "CompleteTask", "EnqueueTasks"];
+
+function isJoining({ call }: OperationCase): boolean {
+  return call.kind === "procedure" && joining.includes(call.name);
+}
+
 /** Refused calls as checks of mutants. */
 export function refusalChecks(): Check[] {
   const shipped = shippedWorld(engines.azure);
   return [
-    ...refusedCases().map((operation) => refusalCheck(operation, shipped, false)),
-    ...operationCases().map((operation) => refusalCheck(operation, shipped, true)),
+    ...refusedCases().map((operation) => refusalCheck(operation, shipped, "plain")),
+    ...[...operationCases(), ...refusedCases().filter(isJoining)].map((operation) =>
+      refusalCheck(operation, shipped, "implicit"),
+    ),
+    ...operationCases()
+      .filter(isJoining)
+      .map((operation) => refusalCheck(operation, shipped, "snapshot")),
   ];
 }
 
-function refusalCheck(operation: OperationCase, shipped: World, isImplicit: boolean): Check {
+function refusalCheck(operation: OperationCase, shipped: World, session: Session): Check {
   const watch = new CoverageWatch(shipped);
-  const known = JSON.stringify(refusalOf(operation, shipped, isImplicit));
+  const known = JSON.stringify(refusalOf(operation, shipped, session));
   return {
-    title: `refusal of ${operation.name}${isImplicit ? " with IMPLICIT_TRANSACTIONS" : ""}`,
+    title: `refusal of ${operation.name} in a session that is ${session}`,
     ran: watch.ran(),
     size: 1,
     run: (template) => {
-      const find = (): Refusal => refusalOf(operation, template, isImplicit);
+      const find = (): Refusal => refusalOf(operation, template, session);
       return Promise.resolve(findOther(find, known));
     },
   };
