@@ -148,6 +148,9 @@ export function describeExpectedSettings(setup: StoreSetup): void {
         status: "conflict",
         oldLimit: undefined,
       });
+      // That none is in force is expected of one that is there.
+      const unlimited = { ...set, operationId: operationId(), expectedLimit: null };
+      expect((await store.setSharedLimit(unlimited)).status).toBe("conflict");
       expect((await store.listSharedLimits({ max: 10 })).sharedLimits).toEqual([]);
       await store.setSharedLimit({ ...set, operationId: operationId() });
       expect(await store.setSharedLimit(missing)).toMatchObject({
