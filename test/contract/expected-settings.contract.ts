@@ -148,9 +148,11 @@ export function describeExpectedSettings(setup: StoreSetup): void {
         status: "conflict",
         oldLimit: undefined,
       });
-      // That none is in force is expected of one that is there.
-      const unlimited = { ...set, operationId: operationId(), expectedLimit: null };
-      expect((await store.setSharedLimit(unlimited)).status).toBe("conflict");
+      // One that was made for the call would have 1.
+      for (const expectedLimit of [1, null]) {
+        const call = { ...set, operationId: operationId(), expectedLimit };
+        expect((await store.setSharedLimit(call)).status).toBe("conflict");
+      }
       expect((await store.listSharedLimits({ max: 10 })).sharedLimits).toEqual([]);
       await store.setSharedLimit({ ...set, operationId: operationId() });
       expect(await store.setSharedLimit(missing)).toMatchObject({
