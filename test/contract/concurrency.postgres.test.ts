@@ -441,7 +441,8 @@ describe("no deadlock", () => {
     await scene.client.query("select pg_stat_clear_snapshot()");
     expect({ seed, deadlocks: await scene.countDeadlocks() }).toEqual({ seed, deadlocks: 0 });
     const { done: ended, dead } = await statusOf(at(stores, 0), name);
-    expect(ended + dead).toBeGreaterThan(100);
+    // How many come to their end depends on which calls meet: some must, or nothing was shown.
+    expect(ended + dead).toBeGreaterThan(cycles);
   }, 60_000);
 
   test("control: a deadlock reaches the test, and the counter counts it", async () => {

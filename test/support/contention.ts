@@ -85,7 +85,7 @@ export async function openContention(): Promise<Contention> {
       return new Map(result.rows.map((row) => [row.key, Number(row.max)]));
     },
     advance: async (ms) => {
-      await client.query("update taskgate.test_clock set offset_ms = offset_ms + $1", [ms]);
+      await notes.query("update taskgate.test_clock set offset_ms = offset_ms + $1", [ms]);
     },
     countWaiting,
     untilWaiting: (wanted) =>

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import type { ParseArgsConfig } from "node:util";
+import { messageOf } from "../../shared/core/foreign-value";
 
 /**
  * The words behind `npm run NAME --`. `--help` prints how they may be, and ends with 0. Words that can't be read are told in a line
@@ -11,13 +12,13 @@ export function readWords<const Config extends ParseArgsConfig>(
 ): ReturnType<typeof parseArgs<Config>> {
   const words = process.argv.slice(2);
   if (words.includes("--help") || words.includes("-h")) {
-    console.log(usage);
+    process.stdout.write(`${usage}\n`);
     process.exit(0);
   }
   try {
     return parseArgs(config);
   } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    process.stderr.write(`${messageOf(error)}\n\n${usage}\n`);
     process.exit(2);
   }
 }
