@@ -576,7 +576,7 @@ create function taskgate._shared_shares(p_task_definition_id integer, p_worker t
 create function taskgate._shared_use(p_task_definition_id integer, p_now timestamp with time zone) returns TABLE(shared_limit_id integer, name text, task_limit integer, source text, held integer, live integer, retry_in_ms bigint) language sql stable;
 create function taskgate._shares(p_tokens text, p_task_definition_id integer, p_worker text, OUT o_mine integer, OUT o_all integer, OUT o_others integer, OUT o_poorest integer, OUT o_richest integer) language sql stable;
 create function taskgate._take_keys(p_task_definition_id integer, p_ids bigint[], p_keys text[], p_keep_ms bigint[], p_now timestamp with time zone, OUT o_ids bigint[], OUT o_is_new boolean[]) language plpgsql;
-create function taskgate._take_tasks(p_task_ids bigint[], p_to_end boolean, OUT o_seen bigint[], OUT o_scheduled bigint[], OUT o_ready bigint[], OUT o_waited bigint[], OUT o_blocked bigint[], OUT o_definition integer) language plpgsql;
+create function taskgate._take_tasks(p_task_ids bigint[], p_to_end boolean, OUT o_seen bigint[], OUT o_scheduled bigint[], OUT o_ready bigint[], OUT o_waited bigint[], OUT o_blocked bigint[]) language plpgsql;
 create function taskgate._tokens_are_plain(p_tokens text) returns boolean language sql immutable;
 create function taskgate._tokens_are_sound(p_tokens text) returns boolean language sql immutable;
 create function taskgate._use_permits(p_task_definition_id integer, p_count integer, p_from timestamp with time zone, p_interval_us bigint) returns void language sql;

@@ -88,9 +88,8 @@ function startOnRate(
 ): { status: "limited"; retryInMs: number | null } | null {
   const permits = permitsOf(memory, definition, 1);
   if (permits === null) return null;
-  if (permits.allowed === 0) return { status: "limited", retryInMs: permits.retryInMs };
-  usePermits(definition, permits, 1);
-  return null;
+  usePermits(definition, permits, permits.allowed);
+  return permits.allowed === 0 ? { status: "limited", retryInMs: permits.retryInMs } : null;
 }
 
 const nothingStarted = {

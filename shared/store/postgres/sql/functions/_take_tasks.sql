@@ -2,7 +2,7 @@
 --         group and, to their end, for their wave. The caller gives them another place, or ends them.
 -- In:     p_task_ids bigint[]; p_to_end: they are to end, so their keys and the groups of scheduled ones are locked, too
 -- Out:    o_seen bigint[]: the tasks that aren't over, or null; o_scheduled, o_ready, o_waited, o_blocked bigint[]: those of them that are
---         taken, by the place that they had; o_definition: that all of o_seen have, 0: several
+--         taken, by the place that they had
 -- Raises: -
 -- Locks:  scheduled, ready by skip; to their end: wave_blocked by skip, dedupe in key order; task_group ascending, of tasks that wait there;
 --         group_waiting under its group, ready by skip
@@ -10,7 +10,7 @@
 -- Twin:   mssql/sql/procedures/_TakeTasks.sql, whose first look is _FindTasks, before the transaction
 create or replace function taskgate._take_tasks(
   p_task_ids bigint[], p_to_end boolean,
-  out o_seen bigint[], out o_scheduled bigint[], out o_ready bigint[], out o_waited bigint[], out o_blocked bigint[], out o_definition int)
+  out o_seen bigint[], out o_scheduled bigint[], out o_ready bigint[], out o_waited bigint[], out o_blocked bigint[])
 language plpgsql as $$
 declare
   v_waiting bigint[];
@@ -22,9 +22,8 @@ begin
 
   -- 1. Where they seem to be, with nothing locked.
   select array_agg(t.task_id), array_agg(t.task_id) filter (where p.is_waiting),
-         array_agg(t.task_id) filter (where not p.is_waiting and not p.is_ready and not p.is_blocked),
-         case when min(t.task_definition_id) = max(t.task_definition_id) then min(t.task_definition_id) else 0 end
-    into o_seen, v_waiting, v_elsewhere, o_definition
+         array_agg(t.task_id) filter (where not p.is_waiting and not p.is_ready and not p.is_blocked)
+    into o_seen, v_waiting, v_elsewhere
     from (select distinct u.id from unnest(p_task_ids) u(id)) a
     join task t on t.task_id = a.id
    cross join lateral (

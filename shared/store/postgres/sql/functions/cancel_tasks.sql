@@ -59,7 +59,12 @@ begin
   v_newly := array(select u.id from unnest(v_newly) u(id) where u.id <> all (v_late));
   update task t set cancel_requested = true where t.task_id = any (v_newly);
   v_newly := array(select u.id from unnest(v_mine || v_newly) u(id) order by u.id);
-  if cardinality(v_newly) > 0 then perform _audit_call('cancel_tasks', k.o_definition, null, v_newly, p_changed_by, p_reason, v_now); end if;
+  if cardinality(v_newly) > 0 then
+    perform _audit_call('cancel_tasks', (select case when min(x.id) = max(x.id) then min(x.id) else 0 end
+                                           from (select a.task_definition_id as id from archive a where a.task_id = any (v_newly)
+                                                 union all select t.task_definition_id from task t where t.task_id = any (v_newly)) x),
+                        null, v_newly, p_changed_by, p_reason, v_now);
+  end if;
 
   select '[' || string_agg(json_build_object('task', x.id::text, 'outcome', x.outcome,
            'state', case when x.outcome = 'gone' then case x.ended when 10 then 'done' when 11 then 'dead' when 12 then 'cancelled' else 'unknown' end end)::text,
