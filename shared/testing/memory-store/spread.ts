@@ -104,18 +104,21 @@ function keyOf(definitionId: number | undefined, worker: string): string {
  */
 export function noteDemand(memory: Memory, definition: DefinitionRow, worker: string): boolean {
   const asker = { definition, worker };
-  const full = boundsOf(memory, definition)
-    .map((bound) => ({ ...bound, ...sharesOf(memory, bound, asker) }))
-    .filter(({ mine, others, limit }) => sum(others) + mine >= limit);
+  const bounds = boundsOf(memory, definition).map((bound) => ({
+    ...bound,
+    ...sharesOf(memory, bound, asker),
+  }));
+  const full = bounds.filter(({ mine, others, limit }) => sum(others) + mine >= limit);
   const isOutOfReach = full.some(
     ({ row, mine, others, limit }) =>
       limit < 1 || (Math.max(...others) < mine + 2 && (mine > 0 || !isHeldByCalls(memory, row))),
   );
   if (isOutOfReach) return false;
-  const due = full.filter(
-    ({ row, mine }) =>
-      row.deniedAtMs <= memory.nowMs - (mine > 0 ? noteOfHolderEveryMs : noteEveryMs),
+  const holds = bounds.some(
+    (bound) => bound.mine > 0 && (bound.row === definition || full.includes(bound)),
   );
+  const beforeMs = memory.nowMs - (holds ? noteOfHolderEveryMs : noteEveryMs);
+  const due = full.filter(({ row }) => row.deniedAtMs <= beforeMs);
   for (const { row } of due) {
     row.deniedAtMs = memory.nowMs;
     if ("deniedDefinitionId" in row) row.deniedDefinitionId = definition.definitionId;
