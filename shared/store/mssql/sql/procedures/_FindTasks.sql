@@ -30,7 +30,7 @@ BEGIN
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   DELETE t
   FROM @vTask AS t
-  INNER JOIN Taskgate.Archive AS a ON a.TaskId = t.TaskId -- done: its row is the payload's home
+  INNER JOIN Taskgate.Archive AS a WITH (FORCESEEK) ON a.TaskId = t.TaskId -- done: its row is the payload's home; by its key, behind a purge
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   UPDATE t
   SET IsWaiting = 1
