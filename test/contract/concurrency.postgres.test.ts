@@ -168,9 +168,12 @@ async function contendForTokens(limit: number, rounds: number): Promise<number> 
 describe("tokens among many starters", () => {
   for (const limit of fewOf([2, 1, 5])) {
     test(`S0.1: 30 starters on 30 connections, limit ${String(limit)}: never more at a time`, async () => {
-      const max = await contendForTokens(limit, 8);
-      expect(max).toBeLessThanOrEqual(limit);
-      // On a busy computer not every starter gets to its work before another has ended.
+      // Whether two run at a time is chance, on a busy computer and on a fast one: one crowd may miss each other, five don't.
+      let max = 0;
+      for (let crowd = 0; crowd < 5 && max < Math.min(limit, 2); crowd += 1) {
+        max = await contendForTokens(limit, 8);
+        expect(max).toBeLessThanOrEqual(limit);
+      }
       expect(max).toBeGreaterThanOrEqual(Math.min(limit, 2));
     });
   }

@@ -44,18 +44,11 @@ BEGIN
     WITHIN GROUP (ORDER BY r.Name) + N']'
   FROM @vRow AS r WHERE r.IsWanted = 1;
   IF EXISTS (SELECT 1 FROM @vRow AS r WHERE r.IsWanted <> r.IsLinked)
-  BEGIN
-    -- First the index entries, then the rows by key: no other call waits between index and row.
+    -- First the index entries, below the rows by key: no other call waits between index and row.
     INSERT INTO @vOpen (TaskExecutionId, TokenCount)
     SELECT e.TaskExecutionId, 0
     FROM Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- covers this read
     WHERE e.TaskDefinitionId = @TaskDefinitionId AND e.State IN (1, 3);
-    UPDATE o
-    SET TokenCount = e.TokenCount
-    FROM @vOpen AS o
-    INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId -- the dead count none
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
-  END;
 
   SELECT @vId = MIN(r.SharedLimitId) FROM @vRow AS r;
   WHILE @vId IS NOT NULL
@@ -82,6 +75,11 @@ BEGIN
         DELETE l
         FROM Taskgate.TaskDefinitionSharedLimit AS l WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskDefinitionSharedLimit)) -- ours by the definition's row
         WHERE l.TaskDefinitionId = @TaskDefinitionId AND l.SharedLimitId = @vId;
+      UPDATE o
+      SET TokenCount = e.TokenCount
+      FROM @vOpen AS o
+      INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId -- the dead count none; the limit before may have found some
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
       SELECT @vExecution = MIN(o.TaskExecutionId) FROM @vOpen AS o WHERE o.TokenCount > 0;
       WHILE @vExecution IS NOT NULL
       BEGIN
