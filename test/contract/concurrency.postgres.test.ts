@@ -423,7 +423,7 @@ describe("a store", () => {
 });
 
 describe("no deadlock", () => {
-  const cycles = isWhole ? 100 : 25;
+  const cycles = isWhole ? 100 : 50;
 
   test("S0.12, S1.8: 15 connections, cycle after cycle, amid heartbeats, limit changes, reclaims and enqueues", async () => {
     const stores = [scene.openStore(8), scene.openStore(7), scene.openStore(6)];
@@ -444,8 +444,7 @@ describe("no deadlock", () => {
     await scene.client.query("select pg_stat_clear_snapshot()");
     expect({ seed, deadlocks: await scene.countDeadlocks() }).toEqual({ seed, deadlocks: 0 });
     const { done: ended, dead } = await statusOf(at(stores, 0), name);
-    // How many come to their end depends on which calls meet: some must, or nothing was shown.
-    expect(ended + dead).toBeGreaterThan(cycles);
+    expect(ended + dead).toBeGreaterThan(100);
   }, 60_000);
 
   test("control: a deadlock reaches the test, and the counter counts it", async () => {
