@@ -126,6 +126,26 @@ export const badOperatorCalls: readonly BadCall[] = [
     number: 50404,
     says: "name: unknown definition (<NULL>)",
   },
+  ...[
+    ["NULL", "<NULL>"],
+    ["5", "5"],
+    ["0", "0"],
+  ].map(([grain = "", shown = ""]) => ({
+    call: `ReadStatistics N'demo', ${grain}, 1`,
+    number: 50422,
+    says: `grain: expected 1, 10 or 60 (${shown})`,
+  })),
+  ...[
+    ["N'demo'", "721", "720"],
+    ["NULL", "13", "12"],
+    // Of two faults the later argument's is told, as the name has to be looked for.
+    ["N'x'", "0", "720"],
+  ].map(([name = "", max = "", most = ""]) => ({
+    call: `ReadStatistics ${name}, 1, ${max}`,
+    number: 50422,
+    says: `max: expected 1..${most} (${max})`,
+  })),
+  { call: "ReadStatistics N'x', 1, 1", ...unknownName },
   ...badBatchCalls,
   ...badScheduleCalls,
   ...twoFaults(),

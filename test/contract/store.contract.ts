@@ -76,6 +76,7 @@ import { describePayloadHomes } from "./payload-homes.contract";
 import { describeOperationIds } from "./operation-ids.contract";
 import { describeFailureList } from "./failure-list.contract";
 import { describePace } from "./pace.contract";
+import { describeStatisticCorners } from "./statistics-corners.contract";
 import { describeStatisticRounds } from "./statistics-rounds.contract";
 import { describeStatistics } from "./statistics.contract";
 import { describeStops } from "./stops.contract";
@@ -141,6 +142,7 @@ export function describeStore(setup: StoreSetup): void {
   describeDueTasks(setup);
   describeStatistics(setup);
   describeStatisticRounds(setup);
+  describeStatisticCorners(setup);
   describeReadModels(setup);
   describeBatches(setup);
   describeBatchStates(setup);

@@ -92,11 +92,49 @@ describe("the findings on another plan", () => {
     if (bug === undefined) throw new Error("No planted bug is found by that case");
     const model = caseOf(bug.foundBy);
     const variant = { ...plainVariant(bug.engine), edit: plant(bug) };
-    const [plan] = otherPlansOf(model, plainVariant(bug.engine), bounds);
+    const plan = otherPlansOf(model, plainVariant(bug.engine), bounds).find((one) => one.isAllowed);
     if (plan === undefined) throw new Error("There is no other plan");
 
     const verdict = judgePlan({ model, variant }, plan, bounds);
 
     expect(verdict.kind === "unsafe" ? verdict.finding.problem : verdict.kind).toMatch(bug.finding);
   });
+
+  test("the hint that a promise rests on, where it forbids the plan", () => {
+    const { model, variant, plan } = planOf(
+      "enqueue-x-hand-over",
+      /^Taskgate\.EnqueueTasks:\d+ g by UQ_TaskGroup_Key from/,
+    );
+
+    expect(plan.isAllowed).toBe(false);
+    expect(judgePlan({ model, variant }, plan, bounds)).toEqual({
+      kind: "hinted",
+      problem: expect.stringContaining("P3 a group with a free slot lets nobody wait"),
+      breaksPromise: true,
+    });
+  });
+
+  test("rows that a purge stepped over are gone when it comes again", () => {
+    const { model, variant, plan } = planOf(
+      "purge-x-fail",
+      /^Taskgate\.FailTasks:\d+ x by PK_TaskExecution from/,
+    );
+    const { comesAgain: _, ...once } = model;
+
+    expect(plan.isAllowed).toBe(true);
+    expect(judgePlan({ model, variant }, plan, bounds).kind).toBe("waits");
+    expect(judgePlan({ model: once, variant }, plan, bounds)).toMatchObject({
+      kind: "unsafe",
+      finding: { problem: "3 rows were purged" },
+    });
+  });
 });
+
+/** A plan of such a name, on Azure. */
+function planOf(name: string, plan: RegExp) {
+  const model = caseOf(name);
+  const variant = plainVariant("azure");
+  const found = otherPlansOf(model, variant, bounds).find((one) => plan.test(describePlan(one)));
+  if (found === undefined) throw new Error(`${name} could have no plan ${String(plan)}`);
+  return { model, variant, plan: found };
+}

@@ -12,8 +12,8 @@ import type { Variant } from "./variants";
 
 /*
  * The same cases on other plans. The model takes a plan by a rule, the server's optimizer by costs; so every access of a
- * case is also run by each other way to the same rows, one at a time. Safety must hold on all of them. The absence of waits may
- * depend on a plan: what the text leaves open is told.
+ * case is also run by each other way to the same rows, one at a time. Safety must hold on all that the text leaves open; of
+ * those that a hint forbids it is told what the hint is for. The absence of waits may depend on a plan: that is told, too.
  */
 
 export interface OpenPlan extends OtherPlan {
@@ -26,8 +26,8 @@ export type PlanVerdict =
   | { readonly kind: "alike" }
   /** A caller waits that doesn't on the rule's plan, or a circle of waiters closes; limits hold, nothing is lost. */
   | { readonly kind: "waits"; readonly problem: string }
-  /** It comes to something else than the case expects, and no promise is broken: what a hint of the text is for. */
-  | { readonly kind: "differs"; readonly problem: string }
+  /** A hint forbids this plan, and without it the case would come to something else than it expects, or break a promise. */
+  | { readonly kind: "hinted"; readonly problem: string; readonly breaksPromise: boolean }
   | { readonly kind: "unsafe"; readonly finding: Finding }
   | { readonly kind: "incomplete" };
 
@@ -81,8 +81,9 @@ export function judgePlan(
 /** What begins so is about promises; the rest a case says of its own end, and there an order may be wanted. */
 const promises = /^(?:P\d|S0|error|the check of invariants|a lock|the transaction|\d+ tokens)/;
 
+/** A server obeys a hint, or refuses the statement (error 8622): a forbidden plan shows what the hint is for. */
 function judgeFinding(finding: Finding, { isAllowed }: OpenPlan): PlanVerdict {
+  if (isAllowed) return { kind: "unsafe", finding };
   const { problem } = finding;
-  if (isAllowed || promises.test(problem)) return { kind: "unsafe", finding };
-  return { kind: "differs", problem };
+  return { kind: "hinted", problem, breaksPromise: promises.test(problem) };
 }

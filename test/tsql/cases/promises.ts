@@ -1,3 +1,4 @@
+import type { World } from "../../tsql-server/engine/world";
 import { runAlone } from "../../tsql-server/schedule/step";
 import type { Run, StepReport } from "../../tsql-server/schedule/run";
 import type { Call } from "./calls";
@@ -5,7 +6,7 @@ import { checkInvariants, namesOf } from "./calls";
 import { countHeld, statusOf, tokenText } from "./endings";
 import { proceduresOf } from "./model-case";
 import type { CaseAnswer, CaseOptions, Ending, ModelCase } from "./model-case";
-import { answersOfRun, requestOf } from "./requests";
+import { answersOfRun, caseAnswer, requestOf } from "./requests";
 import { committedRows, openChanges, plainRow, tablesAsText } from "./table-rows";
 
 /*
@@ -119,19 +120,37 @@ export function brokenAtEnd(
 ): string | undefined {
   const { model, how, run, setup } = judged;
   const answers = answersOfRun(model, run);
-  const end: Ending = {
-    answers,
-    engine: how.engine,
-    rows: (table) => committedRows(run.world, table),
-  };
+  const end = endingOf(how, run.world, answers);
   return (
     brokenQuiet(run) ??
     brokenClaims(answers) ??
     brokenTasks(end, [...setup, ...answers.flat()]) ??
     brokenInvariants(run) ??
     // Who died of a circle has done nothing.
-    (hasDied(answers) ? undefined : model.ends?.(end))
+    (hasDied(answers) ? undefined : model.ends?.(endOnPlan(judged, end)))
   );
+}
+
+function endingOf(
+  { engine }: CaseOptions,
+  world: World,
+  answers: readonly (readonly CaseAnswer[])[],
+): Ending {
+  return { answers, engine, rows: (table) => committedRows(world, table) };
+}
+
+/** On another plan than the rule's, behind the first caller's next round where that is work that comes again. */
+function endOnPlan({ model, how, run }: Judged, end: Ending): Ending {
+  if (model.comesAgain === undefined || how.options.forcedPaths.size === 0) return end;
+  const world = run.world.fork();
+  const connection = world.connect();
+  const [first = [], ...others] = end.answers;
+  const again = (model.callers[0] ?? []).map((step) => {
+    if (step.kind === "dependent")
+      throw new Error(`${model.name}: a call that depends comes again`);
+    return caseAnswer(step, runAlone(connection, requestOf(step)));
+  });
+  return endingOf(how, world, [[...first, ...again], ...others]);
 }
 
 function hasDied(answers: Ending["answers"]): boolean {

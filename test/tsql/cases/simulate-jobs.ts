@@ -24,6 +24,14 @@ export interface JobLimits {
   readonly msMost: number;
 }
 
+interface PlanThatMatters {
+  readonly isAllowed: boolean;
+  /** The hint that forbids it is what a promise rests on. */
+  readonly breaksPromise: boolean;
+  readonly problem: string;
+  readonly at: string;
+}
+
 /** The outcome of the jobs so far. */
 export class Tally {
   complete = 0;
@@ -38,13 +46,14 @@ export class Tally {
   plansAlike = 0;
   plansIncomplete = 0;
   /** Plans on which a caller waits, or the outcome is another allowed one, by name, with the first case that shows it. */
-  readonly plansThatMatter = new Map<string, { isAllowed: boolean; problem: string; at: string }>();
+  readonly plansThatMatter = new Map<string, PlanThatMatters>();
 
   toString(): string {
     const orders = `${String(this.complete)} searched to the end, ${String(this.sampled)} by ${String(this.runs)} random orders`;
     const waiting = [...this.plansThatMatter.values()];
     const open = waiting.filter(({ isAllowed }) => isAllowed).length;
-    const plans = `other plans: ${String(this.plansAlike)} change nothing, ${String(waiting.length)} make callers wait or get other rows (hints forbid ${String(waiting.length - open)} of them), ${String(this.plansIncomplete)} not searched to the end`;
+    const broken = waiting.filter(({ breaksPromise }) => breaksPromise).length;
+    const plans = `other plans: ${String(this.plansAlike)} change nothing, ${String(waiting.length)} make callers wait or come to another end (hints forbid ${String(waiting.length - open)} of them; a promise rests on the hint in ${String(broken)}), ${String(this.plansIncomplete)} not searched to the end`;
     const ends = `the same ends with orders left out and without: ${String(this.sameEnds)}, ${String(this.endsIncomplete)} not searched to the end`;
     return `${orders}\n${plans}\n${ends}\n${String(this.failed)} failed`;
   }
@@ -121,10 +130,11 @@ function runPlans({ model, variant }: Job, { msMost }: JobLimits, tally: Tally):
       case "incomplete":
         tally.plansIncomplete += 1;
         break;
-      case "differs":
+      case "hinted":
       case "waits":
         notePlan(tally, describePlan(plan), {
           isAllowed: plan.isAllowed,
+          breaksPromise: verdict.kind === "hinted" && verdict.breaksPromise,
           problem: verdict.problem,
           at: `${model.name} (${variant.name})`,
         });
@@ -148,10 +158,9 @@ function runEnds({ model, variant }: Job, { msMost }: JobLimits, tally: Tally): 
   );
 }
 
-function notePlan(
-  { plansThatMatter }: Tally,
-  name: string,
-  about: { isAllowed: boolean; problem: string; at: string },
-): void {
-  if (!plansThatMatter.has(name)) plansThatMatter.set(name, about);
+/** Of several cases the first that breaks a promise, else the first. */
+function notePlan({ plansThatMatter }: Tally, name: string, about: PlanThatMatters): void {
+  const known = plansThatMatter.get(name);
+  if (known === undefined || (about.breaksPromise && !known.breaksPromise))
+    plansThatMatter.set(name, about);
 }

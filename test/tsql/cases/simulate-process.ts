@@ -73,8 +73,9 @@ function refuse(problem: string): number {
 }
 
 function printPlans({ plansThatMatter }: Tally): void {
-  for (const [name, { isAllowed, problem, at }] of [...plansThatMatter].sort()) {
-    console.log(`${name}${isAllowed ? "" : " (a hint forbids it)"}: ${problem}, in ${at}`);
+  for (const [name, { isAllowed, breaksPromise, problem, at }] of [...plansThatMatter].sort()) {
+    const hint = breaksPromise ? "(a promise rests on the hint)" : "(a hint forbids it)";
+    console.log(`${name}${isAllowed ? "" : ` ${hint}`}: ${problem}, in ${at}`);
   }
 }
 

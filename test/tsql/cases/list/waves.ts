@@ -251,11 +251,12 @@ export const waveCases: readonly ModelCase[] = [
     setup: halfOpen,
     callers: [[pumpBatch(1, 2)], [endOfFirst]],
     waits,
+    comesAgain: true,
     ends: (end) =>
       allOf(
         waveStates(end, 2, 0),
         expectTasks(taskIds(end, "Ready"), 2, 3),
-        numberOf(end.answers[0]?.[0], "More") === 0 ? undefined : "there is nothing more",
+        numberOf(end.answers[0]?.at(-1), "More") === 0 ? undefined : "there is nothing more",
       ),
   },
   {

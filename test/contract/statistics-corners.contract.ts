@@ -1,0 +1,266 @@
+import { describe, expect, test } from "@jest/globals";
+import { durationBucket } from "../../shared/core/duration-buckets";
+import type { TaskStore } from "../../shared/ports/task-store";
+import { at, define, done, enqueue, only, startWorker } from "../support/builders";
+import type { Worker } from "../support/builders";
+import { testWith, useStore } from "../support/store-setup";
+import type { StoreSetup, TestStore } from "../support/store-setup";
+import { periodsOf, rollUp, sumOf } from "./statistic-periods";
+import { inDialect } from "./two-dialects";
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+/** So many tasks end well at one instant, in the order of their ids; a number for each: its duration. */
+async function complete(worker: Worker, durations: readonly number[]): Promise<void> {
+  const tasks = await worker.claim(durations.length);
+  expect(tasks).toHaveLength(durations.length);
+  await worker.work({
+    done: tasks.map((task, place) => done(task, { durationMs: at(durations, place) })),
+  });
+}
+
+/** Moves on to the next time at which so much of an hour has gone. */
+async function advanceTo(opened: TestStore, intoHourMs: number): Promise<void> {
+  const gone = (await opened.now()).getTime() % hourMs;
+  await opened.advance((2 * hourMs + intoHourMs - gone) % hourMs);
+}
+
+/** Durations that periods of this length tell, each bucket with its tasks. */
+async function ranOf(store: TaskStore, name: string, grain: 1 | 10 | 60 = 1) {
+  const totals = new Map<number, number>();
+  for (const { ran } of await periodsOf(store, name, grain))
+    for (const [bucket, count] of ran) totals.set(bucket, (totals.get(bucket) ?? 0) + count);
+  return [...totals].sort(([left], [right]) => left - right);
+}
+
+/** What rounds of the statistics do where their periods, their samples or their turns meet. */
+export function describeStatisticCorners(setup: StoreSetup): void {
+  describe("the periods of a round of the statistics", () => {
+    describePeriods(setup);
+  });
+  describe("the samples of a round of the statistics", () => {
+    describeSamples(setup);
+  });
+  describe("a round of the statistics among others", () => {
+    describeTurns(setup);
+  });
+}
+
+function describePeriods(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("aren't made for an execution that holds no token and in which nothing was counted", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 2 });
+    const worker = await startWorker(store, name, { want: 1 });
+    await store.releaseTokens({ executionId: worker.executionId, keep: 0 });
+    await rollUp(store);
+    const before = await periodsOf(store, name);
+    for (let round = 0; round < 2; round += 1) {
+      await opened.advance(minuteMs);
+      await rollUp(store);
+    }
+    expect(await periodsOf(store, name)).toEqual(before);
+  });
+
+  test("go with their own durations: longer ones that begin with them keep theirs", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 2 });
+    await enqueue(store, name, 1);
+    await advanceTo(opened, 5_000);
+    await complete(await startWorker(store, name), [40]);
+    await rollUp(store);
+    expect(await ranOf(store, name)).toEqual([[durationBucket(40), 1]]);
+    await opened.advance(3 * hourMs + minuteMs);
+    await rollUp(store);
+    const minutes = await store.readStatistics({ name, grain: 1, max: 720 });
+    expect(sumOf(minutes.periods, "done")).toBe(0);
+    expect(await ranOf(store, name, 10)).toEqual([[durationBucket(40), 1]]);
+    expect(await ranOf(store, name, 60)).toEqual([[durationBucket(40), 1]]);
+  });
+
+  test("are made for a minute with which longer ones begin that are there already", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 4 });
+    await enqueue(store, name, 2);
+    await advanceTo(opened, 5_000);
+    const older = await startWorker(store, name);
+    const younger = await startWorker(store, name);
+    await complete(younger, [5]);
+    await younger.finish();
+    await opened.advance(5 * minuteMs);
+    await complete(older, [5]);
+    // The older one goes on, so it counts now; the younger one counts at the minute of its end.
+    await store.rollUpStatistics({ max: 1 });
+    await store.rollUpStatistics({ max: 1 });
+    const periods = await periodsOf(store, name);
+    expect(periods.map(({ done: count }) => count)).toEqual([1, 1]);
+    const [first, second] = periods.map((period) => Date.parse(period.at));
+    expect((second ?? 0) - (first ?? 0)).toBe(5 * minuteMs);
+  });
+
+  testWith(setup, "exact clock")(
+    "are those that are older than is kept, to the millisecond",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 4 });
+      await enqueue(store, name, 1);
+      await advanceTo(opened, minuteMs);
+      const worker = await startWorker(store, name);
+      await complete(worker, [5]);
+      await worker.finish();
+      await rollUp(store);
+      await opened.advance(3 * hourMs);
+      expect(await store.rollUpStatistics({ max: 10 })).toMatchObject({ deleted: 0 });
+      await opened.advance(1);
+      expect(await store.rollUpStatistics({ max: 10 })).toMatchObject({ deleted: 1 });
+    },
+  );
+}
+
+function describeSamples(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("of tasks that ended at one instant are those with the highest ids", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 100, prefetchMax: 0 });
+    await enqueue(store, name, 60);
+    const worker = await startWorker(store, name, { want: 100 });
+    const durations = Array.from({ length: 60 }, (_, place) => (place < 10 ? 90_000 : 5));
+    await complete(worker, durations);
+    await rollUp(store);
+    expect(await ranOf(store, name)).toEqual([[durationBucket(5), 60]]);
+  });
+
+  test("are the last to end, whatever their ids", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 100, prefetchMax: 0 });
+    await enqueue(store, name, 60);
+    const worker = await startWorker(store, name, { want: 100 });
+    const tasks = await worker.claim(60);
+    const ends = (part: typeof tasks, durationMs: number) =>
+      worker.work({ done: part.map((task) => done(task, { durationMs })) });
+    await ends(tasks.slice(50), 90_000);
+    await opened.advance(1_000);
+    await ends(tasks.slice(0, 50), 5);
+    await rollUp(store);
+    expect(await ranOf(store, name)).toEqual([[durationBucket(5), 60]]);
+  });
+
+  test("add to the same duration of the same minute, of running and of waiting apart", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 4 });
+    await advanceTo(opened, 3 * minuteMs);
+    const worker = await startWorker(store, name, { want: 1 });
+    const waits = durationBucket(20_000);
+    for (const ranMs of [20_000, 20_000, 5]) {
+      await enqueue(store, name, 1);
+      // It waited for as long as it didn't run.
+      await opened.advance(ranMs === 5 ? 20_005 : 10);
+      await complete(worker, [ranMs]);
+      await rollUp(store);
+    }
+    const periods = await periodsOf(store, name, 60);
+    expect(periods.flatMap(({ ran }) => ran)).toEqual([
+      [durationBucket(5), 1],
+      [waits, 2],
+    ]);
+    expect(periods.flatMap(({ waited }) => waited).filter(([bucket]) => bucket === waits)).toEqual([
+      [waits, 1],
+    ]);
+  });
+
+  test("are none where the tasks that ended aren't counted yet", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 4 });
+    await enqueue(store, name, 2);
+    const older = await startWorker(store, name);
+    await older.claim(1);
+    const younger = await startWorker(store, name);
+    await complete(younger, [5]);
+    await store.rollUpStatistics({ max: 1 });
+    const period = only(await periodsOf(store, name));
+    expect(period).toMatchObject({ claimed: 1, done: 0, ran: [] });
+  });
+}
+
+function describeTurns(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("remembers how far it came when it is full and others began a moment ago", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 8 });
+    const start = async (): Promise<void> => {
+      await (await startWorker(store, name)).finish();
+    };
+    await start();
+    await opened.advance(11_000);
+    await start();
+    await start();
+    expect(await store.rollUpStatistics({ max: 2 })).toMatchObject({ executions: 2, more: false });
+    // The first one has settled; the second is looked at again, and the third for the first time.
+    expect(await store.rollUpStatistics({ max: 2 })).toMatchObject({ executions: 2, more: false });
+  });
+
+  testWith(setup, "exact clock")("looks again at executions of the last ten seconds", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 8 });
+    await (await startWorker(store, name)).finish();
+    await opened.advance(10_000);
+    for (let round = 0; round < 2; round += 1)
+      expect(await store.rollUpStatistics({ max: 10 })).toMatchObject({ executions: 1 });
+    await opened.advance(1);
+    expect(await store.rollUpStatistics({ max: 10 })).toMatchObject({ executions: 1 });
+    expect(await store.rollUpStatistics({ max: 10 })).toMatchObject({ executions: 0 });
+  });
+
+  testWith(setup, "raw sql")("forgets what was counted of an execution that is gone", async () => {
+    const opened = open();
+    const { store } = opened;
+    const { dialect } = setup;
+    if (dialect === "memory") throw new Error("The memory store takes no statements");
+    const raw = (sql: string) => opened.raw(inDialect(dialect, sql, new Map()));
+    const name = await define(store, { limit: 8 });
+    await startWorker(store, name);
+    await opened.advance(11_000);
+    await rollUp(store);
+    const counted = "SELECT task_execution_id FROM taskgate.execution_counted";
+    expect(await raw(counted)).toHaveLength(1);
+    opened.expectDamage();
+    await raw("DELETE FROM taskgate.task_execution");
+    await rollUp(store);
+    expect(await raw(counted)).toHaveLength(0);
+  });
+
+  testWith(
+    setup,
+    "row locks",
+    "raw sql",
+    "sure calls",
+  )("does nothing and says so while another one is at it", async () => {
+    const opened = open();
+    const { store } = opened;
+    const { dialect } = setup;
+    if (dialect === "memory") throw new Error("The memory store locks no rows");
+    const name = await define(store, { limit: 8 });
+    await enqueue(store, name, 1);
+    await complete(await startWorker(store, name), [5]);
+    const held = "UPDATE taskgate.statistic_round SET ended_at = ended_at";
+    const busy = await opened.asOwner(async (transaction) => {
+      await transaction.query(inDialect(dialect, held, new Map()));
+      return store.rollUpStatistics({ max: 10 });
+    });
+    expect(busy).toEqual({ status: "busy", executions: 0, deleted: 0, more: false });
+    expect(await periodsOf(store, name)).toEqual([]);
+    expect(await store.rollUpStatistics({ max: 10 })).toMatchObject({ status: "rolled" });
+  });
+}
