@@ -1,5 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
-import { createBatch, enqueue, plainTasks, promote, register, start, sweep } from "../cases/calls";
+import {
+  createBatch,
+  enqueue,
+  explain,
+  listAudit,
+  listGroups,
+  plainTasks,
+  promote,
+  register,
+  start,
+  sweep,
+} from "../cases/calls";
 import type { BatchCall, Call } from "../cases/calls";
 import { later, leaseOver } from "../cases/model-case";
 import type { SetupStep } from "../cases/model-case";
@@ -35,6 +46,13 @@ const thousandMore: BatchCall = {
     SELECT NEWID(), e.TaskDefinitionId, 1, e.StartedAt, e.LeaseUntil, N'w'
     FROM Taskgate.TaskExecution AS e CROSS JOIN Taskgate.Number AS n WHERE n.N <= 1000;`,
 };
+
+/** A group's worth of tasks for each of 1,001 groups. */
+const inGroups = enqueue(numbers.map((number) => ({ group: `g${number}` })));
+
+const inOneGroup = enqueue(numbers.concat("", "").map(() => ({ group: "g" })));
+
+const byOperator = enqueue(plainTasks(1_003));
 
 const largeCalls: readonly LargeCall[] = [
   {
@@ -80,6 +98,39 @@ const largeCalls: readonly LargeCall[] = [
       later(11),
     ],
     call: promoteMany,
+  },
+  {
+    name: "tasks of 1,002 groups, of which the last one is new",
+    setup: [register(), inGroups],
+    call: enqueue([...numbers, "new"].map((number) => ({ group: `g${number}` }))),
+  },
+  ...[null, "a"].map((name) => ({
+    name: `a list of 1,001 groups with waiting tasks, ${name ?? "of all definitions"}`,
+    setup: [register(), inGroups, inGroups],
+    call: { ...listGroups, arguments: { ...listGroups.arguments, Name: name } },
+  })),
+  {
+    name: "a list of a group with 1,002 waiting tasks",
+    setup: [register(), inOneGroup],
+    call: listGroups,
+  },
+  {
+    name: "why the last of 1,003 tasks waits",
+    setup: [register(), enqueue(plainTasks(1_003))],
+    call: explain(1_003),
+  },
+  {
+    name: "why the last of 1,003 tasks of a group waits",
+    setup: [register(), inOneGroup],
+    call: explain(1_003),
+  },
+  {
+    name: "who added 1,003 tasks",
+    setup: [
+      register(),
+      { ...byOperator, arguments: { ...byOperator.arguments, ChangedBy: "operator" } },
+    ],
+    call: listAudit,
   },
 ];
 
