@@ -82,6 +82,24 @@ function describePeriods(setup: StoreSetup): void {
     expect(await ranOf(store, name, 60)).toEqual([[durationBucket(40), 1]]);
   });
 
+  testWith(setup, "raw sql")("tell the age of the task that comes next by its rank", async () => {
+    const opened = open();
+    const { store } = opened;
+    const { dialect } = setup;
+    if (dialect === "memory") throw new Error("The memory store takes no statements");
+    const name = await define(store);
+    const [older = ""] = await enqueue(store, name, 1);
+    await opened.advance(20_000);
+    await enqueue(store, name, 1);
+    for (const table of ["task", "ready"]) {
+      const sql = `UPDATE taskgate.${table} SET rank = 1 WHERE task_id = ${older}`;
+      await opened.raw(inDialect(dialect, sql, new Map()));
+    }
+    await opened.advance(5_000);
+    await rollUp(store);
+    expect(at(await periodsOf(store, name), -1).nextAgeMs).toBeLessThan(7_000);
+  });
+
   test("are made for a minute with which longer ones begin that are there already", async () => {
     const opened = open();
     const { store } = opened;
@@ -194,20 +212,20 @@ function describeSamples(setup: StoreSetup): void {
 function describeTurns(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("remembers how far it came when it is full and others began a moment ago", async () => {
+  test("goes on behind what has settled when it is full and others began a moment ago", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 8 });
-    const start = async (): Promise<void> => {
-      await (await startWorker(store, name)).finish();
-    };
-    await start();
+    await enqueue(store, name, 1);
+    await (await startWorker(store, name)).finish();
     await opened.advance(11_000);
-    await start();
-    await start();
+    await (await startWorker(store, name)).finish();
+    await complete(await startWorker(store, name), [5]);
     expect(await store.rollUpStatistics({ max: 2 })).toMatchObject({ executions: 2, more: false });
+    expect(sumOf(await periodsOf(store, name), "done")).toBe(0);
     // The first one has settled; the second is looked at again, and the third for the first time.
     expect(await store.rollUpStatistics({ max: 2 })).toMatchObject({ executions: 2, more: false });
+    expect(sumOf(await periodsOf(store, name), "done")).toBe(1);
   });
 
   testWith(setup, "exact clock")("looks again at executions of the last ten seconds", async () => {

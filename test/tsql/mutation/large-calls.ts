@@ -11,7 +11,7 @@ import {
   start,
   sweep,
 } from "../cases/calls";
-import type { BatchCall, Call } from "../cases/calls";
+import type { BatchCall, Call, ProcedureCall } from "../cases/calls";
 import { later, leaseOver } from "../cases/model-case";
 import type { SetupStep } from "../cases/model-case";
 import { requestOf } from "../cases/requests";
@@ -52,7 +52,9 @@ const inGroups = enqueue(numbers.map((number) => ({ group: `g${number}` })));
 
 const inOneGroup = enqueue(numbers.concat("", "").map(() => ({ group: "g" })));
 
-const byOperator = enqueue(plainTasks(1_003));
+function withArguments(call: ProcedureCall, changes: ProcedureCall["arguments"]): ProcedureCall {
+  return { ...call, arguments: { ...call.arguments, ...changes } };
+}
 
 const largeCalls: readonly LargeCall[] = [
   {
@@ -105,10 +107,19 @@ const largeCalls: readonly LargeCall[] = [
     call: enqueue([...numbers, "new"].map((number) => ({ group: `g${number}` }))),
   },
   ...[null, "a"].map((name) => ({
-    name: `a list of 1,001 groups with waiting tasks, ${name ?? "of all definitions"}`,
-    setup: [register(), inGroups, inGroups],
-    call: { ...listGroups, arguments: { ...listGroups.arguments, Name: name } },
+    name: `a list of 1,002 groups with waiting tasks, ${name ?? "of all definitions"}`,
+    setup: [register(), inGroups, inGroups, enqueue([{ group: "a" }, { group: "a" }])],
+    call: withArguments(listGroups, { Name: name }),
   })),
+  {
+    name: "a list of a definition's groups behind 1,001 of another one with waiting tasks",
+    setup: [
+      ...[register(), inGroups, inGroups].map((call) => withArguments(call, { Name: "b" })),
+      register(),
+      enqueue([..."cdefghijklmzz"].map((group) => ({ group }))),
+    ],
+    call: withArguments(listGroups, { Name: "a" }),
+  },
   {
     name: "a list of a group with 1,002 waiting tasks",
     setup: [register(), inOneGroup],
@@ -126,10 +137,7 @@ const largeCalls: readonly LargeCall[] = [
   },
   {
     name: "who added 1,003 tasks",
-    setup: [
-      register(),
-      { ...byOperator, arguments: { ...byOperator.arguments, ChangedBy: "operator" } },
-    ],
+    setup: [register(), withArguments(enqueue(plainTasks(1_003)), { ChangedBy: "operator" })],
     call: listAudit,
   },
 ];
