@@ -46,7 +46,7 @@ BEGIN
   UPDATE t
   SET IsBlocked = 1
   FROM @vTask AS t
-  INNER JOIN Taskgate.WaveBlocked AS h WITH (FORCESEEK)
+  INNER JOIN Taskgate.WaveBlocked AS h
     ON h.WaveId = t.WaveId AND h.Priority = t.Priority AND h.Rank = t.Rank AND h.TaskId = t.TaskId
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
   SELECT @oTasks = N'[' + COALESCE(STRING_AGG(CONVERT(nvarchar(max), N'{"id":') COLLATE Latin1_General_100_BIN2 + CONVERT(nvarchar(20), t.TaskId)
