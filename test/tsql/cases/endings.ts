@@ -21,6 +21,12 @@ export function oneOf({ answers }: Ending, ...wanted: readonly string[]): string
   return found.join() === expected.join() ? undefined : `the answers are ${found.join(" and ")}`;
 }
 
+/** One of a caller's answers says this. */
+export function saidOnce(own: readonly CaseAnswer[] = [], wanted: string): string | undefined {
+  const found = own.map(statusOf);
+  return found.includes(wanted) ? undefined : `the answers are ${found.join(" and ")}`;
+}
+
 /** A caller's first answer is one of these. */
 export function isAny(
   answer: CaseAnswer | undefined,

@@ -30,10 +30,10 @@ export interface ModelCase {
   /** Callers whose connection may be cut at any moment. */
   readonly cut?: readonly number[];
   /**
-   * The first caller does work that hosts ask for again and again, and steps over rows that others hold. On another plan it may
-   * step over more of them; so there it comes once more, behind the others, before the end is judged.
+   * Callers, by place, that step over rows that others hold and are asked again and again, as hosts and clients do. On another plan
+   * they may step over more rows; so there each comes once more, behind all others, before the end is judged.
    */
-  readonly comesAgain?: true;
+  readonly comesAgain?: readonly number[];
   /** What must hold at the end besides the promises; answers what doesn't. */
   readonly ends?: (end: Ending) => string | undefined;
   /** Only in long runs, on these engines or on all: too many interleavings for every run of the tests. */

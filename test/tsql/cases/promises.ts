@@ -139,18 +139,18 @@ function endingOf(
   return { answers, engine, rows: (table) => committedRows(world, table) };
 }
 
-/** On another plan than the rule's, behind the first caller's next round where that is work that comes again. */
+/** On another plan than the rule's: behind the next round of those callers that come again. */
 function endOnPlan({ model, how, run }: Judged, end: Ending): Ending {
   if (model.comesAgain === undefined || how.options.forcedPaths.size === 0) return end;
   const world = run.world.fork();
   const connection = world.connect();
-  const [first = [], ...others] = end.answers;
-  const again = (model.callers[0] ?? []).map((step) => {
-    if (step.kind === "dependent")
-      throw new Error(`${model.name}: a call that depends comes again`);
-    return caseAnswer(step, runAlone(connection, requestOf(step)));
-  });
-  return endingOf(how, world, [[...first, ...again], ...others]);
+  const answers = end.answers.map((own) => [...own]);
+  for (const place of model.comesAgain)
+    for (const step of model.callers[place] ?? []) {
+      if (step.kind === "dependent") throw new Error(`${model.name}: what depends comes again`);
+      answers[place]?.push(caseAnswer(step, runAlone(connection, requestOf(step))));
+    }
+  return endingOf(how, world, answers);
 }
 
 function hasDied(answers: Ending["answers"]): boolean {

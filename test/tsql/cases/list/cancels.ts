@@ -249,7 +249,14 @@ export const cancelCases: readonly ModelCase[] = [
     readersWait: true,
     waits: [groupRow],
     callers: [[cancel(2)], [cancel(1)]],
-    ends: (end) =>
-      allOf(isTold(end.answers[0]?.[0], "cancelled"), isTold(end.answers[1]?.[0], "requested")),
+    comesAgain: [0, 1],
+    ends: ({ answers }) =>
+      allOf(
+        ...["cancelled", "requested"].map((outcome, place) =>
+          answers[place]?.some((answer) => isTold(answer, outcome) === undefined) === true
+            ? undefined
+            : `the cancel of task ${String(2 - place)} is never told ${outcome}`,
+        ),
+      ),
   },
 ];

@@ -80,7 +80,7 @@ export const purgedBatchCases: readonly ModelCase[] = [
     setup: ended,
     readersWait: true,
     callers: [[purge(10)], [purge(10)]],
-    comesAgain: true,
+    comesAgain: [0],
     ends: (end) => allOf(standing(end, [], []), counted(end, 2)),
   },
   {
@@ -148,7 +148,7 @@ export const purgedBatchCases: readonly ModelCase[] = [
   beside(
     { name: "create-batch", about: "another batch is made", other: createBatch(3, 1) },
     {
-      comesAgain: true,
+      comesAgain: [0],
       ends: (end) => allOf(standing(end, [3], [4]), counted(end, 2)),
     },
   ),

@@ -251,7 +251,7 @@ export const waveCases: readonly ModelCase[] = [
     setup: halfOpen,
     callers: [[pumpBatch(1, 2)], [endOfFirst]],
     waits,
-    comesAgain: true,
+    comesAgain: [0],
     ends: (end) =>
       allOf(
         waveStates(end, 2, 0),
