@@ -493,6 +493,22 @@ export const longCalls: readonly (BadCall & { readonly value: string })[] = [
     says: "tasks: expected at most 8388608 bytes (8388609)",
   },
   {
+    // Of two faults the list's is told, as it is looked at first.
+    title: "a list of more than 8 MiB, and an actor of 201 characters",
+    value: `N'["' + REPLICATE(CONVERT(nvarchar(max), N'x'), 8388605) + N'"]'`,
+    call: `EnqueueTasks N'demo', 1, @v, @ChangedBy = N'${"w".repeat(201)}'`,
+    number: 50413,
+    says: "tasks: expected at most 8388608 bytes (8388609)",
+  },
+  {
+    // Likewise of an entry.
+    title: "an unreadable payload of 65,536 bytes, and a priority that is none",
+    value: `N'[{"priority":"x","payload":"[' + REPLICATE(CONVERT(nvarchar(max), N'x'), 65535) + N'"}]'`,
+    call: "EnqueueTasks N'demo', 1, @v",
+    number: 50422,
+    says: /^tasks\[0\]\.payload: expected the text of a JSON object or array \(\[x{99}\)$/,
+  },
+  {
     title: "10,001 tasks",
     value: "N'[' + REPLICATE(CONVERT(nvarchar(max), N'{},'), 10000) + N'{}]'",
     call: "EnqueueTasks N'demo', 1, @v",

@@ -1,6 +1,14 @@
 import { describe, expect, test } from "@jest/globals";
 import type { KindRules } from "../../shared/ports/task-store";
-import { at, factsOf, operationId, registration, stateOf, statusOf } from "../support/builders";
+import {
+  at,
+  factsOf,
+  only,
+  operationId,
+  registration,
+  stateOf,
+  statusOf,
+} from "../support/builders";
 import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
@@ -297,6 +305,13 @@ function describeOthers(setup: StoreSetup): void {
     expect(answer.nextDueMs).toBeLessThan(10_000);
     const later = await store.enqueueTasks(call(name, [{}]));
     expect(Math.abs((later.nextDueMs ?? 0) - 90_000_000)).toBeLessThan(10_000);
+  });
+
+  test("tasks of a kind with a delay of 0 are ready at once", async () => {
+    const { store } = open();
+    const name = await defineKind(store, { runInMs: 0 });
+    const { taskIds } = await store.enqueueTasks(call(name, [{}]));
+    expect(await stateOf(store, only(taskIds))).toBe("ready");
   });
 
   test("the kind's dedupe key is the payload's, for as long as the kind says", async () => {

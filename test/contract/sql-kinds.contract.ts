@@ -120,4 +120,18 @@ function describeTaken(setup: StoreSetup): void {
       expect(await register(opened, setup, kinds)).toBe("not refused");
       expect((await opened.store.listDefinitions({})).definitions).toHaveLength(1);
     });
+
+  testWith(setup, "raw sql")("a member with a blank behind its name isn't the group", async () => {
+    const opened = open();
+    await register(opened, setup, one({ isGroupComputed: true }));
+    const refusal = async (member: string) => {
+      const tasks = `'[{"kind":"letter","${member}":"x"}]'`;
+      return refusalOf(opened, setup, {
+        postgres: `enqueue_tasks('demo', 1, ${tasks})`,
+        mssql: `EnqueueTasks 'demo', 1, ${tasks}`,
+      });
+    };
+    expect(await refusal("group ")).toMatch(/^tasks\[0\]\.group: expected a key, or null for none/);
+    expect(await refusal("group")).toBe("not refused");
+  });
 }
