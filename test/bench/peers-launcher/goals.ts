@@ -19,7 +19,8 @@ const own = "taskgate";
 const ownNothingKept = `${own}, ${nothingKeptLabel}`;
 /** One that breaks the limit does another thing. */
 const holds = (entry: Entry): boolean => (figureOf(entry, "violations")?.max ?? 0) === 0;
-const isPeer: Rivals = (entry) => entry.system !== own && entry.system !== "bare" && holds(entry);
+const noPeers: readonly string[] = [own, "bare", "bare-sql"];
+const isPeer: Rivals = (entry) => !noPeers.includes(entry.system) && holds(entry);
 const isOnPostgres: Rivals = (entry) => isPeer(entry) && entry.system !== "bullmq";
 const isGraphile: Rivals = ({ system }) => system === "graphile-worker";
 /** As many connections as ours: one that works, one that listens. */

@@ -3,8 +3,17 @@
  * Node, the processes in Node 24 from a package of their own.
  */
 
-/** `bare` is no queue: the same handlers in plain loops, which shows what the computer itself allows. */
-export type SystemName = "taskgate" | "graphile-worker" | "pg-boss" | "bullmq" | "bare";
+/**
+ * Two are no queues, and show what the computer allows. `bare`: the same handlers in plain loops. `bare-sql`: the least
+ * that PostgreSQL must write for a queue.
+ */
+export type SystemName =
+  | "taskgate"
+  | "graphile-worker"
+  | "pg-boss"
+  | "bullmq"
+  | "bare"
+  | "bare-sql";
 
 /**
  * What the workers do. drain: as many tasks as fast as possible. strict: so many at once, and nothing is claimed that

@@ -24,6 +24,7 @@ const openers: Readonly<Record<SystemName, () => Promise<{ openSystem: OpenSyste
   "pg-boss": () => import("./systems/pg-boss.ts"),
   bullmq: () => import("./systems/bullmq.ts"),
   bare: () => import("./systems/bare.ts"),
+  "bare-sql": () => import("./systems/bare-sql.ts"),
 };
 
 let opened: { readonly setup: Setup; readonly system: QueueSystem } | null = null;

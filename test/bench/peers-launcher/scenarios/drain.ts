@@ -53,6 +53,7 @@ const batched: readonly Variant[] = [
   { system: "graphile-worker", tasks: 150_000 },
   { system: "pg-boss", tasks: 150_000 },
   { system: "bullmq", tasks: 100_000 },
+  { system: "bare-sql", tasks: 300_000 },
 ];
 
 function drain(name: "drain-1" | "drain-4", processes: number): Scenario {
@@ -90,6 +91,7 @@ function strict(name: "in-flight-8" | "in-flight-1", inFlight: number): Scenario
         : [{ system: "graphile-worker", label: "9 connections", tasks: 15_000 } as const]),
       { system: "pg-boss", tasks: one ? 4_000 : 8_000 },
       { system: "bullmq", tasks: one ? 10_000 : 40_000 },
+      { system: "bare-sql", tasks: one ? 10_000 : 40_000 },
     ],
     measure: (run) => measureDrain(run),
   };
@@ -110,6 +112,7 @@ const ahead: Scenario = {
     { system: "graphile-worker", style: "batching", tasks: 40_000 },
     { system: "pg-boss", style: "batching", tasks: 20_000 },
     { system: "bullmq", style: "batching", tasks: 40_000 },
+    { system: "bare-sql", style: "batching", tasks: 60_000 },
   ],
   measure: (run) => measureDrain(run),
 };
