@@ -61,6 +61,24 @@ function describeBulk(setup: StoreSetup): void {
     expect(facts).toMatchObject({ kind: name, priority: 100, payload: null, dedupeKey: null });
   });
 
+  test("each task of a call has the trace that it was given, or none", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const other = traceParent.replace("01", "00");
+    const calls = [
+      [traceParent, traceParent],
+      [traceParent, other, null],
+      [null, traceParent],
+      [null, null],
+    ];
+    for (const traces of calls) {
+      const tasks = traces.map((trace) => (trace === null ? {} : { traceParent: trace }));
+      const ids = await enqueue(store, name, tasks);
+      const facts = await Promise.all(ids.map((id) => factsOf(store, id)));
+      expect(facts.map((task) => task.traceParent)).toEqual(traces);
+    }
+  });
+
   test("10,000 tasks in one call: ids in input order are in the order of creation", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1_000, prefetchMax: 0 });

@@ -513,7 +513,8 @@ create function taskgate._duration_bucket(p_ms bigint) returns smallint language
 create function taskgate._end_in_waves(p_task_ids bigint[], p_wave_ids bigint[], p_outcomes smallint[], p_now timestamp with time zone, OUT o_woken integer[], OUT o_opening bigint[]) language plpgsql;
 create function taskgate._end_tasks(p_task_ids bigint[], p_fences bigint[], p_outcomes smallint[], p_durations_ms integer[], p_results text[], p_task_execution_id bigint, p_now timestamp with time zone, p_released_task_ids bigint[], p_released_group_ids integer[], p_are_blocked boolean DEFAULT false, p_retain_done_ms bigint DEFAULT NULL::bigint, p_keep_payload boolean DEFAULT NULL::boolean, OUT o_woken integer[], OUT o_opening bigint[]) language plpgsql;
 create function taskgate._enqueue_grouped(p_task_definition_id integer, p_group_slots smallint, p_group_strict boolean, p_build bigint, p_joins_transaction boolean, p_now timestamp with time zone, p_ids bigint[], p_payloads text[], p_kinds text[], p_priorities smallint[], p_group_keys text[], p_globals boolean[], p_run_ats timestamp with time zone[], p_dedupe_keys text[], p_traces text[], p_is_new boolean[], OUT o_ready boolean, OUT o_next_due_ms bigint) language plpgsql;
-create function taskgate._enqueue_plain(p_task_definition_id integer, p_name text, p_build bigint, p_tasks json, p_now timestamp with time zone) returns text language plpgsql;
+create function taskgate._enqueue_plain(p_task_definition_id integer, p_name text, p_build bigint, p_tasks json, p_operation_id uuid, p_now timestamp with time zone) returns text language plpgsql;
+create function taskgate._enqueued(p_definition integer, p_task_ids text, p_outcomes text, p_ready boolean, p_next_due_ms bigint) returns text language sql stable;
 create function taskgate._enter_wave(p_wave_id bigint, p_may_be_sealed boolean DEFAULT false) returns boolean language plpgsql;
 create function taskgate._extras_of(p_task taskgate.task, p_build bigint) returns text language sql stable;
 create function taskgate._find_bad_entry(p_tasks text) returns text language plpgsql;
@@ -533,7 +534,6 @@ create function taskgate._is_json_list(p_text text) returns boolean language plp
 create function taskgate._is_packed(p_task_id bigint) returns boolean language sql stable;
 create function taskgate._is_plain(p_task taskgate.task) returns boolean language sql immutable;
 create function taskgate._iso(p_at timestamp with time zone) returns text language sql stable;
-create function taskgate._keep_enqueued(p_operation_id uuid, p_definition integer, p_task_ids text, p_outcomes text, p_ready boolean, p_next_due_ms bigint) returns void language sql;
 create function taskgate._keep_solo(p_task_definition_id integer, p_task_ids bigint[], p_is_idle boolean) returns bigint[] language plpgsql;
 create function taskgate._kinds_problem(p_kinds text) returns text language sql immutable;
 create function taskgate._kinds_text(p_task_definition_id integer) returns text language sql stable;

@@ -1,17 +1,19 @@
--- taskgate._enqueue_plain: the part of enqueue_tasks for entries that say no more than payload, kind, priority and trace, as most do.
--- In:     p_task_definition_id int, p_name text: the definition; p_build bigint; p_tasks json: as of enqueue_tasks; p_now timestamptz
--- Out:    text: JSON array of the ids as strings, in input order; null: nothing was written, as an entry says more or something bad, and
---         enqueue_tasks has to look at each
+-- taskgate._enqueue_plain: the part of enqueue_tasks for entries that say no more than payload, kind, priority and one trace, as most do.
+-- In:     p_task_definition_id int, p_name text: the definition; p_build bigint; p_tasks json, p_operation_id uuid: as of enqueue_tasks; p_now timestamptz
+-- Out:    text: JSON array of the ids as strings, in input order; null: nothing was written, as an entry says more or something bad, or the operation id
+--         was used before, and enqueue_tasks has to look at each
 -- Raises: -
--- Locks:  new rows
--- Plan:   no table is read; one pass over the text, one over the rows
+-- Locks:  operation (a repeat of itself); new rows
+-- Plan:   primary key of operation; one pass over the text, one over the rows
 -- Twin:   inside mssql/sql/procedures/EnqueueTasks.sql
-create or replace function taskgate._enqueue_plain(p_task_definition_id int, p_name text, p_build bigint, p_tasks json, p_now timestamptz) returns text
+create or replace function taskgate._enqueue_plain(p_task_definition_id int, p_name text, p_build bigint, p_tasks json, p_operation_id uuid, p_now timestamptz) returns text
 language plpgsql as $$
 declare
   v_begin text := left(p_tasks::text, 20000);        -- where the first entries say more, most say more: the pass over all of them is spared
   v record;
-  v_ids text;
+  v_trace text;
+  v_ids bigint[];
+  v_answer text;
 begin
   if greatest(strpos(v_begin, '"group"'), strpos(v_begin, '"runInMs"'), strpos(v_begin, '"runAt"'), strpos(v_begin, '"dedupeKey"')) > 0 then
     return null;
@@ -21,21 +23,32 @@ begin
            bool_or(num_nonnulls(r."group", r."groupScope", r."runInMs", r."runAt", r."dedupeKey", r."dedupeMs", r."onDuplicate") > 0
                 or octet_length(r.payload) > 65536 or json_typeof(r.payload::json) not in ('object', 'array')
                 or r.kind is not null and (char_length(r.kind) not between 1 and 200 or r.kind <> btrim(r.kind))
-                or r.priority not between -32768 and 32767 or r.trace !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'
-                or left(r.kind, 1) in ('{', '[')) as says_more_or_bad   -- no texts, perhaps
+                or r.priority not between -32768 and 32767 or left(r.kind, 1) in ('{', '[')) as says_more_or_bad   -- no texts, perhaps
       into v
       from json_to_recordset(p_tasks) as r(payload text, kind text, priority int, trace text, "group" text, "groupScope" text, "runInMs" text, "runAt" text,
                                            "dedupeKey" text, "dedupeMs" text, "onDuplicate" text);
   exception when data_exception or statement_too_complex then
     return null;
   end;
-  if v.says_more_or_bad then return null; end if;
+  v_trace := v.traces[1];                            -- looked at once: a pattern costs more than all the rest
+  if v.says_more_or_bad or v_trace !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$' or cardinality(array_remove(v.traces, v_trace)) > 0 then
+    return null;
+  end if;
+  if cardinality(v.payloads) = 1 then
+    v_ids := array[nextval('taskgate.task_sequence')];   -- no statement for one
+  else
+    v_ids := array(select nextval('taskgate.task_sequence') from generate_series(1, cardinality(v.payloads)));
+  end if;
+  v_answer := '["' || array_to_string(v_ids, '","') || '"]';
+  if p_operation_id is not null then
+    insert into operation (operation_id, name, done_at, answer)
+    values (p_operation_id, 'enqueue_tasks', p_now, _enqueued(p_task_definition_id, v_answer, null, true, null)) on conflict do nothing;
+    if not found then return null; end if;
+  end if;
   with new as materialized (
-    select nextval('taskgate.task_sequence') as id, u.kind, u.priority::smallint as priority, u.trace, u.payload
-      from unnest(v.kinds, v.priorities, v.traces, v.payloads) as u(kind, priority, trace, payload)),
+    select u.id, u.kind, u.priority::smallint as priority, u.payload from unnest(v_ids, v.kinds, v.priorities, v.payloads) as u(id, kind, priority, payload)),
   added as (insert into task (task_id, task_definition_id, kind, priority, created_at, build, trace_parent, payload)
-            select n.id, p_task_definition_id, n.kind, n.priority, p_now, p_build, n.trace, n.payload from new n),
-  opened as (insert into ready (task_definition_id, priority, rank, task_id) select p_task_definition_id, n.priority, 0, n.id from new n)
-  select '[' || string_agg('"' || n.id || '"', ',' order by n.id) || ']' into v_ids from new n;
-  return v_ids;
+            select n.id, p_task_definition_id, n.kind, n.priority, p_now, p_build, v_trace, n.payload from new n)
+  insert into ready (task_definition_id, priority, rank, task_id) select p_task_definition_id, n.priority, 0, n.id from new n;
+  return v_answer;
 end $$;

@@ -49,7 +49,7 @@ begin
   if octet_length(p_tasks) > 8388608 then
     raise exception 'tasks: expected at most 8388608 bytes (%)', octet_length(p_tasks) using errcode = 'TG413';
   end if;
-  perform _check_actor(p_changed_by, p_reason);
+  if p_changed_by is not null or p_reason is not null then perform _check_actor(p_changed_by, p_reason); end if;
   p_build := coalesce(p_build, 0);
   begin
     v_tasks := p_tasks::json;
@@ -62,8 +62,16 @@ begin
   if json_array_length(v_tasks) not between 1 and 10000 then
     raise exception 'tasks: expected 1..10000 entries (%)', json_array_length(v_tasks) using errcode = 'TG413';
   end if;
-  select x.task_definition_id, x.group_slots, x.group_strict into d from task_definition x where x.name = p_name;
+  select x.task_definition_id, x.group_slots, x.group_strict, exists (select 1 from task_kind k where k.task_definition_id = x.task_definition_id) as has_kinds
+    into d from task_definition x where x.name = p_name;
   if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+  if p_wave_id is null and p_changed_by is null and not d.has_kinds then
+    task_ids := _enqueue_plain(d.task_definition_id, p_name, p_build, v_tasks, p_operation_id, v_now);
+    if task_ids is not null then
+      ready := true;
+      return;
+    end if;
+  end if;
   if p_operation_id is not null then
     insert into operation (operation_id, name, done_at) values (p_operation_id, 'enqueue_tasks', v_now) on conflict do nothing;
     if not found then
@@ -78,15 +86,6 @@ begin
     select case when w.state = 0 and w.is_sealed then 'sealed' else 'late' end into status from wave w where w.wave_id = p_wave_id;
     task_ids := '[]'; ready := false;
     return;
-  end if;
-
-  if p_wave_id is null and p_changed_by is null and not exists (select 1 from task_kind k where k.task_definition_id = d.task_definition_id) then
-    task_ids := _enqueue_plain(d.task_definition_id, p_name, p_build, v_tasks, v_now);
-    if task_ids is not null then
-      ready := true;
-      if p_operation_id is not null then perform _keep_enqueued(p_operation_id, d.task_definition_id, task_ids, null, true, null); end if;
-      return;
-    end if;
   end if;
 
   -- 1. The entries as arrays, with the first problem found. One that can't even be read is looked for only then.
@@ -117,7 +116,7 @@ begin
                when r."dedupeMs" not between 1 and 3153600000000 then 'dedupeMs: expected 1..3153600000000 (' || r."dedupeMs" || ')'
                when r."onDuplicate" not in ('keep', 'replace') then 'onDuplicate: expected keep or replace (' || left(r."onDuplicate", 220) || ')'
                when p_wave_id is not null and (r."runInMs" is not null or r."runAt" is not null) then 'runAt: expected none for a task of a wave'
-               when r.trace !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$' then 'trace: expected a W3C traceparent (' || left(r.trace, 100) || ')'
+               when not (r.trace like '__-________________________________-________________-__' and translate(r.trace, '0123456789abcdef', '') = '---') then 'trace: expected a W3C traceparent (' || left(r.trace, 100) || ')'
              end as problem
         from rows from (json_to_recordset(v_tasks) as (payload text, kind text, priority int, "group" text, "groupScope" text, "runInMs" bigint, "runAt" text, "dedupeKey" text, "dedupeMs" bigint, trace text, "onDuplicate" text))
              with ordinality as r(payload, kind, priority, "group", "groupScope", "runInMs", "runAt", "dedupeKey", "dedupeMs", trace, "onDuplicate", n)
@@ -133,7 +132,7 @@ begin
   if v.problem is not null then
     raise exception '%', v.problem using errcode = case when v.problem like '%: expected at most 65536 bytes%' then 'TG413' else 'TG422' end;
   end if;
-  if exists (select 1 from task_kind k where k.task_definition_id = d.task_definition_id) then
+  if d.has_kinds then
     select x.* into said from _apply_kinds(d.task_definition_id, p_build, p_tasks, p_wave_id is not null, v_now, v.kinds, v.payloads, v.priorities, v.group_keys, v.run_ats, v.dedupe_keys, v.dedupe_ms) x;
     v.priorities := said.o_priorities; v.group_keys := said.o_group_keys; v.run_ats := said.o_run_ats; v.dedupe_keys := said.o_dedupe_keys; v.dedupe_ms := said.o_dedupe_ms;
     v.has_groups := exists (select 1 from unnest(v.group_keys) u(key) where u.key is not null);
@@ -194,6 +193,6 @@ begin
   ready := coalesce(ready, false);
   task_ids := '[' || (select string_agg('"' || u.id || '"', ',' order by u.n) from unnest(v_ids) with ordinality u(id, n)) || ']';
   if p_operation_id is not null then
-    perform _keep_enqueued(p_operation_id, d.task_definition_id, task_ids, outcomes, ready, next_due_ms);
+    update operation o set answer = _enqueued(d.task_definition_id, task_ids, outcomes, ready, next_due_ms) where o.operation_id = p_operation_id;
   end if;
 end $$;
