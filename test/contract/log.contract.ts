@@ -236,7 +236,7 @@ function describeEntries(setup: StoreSetup): void {
   );
 
   testWith(setup, "execution log")(
-    "a task that was begun runs, whatever is held before it without having been begun",
+    "a task that was begun runs, also behind one that is held and was not begun",
     async () => {
       const opened = open();
       const { store } = opened;

@@ -155,7 +155,7 @@ function describeSamples(setup: StoreSetup): void {
     expect(await ranOf(store, name)).toEqual([[durationBucket(5), 60]]);
   });
 
-  test("are the last to end, whatever their ids", async () => {
+  test("are the last to end, not those with the highest ids", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 100, prefetchMax: 0 });
