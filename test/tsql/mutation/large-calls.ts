@@ -116,7 +116,7 @@ const largeCalls: readonly LargeCall[] = [
     setup: [
       ...[register(), inGroups, inGroups].map((call) => withArguments(call, { Name: "b" })),
       register(),
-      enqueue([..."cdefghijklmzz"].map((group) => ({ group }))),
+      enqueue("cdefghijklmzz".split("").map((group) => ({ group }))),
     ],
     call: withArguments(listGroups, { Name: "a" }),
   },
