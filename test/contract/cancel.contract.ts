@@ -19,6 +19,7 @@ import {
 import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
+import { inDialect } from "./two-dialects";
 
 /** An operator's cancel: waiting tasks end, running ones are asked to. */
 export function describeCancel(setup: StoreSetup): void {
@@ -312,6 +313,29 @@ function describeAnswer(setup: StoreSetup): void {
     }
     expect(new Set(outcomes(await cancel(store, ...ids)))).toEqual(new Set(["cancelled"]));
     expect((await statusOf(store, name)).ready).toBe(0);
+  });
+
+  testWith(
+    setup,
+    "raw sql",
+    "row locks",
+    "exact clock",
+  )("a task whose key is another one's by now doesn't wait for that key", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store);
+    const older = await enqueueOne(store, name, { dedupeKey: "k", dedupeMs: 1_000 });
+    await opened.advance(1_001);
+    const newer = await enqueueOne(store, name, { dedupeKey: "k" });
+    expect(newer).not.toBe(older);
+    const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
+    const lockKeys = inDialect(dialect, "UPDATE taskgate.dedupe SET task_id = task_id", new Map());
+    const answer = await opened.asOwner(async (transaction) => {
+      await transaction.query(lockKeys);
+      return cancel(store, older);
+    });
+    expect(outcomes(answer)).toEqual(["cancelled"]);
+    expect(outcomes(await cancel(store, newer))).toEqual(["cancelled"]);
   });
 
   testWith(

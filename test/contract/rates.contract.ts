@@ -19,7 +19,8 @@ import { expectError } from "../support/expect-error";
 import { within } from "../support/gate";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
-import { openAsOwner } from "./open-transactions";
+import { openAsOwner, untilSomebodyWaits, waitingSql } from "./open-transactions";
+import { inDialect } from "./two-dialects";
 
 /** How many tasks may start per period, for any number of tokens. */
 export function describeRates(setup: StoreSetup): void {
@@ -40,6 +41,9 @@ export function describeRates(setup: StoreSetup): void {
   });
   describe("a rate that another call counts by at this moment", () => {
     describeCounted(setup);
+  });
+  describe("a rate that is taken away", () => {
+    describeTakenAway(setup);
   });
 }
 
@@ -677,5 +681,39 @@ function describeCounted(setup: StoreSetup): void {
     expect(answer).toMatchObject({ executionId: null, tokens: 0, demand: null });
     expect(await statusOf(store, name)).toMatchObject({ held: 0, executions: 0 });
     await startWorker(store, name);
+  });
+}
+
+function describeTakenAway(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  testWith(
+    setup,
+    "row locks",
+    "raw sql",
+  )("lets a start go on that waits for its definition, whatever rates others have", async () => {
+    const opened = open();
+    const { store } = opened;
+    await define(store, { rate: slow });
+    const name = await define(store, { rate: slow });
+    await startWorker(store, name);
+    expect(await store.startExecution(startInput(name))).toMatchObject({ status: "limited" });
+    const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
+    const write = (sql: string): string => inDialect(dialect, sql, new Map([["name", name]]));
+    const starting = await opened.asOwner(async (transaction) => {
+      await transaction.query(
+        write("UPDATE taskgate.task_definition SET name = name WHERE name = '{name}'"),
+      );
+      const answer = store.startExecution(startInput(name));
+      await untilSomebodyWaits(opened, waitingSql[dialect]);
+      await transaction.query(
+        write(
+          "DELETE FROM taskgate.rate_bucket WHERE task_definition_id = (SELECT task_definition_id FROM taskgate.task_definition WHERE name = '{name}')",
+        ),
+      );
+      return [answer];
+    });
+    const [answer] = await Promise.all(starting);
+    expect(answer).toMatchObject({ status: "started", tokens: 1 });
   });
 }

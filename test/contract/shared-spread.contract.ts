@@ -11,6 +11,7 @@ import {
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
 import { ask, give, hold, wantedBackOf } from "../support/token-parties";
+import { inDialect } from "./two-dialects";
 
 /** Tokens of limits that several definitions share move as a definition's own do. */
 export function describeSharedSpread(setup: StoreSetup): void {
@@ -22,6 +23,15 @@ export function describeSharedSpread(setup: StoreSetup): void {
   });
   describe("the tokens given of a shared limit", () => {
     describeReserved(setup);
+  });
+  describe("a denial by one of several limits", () => {
+    describeSeveral(setup);
+  });
+  describe("how much is given of a shared limit", () => {
+    describeParts(setup);
+  });
+  describe("who may take tokens that were given of a shared limit", () => {
+    describeRooms(setup);
   });
 }
 
@@ -395,6 +405,7 @@ function describeReserved(setup: StoreSetup): void {
       [0, 100],
       [500, 350],
       [3_800, 2_000],
+      [9_000, 2_000],
     ] as const)
       testWith(setup, "exact clock")(
         `${String(afterMs)} ms after the denial are for others for ${String(forMs)} ms; own limit ${String(limit)}`,
@@ -440,4 +451,235 @@ function describeReserved(setup: StoreSetup): void {
     await second.finish();
     expect(await ask(store, a, "first")).toMatchObject({ status: "started", tokens: 2 });
   });
+}
+
+/** A definition with room of its own that draws from these. */
+function drawing(
+  store: TaskStore,
+  limits: readonly (readonly [name: string, limit: number | null])[],
+  ownLimit: number | null = 20,
+): Promise<string> {
+  const sharedLimits = limits.map(([name, limit]) => ({ name, limit }));
+  return define(store, { limit: ownLimit, sharedLimits });
+}
+
+async function setShared(store: TaskStore, name: string, limit: number | null): Promise<void> {
+  await store.setSharedLimit({ name, limit, operationId: operationId(), changedBy: "me" });
+}
+
+function describeSeveral(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("is noted beside a shared limit without a number", async () => {
+    const { store } = open();
+    const [full, wide] = [uniqueName("full"), uniqueName("wide")];
+    const holder = await hold(store, await drawing(store, [[full, 4]]), "first");
+    const both = await drawing(store, [
+      [full, 4],
+      [wide, null],
+    ]);
+    expect(await ask(store, both, "second")).toMatchObject({ status: "limited", demand: "noted" });
+    expect(await wantedBackOf(holder)).toBe(1);
+  });
+
+  test("is not noted where the definition's own limit is 0", async () => {
+    const { store } = open();
+    const shared = uniqueName("shared");
+    const holder = await hold(store, await drawing(store, [[shared, 4]]), "first");
+    const none = await drawing(store, [[shared, 4]], 0);
+    expect(await ask(store, none, "second")).toMatchObject({ status: "limited", demand: null });
+    expect(await wantedBackOf(holder)).toBe(0);
+  });
+
+  for (const [limit, max] of [
+    [4, 20],
+    [null, 4],
+    [4, 4],
+  ] as const)
+    testWith(setup, "exact clock")(
+      `of a holder is noted at most every other second; own limit ${String(limit)}, shared one ${String(max)}`,
+      async () => {
+        const opened = open();
+        const { store } = opened;
+        const name = await drawing(store, [[uniqueName("shared"), max]], limit);
+        await startWorker(store, name, { worker: "rich", want: 3 });
+        const { executionId } = await startWorker(store, name, { worker: "poor", want: 1 });
+        const more = () => store.acquireTokens({ executionId, want: 2 });
+        expect(await more()).toMatchObject({ granted: 0, demand: "noted" });
+        await opened.advance(1_999);
+        expect(await more()).toMatchObject({ granted: 0, demand: null });
+        await opened.advance(1);
+        expect(await more()).toMatchObject({ granted: 0, demand: "noted" });
+      },
+    );
+
+  testWith(setup, "exact clock")(
+    "by the own limit is noted by what the process holds of that, though the shared one still counts its dead execution",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const shared = uniqueName("shared");
+      const sharedLimits = [{ name: shared, limit: 9 }];
+      const name = await define(store, { limit: 3, leaseMs: 10_000, sharedLimits });
+      await startWorker(store, name, { worker: "first", want: 2 });
+      await opened.advance(10_001);
+      // There is room in the shared limit: only the definition's own tokens are looked through.
+      await startWorker(store, name, { worker: "second", want: 3 });
+      await startWorker(store, await drawing(store, [[shared, 9]]), { worker: "third", want: 4 });
+      expect(await heldOf(store, shared)).toBe(9);
+      expect(await ask(store, name, "first")).toMatchObject({ status: "limited", demand: "noted" });
+    },
+  );
+}
+
+function describeParts(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("up to the part of the denied process, where half of the difference is more", async () => {
+    const { store } = open();
+    const { a, b } = await two(store, 9);
+    const rich = await startWorker(store, a, { worker: "first", want: 7 });
+    await startWorker(store, b, { worker: "second", want: 1 });
+    await startWorker(store, b, { worker: "third", want: 1 });
+    await ask(store, b, "fourth");
+    expect(await give(rich)).toMatchObject({ tokens: 5, given: 2 });
+  });
+
+  test("nothing by a process with two less than the richest, for two seconds", async () => {
+    const opened = open();
+    const { store } = opened;
+    const { a } = await two(store, 6);
+    await startWorker(store, a, { worker: "first", want: 4 });
+    const poorer = await startWorker(store, a, { worker: "second", want: 2 });
+    await ask(store, a, "third");
+    expect(await give(poorer)).toMatchObject({ tokens: 2, given: 0 });
+    await opened.advance(2_000);
+    expect(await give(poorer)).toMatchObject({ tokens: 1, given: 1 });
+  });
+
+  test("half of a difference of two", async () => {
+    const { store } = open();
+    const { a, b } = await two(store, 6);
+    const rich = await startWorker(store, a, { worker: "first", want: 4 });
+    await startWorker(store, b, { worker: "second", want: 2 });
+    await ask(store, b, "third");
+    expect(await give(rich)).toMatchObject({ tokens: 3, given: 1 });
+  });
+
+  test("the most that one of the limits asks for, where the definition's own one asks for less", async () => {
+    const { store } = open();
+    const { a, b } = await two(store, 8, 7);
+    const rich = await startWorker(store, a, { worker: "first", want: 5 });
+    await startWorker(store, a, { worker: "second", want: 2 });
+    await startWorker(store, b, { worker: "third", want: 1 });
+    expect(await ask(store, a, "fourth")).toMatchObject({ demand: "noted" });
+    expect(await give(rich)).toMatchObject({ tokens: 3, freed: 2, given: 2 });
+  });
+
+  testWith(setup, "raw sql")(
+    "nothing where the limit's text, changed by hand, counts the token that goes back as another's",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { a, b, shared } = await two(store, 4, null);
+      const one = await startWorker(store, a, { worker: "first", want: 1 });
+      const { executionId } = await startWorker(store, a, { worker: "first", want: 3 });
+      await ask(store, b, "second");
+      opened.expectDamage();
+      const sql =
+        "UPDATE taskgate.shared_limit SET execution_tokens = REPLACE(execution_tokens, 'G:{one}', 'G:{other}')";
+      const ids = new Map([
+        ["one", one.executionId],
+        ["other", executionId],
+      ]);
+      const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
+      await opened.raw(inDialect(dialect, sql, ids));
+      expect(await give(one)).toMatchObject({ tokens: 0, freed: 1, given: 0, woken: [] });
+      expect(await heldOf(store, shared)).toBe(4);
+    },
+  );
+
+  testWith(setup, "exact clock")("nothing of a surplus that only the dead make", async () => {
+    const opened = open();
+    const { store } = opened;
+    const shared = uniqueName("shared");
+    const sharedLimits = [{ name: shared, limit: 4 }];
+    const name = await define(store, { limit: 20, leaseMs: 10_000, sharedLimits });
+    await startWorker(store, name, { worker: "dead", want: 2 });
+    await opened.advance(5_000);
+    const holder = await startWorker(store, name, { worker: "alive", want: 2 });
+    await setShared(store, shared, 2);
+    expect(await holder.beat()).toMatchObject({ overLimit: 2 });
+    await opened.advance(5_001);
+    expect(await give(holder)).toMatchObject({ tokens: 2, freed: 0, overLimit: 0 });
+    expect(await heldOf(store, shared)).toBe(2);
+  });
+}
+
+function describeRooms(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("a newcomer takes its part, though the richest has less by now", async () => {
+    const { store } = open();
+    const { a, b } = await two(store, 8);
+    const rich = await hold(store, a, "first");
+    await ask(store, b, "second");
+    expect(await give(rich)).toMatchObject({ tokens: 4, given: 4 });
+    await store.releaseTokens({ executionId: rich.executionId, keep: 2 });
+    expect(await ask(store, b, "third")).toMatchObject({ status: "started", tokens: 4 });
+  });
+
+  test("a holder takes no more than its part, though the richest has more", async () => {
+    const { store } = open();
+    const { a, b } = await two(store, 9);
+    const rich = await startWorker(store, a, { worker: "first", want: 7 });
+    const poor = await startWorker(store, b, { worker: "second", want: 1 });
+    await startWorker(store, b, { worker: "third", want: 1 });
+    await ask(store, b, "fourth");
+    expect(await give(rich)).toMatchObject({ tokens: 5, given: 2 });
+    await store.releaseTokens({ executionId: rich.executionId, keep: 4 });
+    const more = { executionId: poor.executionId, want: 8 };
+    expect(await store.acquireTokens(more)).toMatchObject({ tokens: 3, granted: 2 });
+  });
+
+  test("a newcomer takes its part of the limit of which some were given, whatever its part of another one is", async () => {
+    const { store } = open();
+    const [given, free] = [uniqueName("given"), uniqueName("free")];
+    const both = await drawing(store, [
+      [given, 9],
+      [free, 4],
+    ]);
+    await startWorker(store, both, { worker: "first", want: 1 });
+    const rich = await hold(store, await drawing(store, [[given, 9]]), "second");
+    await ask(store, both, "third");
+    expect(await give(rich)).toMatchObject({ tokens: 5, given: 3 });
+    expect(await ask(store, both, "third")).toMatchObject({ status: "started", tokens: 3 });
+  });
+
+  test("any process takes some at once when the limit has been lifted", async () => {
+    const { store } = open();
+    const { a, b, shared } = await two(store, 4);
+    const holder = await hold(store, a, "first");
+    await ask(store, b, "second");
+    expect(await give(holder)).toMatchObject({ tokens: 2, given: 2 });
+    expect(await ask(store, a, "first")).toMatchObject({ status: "limited", demand: "others" });
+    await setShared(store, shared, null);
+    expect(await ask(store, a, "first")).toMatchObject({ status: "started", tokens: 8 });
+  });
+
+  testWith(setup, "exact clock")(
+    "the process that gave some is told the longer wait, where the own limit was denied later than the shared one",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { a, b } = await two(store, 4, 4);
+      const holder = await hold(store, a, "first");
+      expect(await ask(store, b, "second")).toMatchObject({ demand: "noted" });
+      await opened.advance(500);
+      expect(await ask(store, a, "third")).toMatchObject({ demand: "noted" });
+      await opened.advance(500);
+      expect(await give(holder)).toMatchObject({ tokens: 2, given: 2 });
+      expect(await ask(store, a, "first")).toMatchObject({ demand: "others", retryInMs: 600 });
+    },
+  );
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { TaskId } from "../../shared/core/ids";
+import type { TaskStore } from "../../shared/ports/task-store";
 import {
   at,
   define,
@@ -19,6 +20,9 @@ import type { StoreSetup, TestStore } from "../support/store-setup";
 export function describeStandings(setup: StoreSetup): void {
   describe("claimed tasks are shown as running or prefetched", () => {
     describeTellingApart(setup);
+  });
+  describe("claimed tasks run in the order of their claims, but for those that were begun", () => {
+    describeOrder(setup);
   });
   describe("running never exceeds the tokens held", () => {
     describeBound(setup);
@@ -132,6 +136,70 @@ function describeTellingApart(setup: StoreSetup): void {
   );
 }
 
+/** What the execution log tells of each claimed task, by its number among `ids`. */
+async function logOf(opened: TestStore, name: string, ids: readonly TaskId[]): Promise<string[]> {
+  const entries = await opened.readLog(name);
+  return entries.map((entry) => `${String(ids.indexOf(entry.taskId))} ${entry.outcome}`).sort();
+}
+
+/** One claimed task that runs before an earlier one: the worker began the third of three, with the second still waiting. */
+async function begunOutOfOrder(store: TaskStore) {
+  const name = await define(store, { limit: 1, prefetchMax: 2 });
+  const ids = await enqueue(store, name, 3);
+  const worker = await startWorker(store, name);
+  const claimed = await worker.claim(3);
+  await worker.work({ done: [done(at(claimed, 0))], started: [at(ids, 2)] });
+  return { name, ids };
+}
+
+/** Three tasks that count as begun beside two tokens: the first two come of one claim, the third of a later one. */
+async function begunBeforeTheEnd(store: TaskStore) {
+  const name = await define(store, { limit: 2, prefetchMax: 1 });
+  const ids = await enqueue(store, name, 3);
+  const worker = await startWorker(store, name, { want: 2 });
+  await worker.claim(2);
+  await worker.claim(1);
+  await worker.beat([at(ids, 2)]);
+  return { name, ids };
+}
+
+function describeOrder(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("a task runs that was begun before an earlier one of its claim", async () => {
+    const opened = open();
+    const { name, ids } = await begunOutOfOrder(opened.store);
+    expect(await standingsOf(opened, name, ids)).toEqual({
+      running: [2],
+      prefetched: [1],
+      lost: [],
+    });
+  });
+
+  test("all tasks of an earlier claim run before the first one of a later claim", async () => {
+    const opened = open();
+    const { name, ids } = await begunBeforeTheEnd(opened.store);
+    expect(await standingsOf(opened, name, ids)).toEqual({
+      running: [0, 1],
+      prefetched: [2],
+      lost: [],
+    });
+  });
+
+  testWith(setup, "execution log")("the execution log tells both alike", async () => {
+    const opened = open();
+    const first = await begunOutOfOrder(opened.store);
+    const outcomes = await logOf(opened, first.name, first.ids);
+    expect(outcomes).toEqual(["0 done", "1 prefetched", "2 running"]);
+    const second = await begunBeforeTheEnd(opened.store);
+    expect(await logOf(opened, second.name, second.ids)).toEqual([
+      "0 running",
+      "1 running",
+      "2 prefetched",
+    ]);
+  });
+}
+
 function describeBound(setup: StoreSetup): void {
   const open = useStore(setup);
 
@@ -204,12 +272,8 @@ function describeBound(setup: StoreSetup): void {
     const worker = await startWorker(store, name);
     const claimed = await worker.claim(3);
     await worker.beat([at(ids, 1)]);
-    const outcomes = async (): Promise<string[]> =>
-      (await opened.readLog(name)).map(
-        (entry) => `${String(ids.indexOf(entry.taskId))} ${entry.outcome}`,
-      );
-    expect((await outcomes()).sort()).toEqual(["0 running", "1 prefetched", "2 prefetched"]);
+    expect(await logOf(opened, name, ids)).toEqual(["0 running", "1 prefetched", "2 prefetched"]);
     await worker.complete(claimed.slice(0, 1));
-    expect((await outcomes()).sort()).toEqual(["0 done", "1 running", "2 prefetched"]);
+    expect(await logOf(opened, name, ids)).toEqual(["0 done", "1 running", "2 prefetched"]);
   });
 }

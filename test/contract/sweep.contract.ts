@@ -1,8 +1,18 @@
 import { describe, expect, test } from "@jest/globals";
-import { at, define, enqueue, operationId, startWorker } from "../support/builders";
+import type { TaskStore } from "../../shared/ports/task-store";
+import {
+  at,
+  define,
+  enqueue,
+  only,
+  operationId,
+  startWorker,
+  uniqueName,
+} from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 import { filled, makeBatch, start } from "./batch-builders";
+import { damagedText } from "./planted-token-faults";
 import { dayMs, isPurgeable } from "./purge-scene";
 import { minuteMs, minutesAfter, schedule, setAll } from "./schedule-builders";
 import { inDialect } from "./two-dialects";
@@ -14,6 +24,9 @@ export function describeSweep(setup: StoreSetup): void {
   });
   describe("sweep at the very instant", () => {
     describeInstants(setup);
+  });
+  describe("sweep of a definition whose shared limit others have taken up", () => {
+    describeCrowded(setup);
   });
   describe("sweep tells what may be purged", () => {
     describePurgeable(setup);
@@ -88,6 +101,95 @@ function describeInstants(setup: StoreSetup): void {
     await opened.advance(1);
     expect((await store.sweep({ max: 1 })).definitions).toMatchObject([{ free: 2 }]);
   });
+}
+
+function describeCrowded(setup: StoreSetup): void {
+  const open = useStore(setup);
+  const leaseMs = 10_000;
+
+  /** Two definitions of one shared limit; the second one has a ready task. */
+  async function two(store: TaskStore, limit: number) {
+    const shared = uniqueName("shared");
+    const settings = { limit: 4, leaseMs, sharedLimits: [{ name: shared, limit }] };
+    const names = { rich: await define(store, settings), crowded: await define(store, settings) };
+    await enqueue(store, names.crowded, 1);
+    return { shared, ...names };
+  }
+
+  async function toldOf(store: TaskStore, name: string) {
+    const { definitions } = await store.sweep({ max: 10 });
+    const { free, crowdedOut } = only(definitions.filter((one) => one.name === name));
+    return { free, crowdedOut };
+  }
+
+  test("it is crowded out while its own executions have given all their tokens back", async () => {
+    const { store } = open();
+    const { rich, crowded } = await two(store, 2);
+    const idle = await startWorker(store, crowded);
+    await store.releaseTokens({ executionId: idle.executionId, keep: 0 });
+    await startWorker(store, rich, { want: 2 });
+    expect(await toldOf(store, crowded)).toEqual({ free: 0, crowdedOut: true });
+  });
+
+  testWith(setup, "exact clock")(
+    "it is not crowded out at the very end of its own lease",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { rich, crowded } = await two(store, 2);
+      await startWorker(store, rich);
+      await startWorker(store, crowded);
+      await opened.advance(leaseMs);
+      expect(await toldOf(store, crowded)).toEqual({ free: 0, crowdedOut: false });
+    },
+  );
+
+  testWith(setup, "exact clock")(
+    "it is crowded out when the lease of its own execution is over",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { shared, rich, crowded } = await two(store, 2);
+      await startWorker(store, crowded);
+      await opened.advance(5_000);
+      await startWorker(store, rich);
+      const change = { name: shared, operationId: operationId(), changedBy: "me" };
+      await store.setSharedLimit({ ...change, limit: 1 });
+      expect(await toldOf(store, crowded)).toEqual({ free: 0, crowdedOut: false });
+      await opened.advance(5_001);
+      expect(await toldOf(store, crowded)).toEqual({ free: 0, crowdedOut: true });
+    },
+  );
+
+  testWith(setup, "raw sql")(
+    "it is crowded out when its own execution was declared dead, whatever the row says of its lease",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { rich, crowded } = await two(store, 2);
+      const dead = await startWorker(store, crowded);
+      await startWorker(store, rich);
+      const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
+      const sql = "UPDATE taskgate.task_execution SET state = 3 WHERE task_execution_id = {id}";
+      await opened.raw(inDialect(dialect, sql, new Map([["id", dead.executionId]])));
+      await startWorker(store, rich);
+      expect(await toldOf(store, crowded)).toEqual({ free: 0, crowdedOut: true });
+    },
+  );
+
+  testWith(setup, "token text")(
+    "it is not crowded out while its own token text is damaged: nobody would be given one",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { rich, crowded } = await two(store, 2);
+      await startWorker(store, rich, { want: 2 });
+      expect(await toldOf(store, crowded)).toEqual({ free: 0, crowdedOut: true });
+      await opened.writeTokens(crowded, damagedText("I:bad,S:1,G:0"));
+      expect(await toldOf(store, crowded)).toEqual({ free: 0, crowdedOut: false });
+      await opened.writeTokens(crowded, "");
+    },
+  );
 }
 
 function describePurgeable(setup: StoreSetup): void {

@@ -1,0 +1,90 @@
+import { describe, expect, test } from "@jest/globals";
+import { define, setLimit, startInput, startWorker, statusOf } from "../support/builders";
+import { expectError } from "../support/expect-error";
+import { useStore } from "../support/store-setup";
+import type { StoreSetup, TestStore } from "../support/store-setup";
+
+/**
+ * T-SQL alone: a call decides by a definition's list of tokens before it locks the row, and writes a piece of the list. What somebody
+ * has changed by hand is no ground for that: it is decided, and told, under the lock.
+ */
+export function describeTokenList(setup: StoreSetup): void {
+  describe("a list of tokens that somebody has changed by hand", () => {
+    describeChanged(setup);
+  });
+  describe("the tokens of before the list", () => {
+    describeBefore(setup);
+  });
+}
+
+/** Statements on the only definition. */
+async function change(opened: TestStore, values: string): Promise<void> {
+  await opened.raw(`UPDATE Taskgate.TaskDefinition SET ${values};`);
+}
+
+async function listOf(opened: TestStore): Promise<string> {
+  const [row] = await opened.raw("SELECT TokenList FROM Taskgate.TaskDefinition;");
+  return String(row?.["TokenList"]);
+}
+
+function describeChanged(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  /** A limit of three, of which one token is held. */
+  async function oneOfThree(opened: TestStore) {
+    const name = await define(opened.store, { limit: 3 });
+    await startWorker(opened.store, name);
+    return { name, list: await listOf(opened) };
+  }
+
+  test.each([0, 2])("a count of %d held ones is put right by the next start", async (count) => {
+    const opened = open();
+    const { name } = await oneOfThree(opened);
+    await change(opened, `HeldCount = ${String(count)}`);
+    expect((await startWorker(opened.store, name)).answer.tokens).toBe(1);
+    expect((await statusOf(opened.store, name)).held).toBe(2);
+    expect(await opened.raw("SELECT HeldCount FROM Taskgate.TaskDefinition;")).toEqual([
+      { HeldCount: 2 },
+    ]);
+  });
+
+  /** Nothing is granted by this list, which the error shows, and nothing of it is changed; the good one works again. */
+  async function expectRefused(opened: TestStore, name: string, bad: string): Promise<void> {
+    const good = await listOf(opened);
+    expect(bad).not.toBe(good);
+    await change(opened, `TokenList = '${bad}'`);
+    const refused = { code: "TASKGATE_STORE_CONTRACT", value: '" ,"' } as const;
+    await expectError(opened.store.startExecution(startInput(name)), refused);
+    expect(await listOf(opened)).toBe(bad);
+    await change(opened, `TokenList = '${good}'`);
+    await startWorker(opened.store, name);
+  }
+
+  test("blanks between the entries are refused by name", async () => {
+    const opened = open();
+    const { name, list } = await oneOfThree(opened);
+    await expectRefused(opened, name, list.replaceAll('","', '" ,"'));
+  });
+
+  test("a digit less in an entry is refused, also where a blank behind it keeps the length", async () => {
+    const opened = open();
+    const { name, list } = await oneOfThree(opened);
+    await expectRefused(opened, name, list.replace('0","', '" ,"'));
+  });
+}
+
+function describeBefore(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  test("tell what is held above a lowered limit", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 4 });
+    const worker = await startWorker(store, name, { want: 4 });
+    await setLimit(store, name, 2);
+    const text = await opened.readTokens(name);
+    await change(opened, `ExecutionTokens = N'${text}', TokenList = '', HeldCount = 0`);
+    expect(await worker.beat()).toMatchObject({ status: "renewed", overLimit: 2 });
+    expect(await worker.work()).toMatchObject({ overLimit: 2 });
+  });
+}
