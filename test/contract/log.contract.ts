@@ -215,40 +215,4 @@ function describeEntries(setup: StoreSetup): void {
     const { tasks } = await store.listTasks({ name, state: "done", max: 1 });
     expect(only(tasks).worker).toBeNull();
   });
-
-  testWith(setup, "execution log")(
-    "of tasks that were begun as many run as there are tokens, the ones claimed first",
-    async () => {
-      const opened = open();
-      const { store } = opened;
-      const name = await define(store, { limit: 10, prefetchMax: 1 });
-      await enqueueKinds(opened, name, ["a", "b", "c"]);
-      const worker = await startWorker(store, name, { want: 2 });
-      const [first, second] = await worker.claim(2);
-      if (!first || !second) throw new Error("Two tasks expected");
-      await worker.complete([first], 1);
-      const { executionId } = worker;
-      await store.releaseTokens({ executionId, keep: 1 });
-      const told = async () =>
-        (await opened.readLog(name)).map(({ kind, outcome }) => `${kind} ${outcome}`);
-      expect(await told()).toEqual(["a done", "b running", "c prefetched"]);
-    },
-  );
-
-  testWith(setup, "execution log")(
-    "a task that was begun runs, also behind one that is held and was not begun",
-    async () => {
-      const opened = open();
-      const { store } = opened;
-      const name = await define(store, { limit: 10, prefetchMax: 2 });
-      await enqueueKinds(opened, name, ["a", "b", "c"]);
-      const worker = await startWorker(store, name, { want: 1 });
-      const [first, , third] = await worker.claim(3);
-      if (!first || !third) throw new Error("Three tasks expected");
-      await worker.work({ done: [done(first)], started: [third.taskId] });
-      const told = async () =>
-        (await opened.readLog(name)).map(({ kind, outcome }) => `${kind} ${outcome}`);
-      expect(await told()).toEqual(["a done", "b prefetched", "c running"]);
-    },
-  );
 }
