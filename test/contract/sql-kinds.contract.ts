@@ -134,4 +134,18 @@ function describeTaken(setup: StoreSetup): void {
     expect(await refusal("group ")).toMatch(/^tasks\[0\]\.group: expected a key, or null for none/);
     expect(await refusal("group")).toBe("not refused");
   });
+
+  testWith(setup, "raw sql")(
+    "a fault of any entry is told before a rule that another one breaks",
+    async () => {
+      const opened = open();
+      await register(opened, setup, one({ isGroupComputed: true }));
+      const tasks = `'[{"kind":"letter"},{"priority":40000}]'`;
+      const refusal = await refusalOf(opened, setup, {
+        postgres: `enqueue_tasks('demo', 1, ${tasks})`,
+        mssql: `EnqueueTasks 'demo', 1, ${tasks}`,
+      });
+      expect(refusal).toBe("tasks[1].priority: expected -32768..32767 (40000)");
+    },
+  );
 }
