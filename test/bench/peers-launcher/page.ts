@@ -18,7 +18,7 @@ export function renderPage(results: Results): string {
       ...goalsOf(results).map((goal) => goalRow(goal, results.isQuick)),
     ]),
     "## Ratios",
-    "How many times as fast Taskgate is; for latency and costs, how many times as little. BullMQ keeps its tasks in Redis, the others in PostgreSQL. A peer that breaks a limit is not compared under it. Taskgate keeps a done task with its payload for a week unless `retain.doneMs` says otherwise; graphile-worker and BullMQ delete it, and with `doneMs: 0` so does Taskgate: nothing kept.",
+    "How many times as fast Taskgate is; for latency and costs, how many times as little. BullMQ keeps its tasks in Redis, the others in PostgreSQL. A peer that breaks a limit is not compared under it. Taskgate keeps a done task with its payload for a week unless `retain.doneMs` says otherwise; graphile-worker and BullMQ delete it, and with `doneMs: 0` so does Taskgate: nothing kept. `bare-sql` is no queue and counts as no peer: one table and one statement, the least that PostgreSQL must write for tasks that are marked before they run and deleted behind it. It shows how far a queue on PostgreSQL could get on this computer.",
     table([
       ["scenario", "to the best peer", "to the best on PostgreSQL", "the same, nothing kept"],
       ...results.scenarios.map(ratioRow),
