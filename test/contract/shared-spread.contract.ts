@@ -642,7 +642,7 @@ function describeRooms(setup: StoreSetup): void {
     expect(await store.acquireTokens(more)).toMatchObject({ tokens: 3, granted: 2 });
   });
 
-  test("a newcomer takes its part of the limit of which some were given, whatever its part of another one is", async () => {
+  test("a newcomer takes its part of the limit of which some were given, though its part of another limit is smaller", async () => {
     const { store } = open();
     const [given, free] = [uniqueName("given"), uniqueName("free")];
     const both = await drawing(store, [

@@ -212,7 +212,7 @@ function describeSamples(setup: StoreSetup): void {
 function describeTurns(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("goes on behind what has settled when it is full and others began a moment ago", async () => {
+  test("goes on behind the settled ones when it is full and others began a moment ago", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 8 });

@@ -9,7 +9,7 @@ import type { StoreSetup, TestStore } from "../support/store-setup";
  * has changed by hand is no ground for that: it is decided, and told, under the lock.
  */
 export function describeTokenList(setup: StoreSetup): void {
-  describe("a list of tokens that somebody has changed by hand", () => {
+  describe("a list of tokens that was changed by hand", () => {
     describeChanged(setup);
   });
   describe("the tokens of before the list", () => {
@@ -76,7 +76,7 @@ function describeChanged(setup: StoreSetup): void {
 function describeBefore(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("tell what is held above a lowered limit", async () => {
+  test("tell how many are held above a lowered limit", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 4 });
