@@ -185,4 +185,5 @@ export function describeSureCalls(setup: StoreSetup): void {
   describePromoteScheduled(setup);
   describePurgeLocked(setup);
   describeTransactions(setup);
+  describeStatisticCorners(setup);
 }

@@ -116,7 +116,7 @@ begin
                when r."dedupeMs" not between 1 and 3153600000000 then 'dedupeMs: expected 1..3153600000000 (' || r."dedupeMs" || ')'
                when r."onDuplicate" not in ('keep', 'replace') then 'onDuplicate: expected keep or replace (' || left(r."onDuplicate", 220) || ')'
                when p_wave_id is not null and (r."runInMs" is not null or r."runAt" is not null) then 'runAt: expected none for a task of a wave'
-               when not (r.trace like '__-________________________________-________________-__' and translate(r.trace, '0123456789abcdef', '') = '---') then 'trace: expected a W3C traceparent (' || left(r.trace, 100) || ')'
+               when not (r.trace like '__-________________________________-________________-__' and char_length(translate(r.trace, '0123456789abcdef', '')) = 3) then 'trace: expected a W3C traceparent (' || left(r.trace, 100) || ')'
              end as problem
         from rows from (json_to_recordset(v_tasks) as (payload text, kind text, priority int, "group" text, "groupScope" text, "runInMs" bigint, "runAt" text, "dedupeKey" text, "dedupeMs" bigint, trace text, "onDuplicate" text))
              with ordinality as r(payload, kind, priority, "group", "groupScope", "runInMs", "runAt", "dedupeKey", "dedupeMs", trace, "onDuplicate", n)
