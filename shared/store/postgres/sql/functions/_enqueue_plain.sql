@@ -30,8 +30,9 @@ begin
   exception when data_exception or statement_too_complex then
     return null;
   end;
-  v_trace := v.traces[1];                            -- looked at once: a pattern costs more than all the rest
-  if v.says_more_or_bad or v_trace !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$' or cardinality(array_remove(v.traces, v_trace)) > 0 then
+  v_trace := v.traces[1];                            -- looked at once for all; written as enqueue_tasks has it
+  if v.says_more_or_bad or not (v_trace like '__-________________________________-________________-__' and char_length(translate(v_trace, '0123456789abcdef', '')) = 3)
+    or cardinality(array_remove(v.traces, v_trace)) > 0 then
     return null;
   end if;
   if cardinality(v.payloads) = 1 then
