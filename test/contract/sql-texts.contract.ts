@@ -248,6 +248,51 @@ function describeJson(setup: StoreSetup): void {
     });
   }
 
+  const unknown: readonly [entries: string, says: string][] = [
+    ['{},{"run_at":"2030-01-01T00:00:00Z"}', "tasks[1]: expected no members but payload, kind, "],
+    ['{},{"run_at":"2030-01-01T00:00:00Z"}', "onDuplicate and trace (run_at)"],
+    ['{"zz":1,"kind":"k","dedupe_key":"k"}', "tasks[0]: expected no members but "],
+    ['{"zz":1,"kind":"k","dedupe_key":"k"}', "(dedupe_key)"],
+    ['{"zz":1},{"a":1},7', "(zz)"],
+    ['{"Kind":"k"}', "(Kind)"],
+    ['{"kind ":"k"}', "(kind )"],
+    ['{"":null}', "trace ()"],
+    ['{"%s 100%":1}', "(%s 100%)"],
+    [`{"${"n".repeat(300)}":1}`, `(${"n".repeat(100)})`],
+    ['{"priority":"x","runat":1}', "(runat)"],
+  ];
+
+  for (const [entries, says] of unknown) {
+    const title = `a misspelt member is refused and told: ${entries.slice(0, 60)} ${says.slice(0, 40)}`;
+    testWith(setup, "raw sql")(title, async () => {
+      const opened = open();
+      await define(opened.store, {}, "demo");
+      const calls = {
+        postgres: `enqueue_tasks('demo', 1, '[${entries}]')`,
+        mssql: `EnqueueTasks 'demo', 1, '[${entries}]'`,
+      };
+      expect(await refusal(opened, setup.dialect, calls)).toContain(says);
+      const advance = {
+        postgres: `advance_watermark('demo', 'w', 0, '{}', 1, '[${entries}]')`,
+        mssql: `AdvanceWatermark 'demo', 'w', 0, '{}', 1, '[${entries}]'`,
+      };
+      expect(await refusal(opened, setup.dialect, advance)).toContain(says);
+      expect(await statusOf(opened.store, "demo")).toMatchObject({ ready: 0, scheduled: 0 });
+    });
+  }
+
+  testWith(setup, "raw sql")("a caller that has looked at its members is spared it", async () => {
+    const opened = open();
+    await define(opened.store, {}, "demo");
+    const word = {
+      postgres: `enqueue_tasks('demo', 1, '[{"run_at":1}]', p_is_checked => true)`,
+      mssql: `EnqueueTasks 'demo', 1, '[{"run_at":1}]', @IsChecked = 1`,
+    };
+    if (setup.dialect === "mssql") await answerOf(opened, word.mssql);
+    else await opened.call(`select * from taskgate.${word.postgres}`);
+    expect(await statusOf(opened.store, "demo")).toMatchObject({ ready: 1 });
+  });
+
   testWith(setup, "raw sql")("enqueue_tasks takes keys that look like JSON", async () => {
     const opened = open();
     await define(opened.store, {}, "demo");

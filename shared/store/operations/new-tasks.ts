@@ -71,15 +71,25 @@ function checkNewTask(task: NewTask, at: string): void {
   if (task.payload !== null) checkJsonContainer(`${at}.payload`, task.payload);
 }
 
-/** The array that the procedures read. */
+/** The array that the procedures read. Members that they don't know are left out here. */
 export function tasksToSql(tasks: readonly NewTask[]): string {
-  return JSON.stringify(
-    tasks.map(({ traceParent, runAt, ...task }) => ({
-      ...task,
-      runAt: runAt?.toISOString(),
-      trace: traceParent,
-    })),
-  );
+  return JSON.stringify(tasks.map(toSql));
+}
+
+function toSql(task: NewTask): object {
+  return {
+    payload: task.payload,
+    kind: task.kind,
+    priority: task.priority,
+    group: task.group,
+    groupScope: task.groupScope,
+    runInMs: task.runInMs,
+    runAt: task.runAt?.toISOString(),
+    dedupeKey: task.dedupeKey,
+    dedupeMs: task.dedupeMs,
+    onDuplicate: task.onDuplicate,
+    trace: task.traceParent,
+  };
 }
 
 /** The added tasks, from the answer's row; no task ids: none were added. */

@@ -12,6 +12,7 @@
 --           which the server sees by itself, it counts as 1
 --         @WaveId bigint: they are blocked until this wave of a batch opens, or null; runInMs and runAt are refused then;
 --           @ChangedBy: the operator, for the audit; null: the app itself, which leaves no entry there; @Reason: why, for that entry
+--         @IsChecked bit: 1: the caller wrote no member that isn't named above, as the package does; else one is looked for, and refused
 -- Out:    Status: enqueued | sealed | late (the wave takes no tasks, as it is sealed, or any more: nothing was written); TaskIds: JSON array of strings in input order (of a duplicate: the first task's);
 --         Outcomes: JSON array of enqueued | duplicate | replaced in input order, or null when all are enqueued
 --         Ready: some may be claimed at once; NextDueMs bigint: the earliest scheduled of them, or null
@@ -27,14 +28,14 @@
 --         completions of their tasks. Two transactions that take the same keys in several calls, in opposite order, wait for each
 --         other (50425, 1205): prefer one call with many tasks. The call that opens a wave wants its gate alone and skips a taken one:
 --         no call waits for those that share it
--- Plan:   primary keys and unique names; the text of @Tasks is read twice, to see that it is JSON and for its entries. As many
+-- Plan:   primary keys and unique names; the text of @Tasks is read twice, to see that it is JSON and for its entries, and a third time where its members' names aren't checked. As many
 --         statements for one task as for 10000, but for one lock per key that may not exist yet, and one for each 1000 groups.
 --         Joins are loops in the written order: the plan of the first call, whatever its size, serves all
 -- Once:   by operation id, and by dedupe key
 -- Twin:   postgres/sql/functions/enqueue_tasks.sql, _enqueue_grouped.sql
 CREATE OR ALTER PROCEDURE Taskgate.EnqueueTasks
   @Name nvarchar(max), @Build bigint, @Tasks nvarchar(max), @OperationId uniqueidentifier = NULL, @JoinsTransaction bit = 0,
-  @WaveId bigint = NULL, @ChangedBy nvarchar(max) = NULL, @Reason nvarchar(max) = NULL
+  @WaveId bigint = NULL, @ChangedBy nvarchar(max) = NULL, @Reason nvarchar(max) = NULL, @IsChecked bit = 0
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -113,6 +114,15 @@ BEGIN
     IF @vDefinition IS NULL
       SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
     IF @vMessage IS NOT NULL THROW 50404, @vMessage, 1;
+    IF @IsChecked = 0
+      SELECT TOP (1) @vMessage = N'tasks[' + j.[key] + N']: expected no members but payload, kind, priority, group, groupScope, runInMs, runAt, dedupeKey, dedupeMs, onDuplicate and trace ('
+               + REPLACE(LEFT(m.[key], 100), N'%', N'%%') + N')'
+      FROM OPENJSON(@Tasks) AS j
+      CROSS APPLY OPENJSON(CASE j.[type] WHEN 5 THEN j.[value] END) AS m
+      WHERE m.[key] COLLATE Latin1_General_100_BIN2 NOT IN (N'payload', N'kind', N'priority', N'group', N'groupScope', N'runInMs', N'runAt', N'dedupeKey', N'dedupeMs', N'onDuplicate', N'trace')
+        OR DATALENGTH(m.[key]) <> DATALENGTH(RTRIM(m.[key])) -- a comparison takes no notice of blanks at the end
+      ORDER BY CONVERT(int, j.[key]), m.[key] COLLATE Latin1_General_100_BIN2;
+    IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
     SELECT TOP (1) @vMessage = CASE DATALENGTH(t.Unreadable)
              WHEN 0 THEN N'tasks: expected a JSON array of objects (' + REPLACE(LEFT(@Tasks, 100), N'%', N'%%') + N')'
              ELSE N'tasks[' + CONVERT(nvarchar(11), t.Ord) + N'].' + REPLACE(t.Unreadable, N'%', N'%%') END
