@@ -127,8 +127,8 @@ function describeTaken(setup: StoreSetup): void {
     const refusal = async (member: string) => {
       const tasks = `'[{"kind":"letter","${member}":"x"}]'`;
       return refusalOf(opened, setup, {
-        postgres: `enqueue_tasks('demo', 1, ${tasks})`,
-        mssql: `EnqueueTasks 'demo', 1, ${tasks}`,
+        postgres: `enqueue_tasks('demo', 1, ${tasks}, p_is_checked => true)`,
+        mssql: `EnqueueTasks 'demo', 1, ${tasks}, @IsChecked = 1`,
       });
     };
     expect(await refusal("group ")).toMatch(/^tasks\[0\]\.group: expected a key, or null for none/);

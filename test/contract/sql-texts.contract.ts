@@ -281,6 +281,14 @@ function describeJson(setup: StoreSetup): void {
     });
   }
 
+  testWith(setup, "raw sql")("an unknown definition is told before a misspelt member", async () => {
+    const calls = {
+      postgres: `enqueue_tasks('nothing', 1, '[{"run_at":1}]')`,
+      mssql: `EnqueueTasks 'nothing', 1, '[{"run_at":1}]'`,
+    };
+    expect(await refusal(open(), setup.dialect, calls)).toContain("name: unknown definition");
+  });
+
   testWith(setup, "raw sql")("a caller that has looked at its members is spared it", async () => {
     const opened = open();
     await define(opened.store, {}, "demo");
