@@ -5,6 +5,18 @@ import type { VirtualTime } from "./virtual-time";
 /** The database's 0 ms; hosts that are right agree. */
 export const epochMs = Date.UTC(2030, 0, 1);
 
+/** What a process is made of. */
+export interface HostOptions {
+  readonly time: VirtualTime;
+  readonly wallOffsetMs: number;
+  readonly onCrash: (host: Host) => void;
+  /**
+   * Milliseconds that pass between two reads of the monotonic clock within one event; timers then fire as early as Node's may.
+   * Left out: code takes no time, and timers fire to the point.
+   */
+  readonly codeMs?: () => number;
+}
+
 /**
  * One process on one machine. Everything that happens to it comes through `deliver`: answers, timers. So it can die
  * between any two of them, and before or after any call that it sends; while it is frozen all of it waits.
@@ -27,12 +39,10 @@ export class Host {
   #heldUpUntilMs = Number.NEGATIVE_INFINITY;
   #stoppedMs = 0;
   #wallOffsetMs: number;
+  #lastReadMs = Number.NEGATIVE_INFINITY;
 
-  constructor(
-    name: string,
-    options: { time: VirtualTime; wallOffsetMs: number; onCrash: (host: Host) => void },
-  ) {
-    const { time } = options;
+  constructor(name: string, options: HostOptions) {
+    const { time, codeMs } = options;
     this.name = name;
     this.#time = time;
     this.#onCrash = options.onCrash;
@@ -40,10 +50,18 @@ export class Host {
     this.clock = {
       // A wall clock of its own: hours off, and it jumps.
       nowMs: () => epochMs + time.nowMs + this.#wallOffsetMs,
-      monotonicMs: () => 1_000_000 + time.nowMs - this.#stoppedMs,
+      monotonicMs: () => {
+        const nowMs = 1_000_000 + time.nowMs - this.#stoppedMs;
+        if (codeMs === undefined) return nowMs;
+        this.#lastReadMs = Math.max(nowMs, this.#lastReadMs + codeMs());
+        return this.#lastReadMs;
+      },
     };
+    // Node's timers are cut to whole milliseconds: they may fire before the clock is there.
+    const lastsMs = (ms: number): number =>
+      codeMs === undefined ? ms : Math.max(Math.trunc(ms), 1);
     this.timers = {
-      after: (ms, callback) => this.deliver(ms, callback),
+      after: (ms, callback) => this.deliver(lastsMs(ms), callback),
       soon: (callback) => void this.deliver(0, callback),
     };
   }

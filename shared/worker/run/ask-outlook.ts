@@ -45,8 +45,9 @@ export class AskOutlook {
     return this.#askAtMs;
   }
 
-  get mayAsk(): boolean {
-    return this.#askAtMs === Number.NEGATIVE_INFINITY || this.#now() >= this.#askAtMs;
+  /** May it be asked at that instant? Monotonic milliseconds. */
+  mayAskAt(nowMs: number): boolean {
+    return nowMs >= this.#askAtMs;
   }
 
   /** The next ask may be sent at once. */

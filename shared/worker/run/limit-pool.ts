@@ -32,7 +32,8 @@ interface Waiting extends WaitingCall<Waiting> {
   readonly fail: (error: unknown) => void;
 }
 
-type PoolCall = "start" | "acquire" | "surplus" | "release";
+/** part: of idle tokens that are too few for the next call. */
+type PoolCall = "start" | "acquire" | "surplus" | "release" | "part";
 
 /**
  * The tokens that the calls of one process hold of one limit. Calls share one execution: a free token of the process costs no
@@ -91,7 +92,7 @@ export class LimitPool implements TokenNews {
       const answersBefore = this.#answers;
       const leave = (reason: "late" | "aborted"): void => {
         // A call that waits gets no less than one that doesn't: it stays for the first answer since it came.
-        const isAsking = this.#isAsking || (this.#isCallPlanned && this.#outlook.mayAsk);
+        const isAsking = this.#isAsking || (this.#isCallPlanned && this.#mayAsk());
         if (reason === "late" && this.#answers === answersBefore && isAsking)
           this.#waiting.add({ want, waitMs: 0, signal, settle, fail, leave, place: null });
         else settle(reason === "late" ? this.#outlook.denial : { reason, retryInMs: 0 });
@@ -160,7 +161,7 @@ export class LimitPool implements TokenNews {
     this.#givenUp.stop();
     this.#lease?.stop();
     this.#denyAll({ reason: "stopping", retryInMs: retryMaxMs });
-    this.#planLook();
+    this.#planLook(this.#now());
     await this.giveIdle();
   }
 
@@ -202,7 +203,7 @@ export class LimitPool implements TokenNews {
     if (this.#isPaused) return true;
     if (waitMs > 0 && this.#outlook.denial.reason !== "paused") return false;
     if (this.#wantedBack > 0) return true;
-    return this.#calling === null && !this.#outlook.mayAsk;
+    return this.#calling === null && !this.#mayAsk();
   }
 
   #deny(calls: readonly Waiting[], denial: Denial): void {
@@ -222,35 +223,47 @@ export class LimitPool implements TokenNews {
     this.#deny(this.#waiting.all(), denial);
   }
 
-  /** What to ask the database now; null: nothing. */
-  #nextCall(): PoolCall | null {
+  /** What to ask the database at that instant; null: nothing. */
+  #nextCall(nowMs: number): PoolCall | null {
     const lease = this.#lease;
     const { first } = this.#waiting;
-    if (lease === null) return first !== undefined && this.#outlook.mayAsk ? "start" : null;
+    const mayAsk = this.#outlook.mayAskAt(nowMs);
+    if (lease === null) return first !== undefined && mayAsk ? "start" : null;
     // All were given to others, and no call waits for more.
     if (lease.count === 0 && first === undefined) return "release";
     const idle = lease.count - lease.inUse;
     if (idle > 0 && this.#wantedBack > 0) return "surplus";
-    if (idle > 0 && (this.#idle.due > 0 || this.#isPart(lease))) return "release";
+    if (idle > 0 && this.#isPart(lease, mayAsk)) return "part";
+    if (idle > 0 && this.#idle.due > 0) return "release";
     const isShort = first !== undefined && idle < first.want;
     if (!isShort || this.#wantedBack > 0 || this.#isPaused) return null;
-    return this.#outlook.mayAsk ? "acquire" : null;
+    return mayAsk ? "acquire" : null;
   }
 
   /**
    * Are the tokens too few for the next call, also when all bodies end, and were more denied? Then the idle ones go back at once:
    * processes that each kept a part would wait for each other.
    */
-  #isPart({ count }: TokenLease): boolean {
+  #isPart({ count }: TokenLease, mayAsk: boolean): boolean {
     const { first } = this.#waiting;
-    return first !== undefined && count < first.want && !this.#outlook.mayAsk;
+    return first !== undefined && count < first.want && !mayAsk;
+  }
+
+  #now(): number {
+    return this.#environment.clock.monotonicMs();
+  }
+
+  #mayAsk(): boolean {
+    return this.#outlook.mayAskAt(this.#now());
   }
 
   /** In a turn of its own: calls that come in one turn are asked for together. */
   #planCall(): void {
     if (this.#calling !== null || this.#isCallPlanned) return;
-    if (this.#nextCall() === null) {
-      this.#planLook();
+    // One instant for both: between two of them the time of the next ask might pass, and no look would be planned.
+    const nowMs = this.#now();
+    if (this.#nextCall(nowMs) === null) {
+      this.#planLook(nowMs);
       return;
     }
     this.#isCallPlanned = true;
@@ -261,16 +274,15 @@ export class LimitPool implements TokenNews {
   }
 
   /** While a call waits there is a look when the database may be asked again. */
-  #planLook(): void {
+  #planLook(nowMs: number): void {
     const { askAtMs: atMs } = this.#outlook;
     const isWaiting = this.#waiting.size > 0;
     if (isWaiting && this.#look?.atMs === atMs) return;
     this.#look?.cancel();
     this.#look = null;
-    const { clock, timers } = this.#environment;
-    const inMs = atMs - clock.monotonicMs();
+    const inMs = atMs - nowMs;
     if (!isWaiting || inMs <= 0) return;
-    const cancel = timers.after(inMs, () => {
+    const cancel = this.#environment.timers.after(inMs, () => {
       this.#look = null;
       this.#planCall();
     });
@@ -283,7 +295,7 @@ export class LimitPool implements TokenNews {
   };
 
   async #call(): Promise<void> {
-    const next = this.#nextCall();
+    const next = this.#nextCall(this.#now());
     if (this.#calling !== null) return;
     if (next === null) {
       // The wanted tokens have come meanwhile, perhaps after the share of that turn was used up.
@@ -375,13 +387,12 @@ export class LimitPool implements TokenNews {
   }
 
   /** Gives back requested or idle tokens. Bodies begin meanwhile on the tokens that are kept for certain. */
-  async #release(lease: TokenLease, next: "surplus" | "release"): Promise<void> {
+  async #release(lease: TokenLease, next: "surplus" | "release" | "part"): Promise<void> {
     const { executionId, count } = lease;
     const { store } = this.#environment;
-    const isPart = next === "release" && this.#isPart(lease);
-    const keep = next === "surplus" ? this.#keepOf(lease) : this.#restOf(lease, isPart);
-    if (isPart) this.#outlook.notePart();
-    if (next === "release" && keep === 0) {
+    const keep = next === "surplus" ? this.#keepOf(lease) : this.#restOf(lease, next === "part");
+    if (next === "part") this.#outlook.notePart();
+    if (next !== "surplus" && keep === 0) {
       this.#closeLease();
       await store.finishExecution({ executionId }).catch((error: unknown) => {
         this.#endGivenUp(lease);

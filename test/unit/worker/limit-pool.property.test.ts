@@ -38,6 +38,8 @@ interface Scenario {
   readonly wide: number;
   readonly calls: readonly Plan[];
   readonly stop: Stop | null;
+  /** Time passes while code runs. */
+  readonly isRestless: boolean;
 }
 
 const plan: fc.Arbitrary<Plan> = fc.record({
@@ -57,6 +59,7 @@ const scenario: fc.Arbitrary<Scenario> = fc.record({
   stop: fc.option(
     fc.record({ process: fc.nat(names.length - 1), atMs: fc.integer({ min: 0, max: 5_000 }) }),
   ),
+  isRestless: fc.boolean(),
 });
 
 interface Made {
@@ -69,7 +72,7 @@ async function play(
   given: Scenario,
   wrap: (store: TaskStore) => TaskStore = (store) => store,
 ): Promise<{ scene: TokenScene; made: Made[] }> {
-  const scene = new TokenScene();
+  const scene = new TokenScene({ isRestless: given.isRestless });
   const processes = names.map((name) => scene.process(name, wrap));
   const limits: Record<string, CallLimit> = {
     [narrow]: { name: narrow, limit: given.narrow },
@@ -171,6 +174,23 @@ describe("tokens of random calls over three processes", () => {
     await fc.assert(property, { numRuns: 40, seed: testSeed() });
   }, 120_000);
 
+  test("a caller that waits is served soon after the tokens are back, though time passes while code runs", async () => {
+    const limit = { name: narrow, limit: 1 };
+    for (let seed = 1; seed <= 20; seed += 1) {
+      const scene = new TokenScene({ seed, isRestless: true });
+      const holder = scene.process("one").call(limit, { bodyMs: 1_500 });
+      await scene.until(50);
+      const caller = scene.process("two").call(limit, { waitMs: patientMs });
+      await scene.until(4_000);
+      expect(holder.endedMs).toBeLessThan(1_600);
+      // A token that nobody uses goes back within 500 ms, and waiting processes ask every 500 ms.
+      expect({ seed, wasSoon: (caller.beganMs ?? Infinity) < 2_700 }).toEqual({
+        seed,
+        wasSoon: true,
+      });
+    }
+  });
+
   const call: Plan = {
     atMs: 0,
     process: 0,
@@ -180,7 +200,13 @@ describe("tokens of random calls over three processes", () => {
     bodyMs: 100,
     abortAfterMs: null,
   };
-  const four: Scenario = { narrow: 1, wide: 1, calls: [call, call, call, call], stop: null };
+  const four: Scenario = {
+    narrow: 1,
+    wide: 1,
+    calls: [call, call, call, call],
+    stop: null,
+    isRestless: false,
+  };
 
   test.each<[string, (store: TaskStore) => TaskStore]>([
     [

@@ -49,12 +49,16 @@ export class TokenScene {
   readonly time = new VirtualTime();
   readonly store: MemoryTaskStore;
   readonly #random;
+  readonly #codeMs: (() => number) | undefined;
   /** Bodies that run now, over all processes, and the most there were. */
   running = 0;
   runningMost = 0;
 
-  constructor(seed = 1) {
+  /** `isRestless`: time passes while code of a process runs, and its timers fire as early as Node's may. */
+  constructor({ seed = 1, isRestless = false } = {}) {
     this.#random = createSeededRandom(seed);
+    const pauses = createSeededRandom(seed);
+    this.#codeMs = isRestless ? () => pauses.fraction() / 2 : undefined;
     this.store = new MemoryTaskStore({
       clock: { now: () => epochMs + this.time.nowMs },
       random: this.#random,
@@ -70,7 +74,12 @@ export class TokenScene {
 
   /** `wrap` stands between the process and the store. */
   process(name: string, wrap: (store: TaskStore) => TaskStore = (store) => store): CallingProcess {
-    const host = new Host(name, { time: this.time, wallOffsetMs: 0, onCrash: () => undefined });
+    const host = new Host(name, {
+      time: this.time,
+      wallOffsetMs: 0,
+      onCrash: () => undefined,
+      ...(this.#codeMs === undefined ? {} : { codeMs: this.#codeMs }),
+    });
     const asked: string[] = [];
     const lines: CallingProcess["lines"] = [];
     const say = (message: string, fields?: LogFields): void => void lines.push({ message, fields });
