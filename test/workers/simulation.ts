@@ -194,7 +194,7 @@ export class Simulation implements World {
       onCrash: (dead) => {
         this.#onCrash(dead);
       },
-      ...(chance.is(0.5) ? { codeMs: () => chance.between(0, 0.5) } : {}),
+      codeMs: () => chance.between(0, 0.5),
     });
     if (this.#isChaos && chance.is(0.7)) host.crashAtStep = chance.whole(1, 600);
     this.#processes.set(host, this.#boot(host));

@@ -30,6 +30,7 @@ const reservedMaxMs = 2_000;
  */
 export function checkFairness(world: World): Check {
   let free = 0;
+  let wasForOthers = false;
   const countFree = (name: string): number => {
     const { rows } = world.database;
     const definition = findDefinition(rows, name);
@@ -61,20 +62,21 @@ export function checkFairness(world: World): Check {
   };
   return {
     before: (call) => {
-      free =
-        call.operation === "startExecution"
-          ? countFree((call.input as StartExecutionInput).name)
-          : 0;
+      if (call.operation !== "startExecution") return;
+      const { name, worker } = call.input as StartExecutionInput;
+      free = countFree(name);
+      // The ask itself may free the tokens of a dead execution: for the next one.
+      wasForOthers = isForOthers(name, worker);
     },
     after: (call, answer) => {
       if (call.operation !== "startExecution") return;
-      const { name, operationId, worker } = call.input as StartExecutionInput;
+      const { name, operationId } = call.input as StartExecutionInput;
       const { status } = answer as StartExecutionAnswer;
       // A repeat of an ask whose execution is over by now gets no other one.
       const isRepeat = [...world.database.rows.executions.values()].some(
         (row) => row.operationId === operationId,
       );
-      if (status === "limited" && free > 0 && !isRepeat && !isForOthers(name, worker))
+      if (status === "limited" && free > 0 && !isRepeat && !wasForOthers)
         world.violate(
           "first come, first served",
           `${call.host?.name ?? "a person"} was denied although ${String(free)} tokens of ${name} were free`,
