@@ -63,7 +63,8 @@ export class Ledger {
         if (call.limit !== "code") this.holdings.raiseLimit(call.definition, call.limit);
         break;
       case "setGroup":
-        if (call.slots !== undefined) this.holdings.raiseSlots(groupOf(call), call.slots);
+        // A group that it makes has the slots of that definition.
+        this.holdings.raiseSlots(groupOf(call), call.slots ?? this.#slotsOf(call.definition));
         break;
       case "release":
       case "releaseSurplus":
@@ -203,8 +204,12 @@ export class Ledger {
       if (group == null) continue;
       const key = groupOf({ definition: call.definition, group, scope });
       this.holdings.putInGroup(id, key);
-      this.holdings.raiseSlots(key, this.#settings.get(call.definition)?.groupSlots ?? 1);
+      this.holdings.raiseSlots(key, this.#slotsOf(call.definition));
     }
+  }
+
+  #slotsOf(definition: string): number {
+    return this.#settings.get(definition)?.groupSlots ?? 1;
   }
 
   #learnTransaction(call: CallOf<"transaction">, answers: readonly InnerAnswer[]): void {
