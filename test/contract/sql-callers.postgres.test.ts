@@ -121,6 +121,7 @@ const badCalls: { call: string; code: string; says: RegExp }[] = [
       `enqueue_tasks('demo', 1, '[{"payload":"' || repeat('[', 32000) || repeat(']', 32000) || '"}]')`,
       /^tasks\[0\]\.payload: expected the text/,
     ],
+    [`enqueue_tasks('demo', 1, '[{"run_at":1}]')`, /^tasks\[0\]: expected no members but .*run_at/],
     ["heartbeat(repeat('[', 100000))", /^executions: expected a JSON array/],
   ].map(([text, says]) => ({
     call: `select * from taskgate.${String(text)}`,

@@ -272,6 +272,8 @@ function describeJson(setup: StoreSetup): void {
         mssql: `EnqueueTasks 'demo', 1, '[${entries}]'`,
       };
       expect(await refusal(opened, setup.dialect, calls)).toContain(says);
+      if (setup.dialect === "mssql")
+        expect(await errorOf(opened, calls.mssql)).toMatchObject({ number: 50422 });
       const advance = {
         postgres: `advance_watermark('demo', 'w', 0, '{}', 1, '[${entries}]')`,
         mssql: `AdvanceWatermark 'demo', 'w', 0, '{}', 1, '[${entries}]'`,

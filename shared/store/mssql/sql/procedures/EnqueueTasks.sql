@@ -210,8 +210,6 @@ BEGIN
       IF @vTakes = 0 -- it wasn't opened, or it is later than that
         SELECT @vStatus = CASE WHEN w.State = 0 AND w.IsSealed = 1 THEN N'sealed' ELSE N'late' END, @vTaskIds = N'[]' FROM Taskgate.Wave AS w WHERE w.WaveId = @WaveId;
     END;
-    IF @OperationId IS NOT NULL AND @vIsRepeat = 0 AND @vStatus = N'enqueued'
-      INSERT INTO Taskgate.Operation (OperationId, Name, DoneAt) VALUES (@OperationId, N'enqueue_tasks', @vNow);
 
     IF @vIsRepeat = 0 AND @vStatus = N'enqueued'
     BEGIN
@@ -381,11 +379,11 @@ BEGIN
         EXEC Taskgate._AuditCall @Action = N'enqueue_tasks', @TaskDefinitionId = @vDefinition, @BatchId = NULL, @TaskIds = @vChanged,
           @ChangedBy = @ChangedBy, @Reason = @Reason, @Now = @vNow;
       IF @OperationId IS NOT NULL
-        UPDATE o SET Answer = N'{"target":"' + @vTarget + N'","taskIds":"' + STRING_ESCAPE(@vTaskIds, 'json') + N'","outcomes":'
-              + COALESCE(N'"' + STRING_ESCAPE(@vOutcomes, 'json') + N'"', N'null') + N',"ready":' + CASE @vReady WHEN 1 THEN N'true' ELSE N'false' END
-              + N',"nextDueMs":' + COALESCE(CONVERT(nvarchar(20), @vNextDueMs), N'null') + N'}'
-        FROM Taskgate.Operation AS o WITH (ROWLOCK, UPDLOCK) -- the row is ours already
-        WHERE o.OperationId = @OperationId;
+        INSERT INTO Taskgate.Operation WITH (ROWLOCK) (OperationId, Name, DoneAt, Answer) -- written once; its lock is held since step 3
+        VALUES (@OperationId, N'enqueue_tasks', @vNow,
+                N'{"target":"' + @vTarget + N'","taskIds":"' + STRING_ESCAPE(@vTaskIds, 'json') + N'","outcomes":'
+                + COALESCE(N'"' + STRING_ESCAPE(@vOutcomes, 'json') + N'"', N'null') + N',"ready":' + CASE @vReady WHEN 1 THEN N'true' ELSE N'false' END
+                + N',"nextDueMs":' + COALESCE(CONVERT(nvarchar(20), @vNextDueMs), N'null') + N'}');
     END;
     IF @vIsOwn = 1 COMMIT TRANSACTION;
   END TRY
