@@ -347,7 +347,7 @@ test("an install without a network says so, and what to do", () => {
     "npm error code ENOTFOUND\nnpm error request to https://registry.npmjs.org failed";
   expect(installProblem(offline)).toMatch(/can't reach its registry \(ENOTFOUND\).*--installed/);
   expect(installProblem("npm error code E404")).toBe(
-    "npm could not install the peers: npm error code E404",
+    "npm could not install the packages: npm error code E404",
   );
 });
 
