@@ -32,8 +32,8 @@ const ormMembers = ["raw", "unsafe", "query", "execute"] as const;
  * An enqueue within first asks whether a transaction is open, at isolation level read committed, and may write. If not, it
  * throws StoreContractError (TASKGATE_STORE_CONTEXT), nothing is enqueued, and an open transaction goes on. A function is also
  * refused so when its statements don't all go to one transaction. Any other error of an enqueue within makes PostgreSQL refuse
- * further statements: roll back, to a savepoint of yours or wholly. Its code is the same for a function as for a client,
- * whatever the ORM wraps around the server's error.
+ * further statements: roll back, to a savepoint of yours or wholly. Its code is the same for a function as for a client: the
+ * server's error is found within the ORM's.
  */
 export function fromPg(client: PgClientLike | PgSendStatement): StoreTransaction {
   const given: unknown = client;

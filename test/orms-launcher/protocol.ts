@@ -1,6 +1,6 @@
 /* What the processes of test/orms are told, and what they tell: JSON, one text per line. Types only: both sides import them. */
 
-/** What is judged, by the name of its package. */
+/** The judged packages, by name. */
 export type SystemName =
   | "pg"
   | "drizzle-orm"
@@ -29,6 +29,6 @@ export interface Asked {
 /** One check. */
 export interface Told {
   readonly check: string;
-  /** What was wrong; null: nothing. */
+  /** The error; null: the check passed. */
   readonly problem: string | null;
 }

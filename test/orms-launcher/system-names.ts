@@ -13,5 +13,5 @@ const known: Readonly<Record<SystemName, true>> = {
   postgres: true,
 };
 
-/** All that is judged. */
+/** All of them, in the order in which they are judged. */
 export const systemNames = Object.keys(known) as readonly SystemName[];

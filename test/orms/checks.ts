@@ -202,7 +202,7 @@ async function place<Made = unknown>(
   return { made: made as Made, transaction, committed };
 }
 
-/** `body` leaves the transaction failed: whatever the ORM makes of a commit then, nothing is there. */
+/** The program ends with an error behind `body`, and leaves nothing. */
 async function rolledBack(scene: Scene, body: Body): Promise<void> {
   let problem: unknown = new Error("the program didn't reach its enqueue");
   const placed = place(scene, async (options) => {

@@ -9,7 +9,7 @@ export interface TransactionFacts {
   readonly readOnly: unknown;
 }
 
-/** A joined transaction that takes no enqueue: what was expected of it, and what to do. */
+/** Why a joined transaction takes no enqueue: the expectation that it breaks, and the remedy. */
 export interface Refusal {
   readonly expected: string;
   readonly fix: string;

@@ -17,10 +17,10 @@ export type PgSendStatement = (text: string, values: (string | null)[]) => Promi
 type Row = Record<string, unknown>;
 
 /**
- * ORMs send one statement at a time, by either protocol, so `savepoint` would cost a round trip of its own, and the times of
- * transaction and statement differ in the extended protocol even where no transaction is open. Here the transaction gets its
- * number, which it keeps for all that it writes, and the call below only happens in the transaction of that number. A standby
- * has no numbers to give, and is read-only.
+ * The transaction gets its number, which it keeps to its end. The call below happens only in the transaction of that number. A
+ * standby has no numbers, and is read-only. ORMs send one statement at a time, so `savepoint` would cost a round trip more.
+ * A comparison of `transaction_timestamp()` and `statement_timestamp()` tells nothing: in the extended protocol they differ even
+ * where no transaction is open.
  */
 const questionText =
   "select case when current_setting('transaction_read_only') = 'off' then pg_current_xact_id()::text end as xact, current_setting('transaction_isolation') as isolation, current_setting('transaction_read_only') as readonly";
@@ -129,13 +129,15 @@ function isRow(value: unknown): value is Row {
 }
 
 function noRows(answer: unknown): InvalidArgumentError {
-  const [first] = Array.isArray(answer) ? (answer as unknown[]) : [];
-  const got =
-    first === undefined
-      ? describeInstance(answer)
-      : `an array that begins with ${describeInstance(first)}`;
   return new InvalidArgumentError(
-    `Expected the function of \`fromPg\` to answer the rows of its statement, as an array of objects, an object with \`rows\`, or an array that begins with the array of rows, got ${got}. Return what the driver answers`,
+    `Expected the function that is \`client\` to answer the rows of its statement, as an array of objects, an object with \`rows\`, or an array that begins with the array of rows, got ${describeAnswer(answer)}. Return what the driver answers`,
     { details: { field: "client" } },
   );
+}
+
+function describeAnswer(answer: unknown): string {
+  if (!Array.isArray(answer)) return describeInstance(answer);
+  if (answer.length === 0) return "an empty array";
+  const [first] = answer as unknown[];
+  return `an array that begins with ${Array.isArray(first) ? "an array" : describeInstance(first)}`;
 }

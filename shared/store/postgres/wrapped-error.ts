@@ -2,7 +2,7 @@ import { messageOf, read } from "../../core/foreign-value";
 import { isLostConnection, isSqlState } from "./postgres-errors";
 
 /*
- * What ORMs throw where the server refused a statement. Some hand on the driver's error (Kysely, postgres.js, MikroORM), Knex
+ * Errors of ORMs where the server refused a statement. Some hand on the driver's error (Kysely, postgres.js, MikroORM), Knex
  * puts the statement in front of its message, and the others keep it within an error of their own.
  */
 
@@ -14,8 +14,8 @@ const lostCodes = new Set(["CONNECTION_CLOSED", "CONNECTION_ENDED", "CONNECTION_
 const depthMax = 6;
 
 /**
- * The server's error in what was thrown at `text`: its SQLSTATE, message and place, with what was thrown as its `cause`. Without
- * one, the driver's that says that the connection broke. Without either, what was thrown.
+ * The server's error within an ORM's: its SQLSTATE, message and place, with the ORM's error as its `cause`. Without one, the
+ * driver's error of a connection that broke. Without either, the ORM's error itself. `text`: the statement that met it.
  */
 export function serverErrorOf(thrown: unknown, text: string): unknown {
   const errors = innermostFirst(thrown, depthMax);

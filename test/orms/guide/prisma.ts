@@ -3,7 +3,9 @@ import type { StoreTransaction, TaskClient } from "taskgate";
 import type { Prisma, PrismaClient } from "../generated/client.ts";
 import { bill } from "./tables.ts";
 
-export function fromPrisma(tx: Pick<Prisma.TransactionClient, "$queryRawUnsafe">): StoreTransaction {
+export function fromPrisma(
+  tx: Pick<Prisma.TransactionClient, "$queryRawUnsafe">,
+): StoreTransaction {
   return fromPg((text, values) => tx.$queryRawUnsafe(text, ...values));
 }
 
