@@ -308,7 +308,7 @@ function inFailing(
       try {
         return await pg.query(text, values);
       } catch (error) {
-        throw wrap(error as DriverError, text) as Error;
+        throw wrap(error as DriverError, text);
       }
     };
     await pg.query("begin");

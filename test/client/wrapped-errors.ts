@@ -13,7 +13,7 @@ export interface DriverError extends Error {
 /** An ORM's way with an error that a statement met. */
 export interface Wrapper {
   readonly orm: string;
-  readonly wrap: (error: DriverError, text: string) => unknown;
+  readonly wrap: (error: DriverError, text: string) => Error;
 }
 
 /** A copy whose message and members may be changed. */
