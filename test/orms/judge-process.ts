@@ -16,7 +16,7 @@ const client = createClient({
   hints: { storage: asked.storage, queue: asked.queue },
 });
 const system = await systems[asked.system](asked.shopUrl);
-const scene: Scene = { system, client, owner, shopUrl: asked.shopUrl };
+const scene: Scene = { name: asked.system, system, client, owner, shopUrl: asked.shopUrl };
 
 for (const [check, judge] of Object.entries(checks)) {
   await owner.query(

@@ -2,12 +2,12 @@ import { messageOf, read } from "../../core/foreign-value";
 import { isLostConnection, isSqlState } from "./postgres-errors";
 
 /*
- * Errors of ORMs where the server refused a statement. Some hand on the driver's error (Kysely, postgres.js, MikroORM), Knex
- * puts the statement in front of its message, and the others keep it within an error of their own.
+ * Errors of ORMs where the server refused a statement. Kysely and postgres.js hand on the driver's error, TypeORM and
+ * MikroORM copy its members, Knex puts the statement in front of its message, and the others keep it within one of their own.
  */
 
-/** Where that is: Drizzle; TypeORM; Sequelize; Prisma, on its own engine and, in two steps and a `cause`, on an adapter. */
-const places = ["cause", "driverError", "original", "meta", "driverAdapterError"] as const;
+/** Where that is: Drizzle; Sequelize; Prisma, on an engine of its own, and on an adapter, in two steps and a `cause`. */
+const places = ["cause", "original", "meta", "driverAdapterError"] as const;
 /** The driver `postgres` has these codes for a connection that broke. */
 const lostCodes = new Set(["CONNECTION_CLOSED", "CONNECTION_ENDED", "CONNECTION_DESTROYED"]);
 /** Errors within errors; a circle ends here, too. */
