@@ -216,6 +216,8 @@ module.exports = {
     tsConfig: { fileName: "tsconfig.json" },
     tsPreCompilationDeps: true,
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "(^dist/|/fixtures/|^test/bench/peers/|shared/functions/dashboard/ui/)" },
+    exclude: {
+      path: "(^dist/|/fixtures/|^test/bench/peers/|^test/orms/|shared/functions/dashboard/ui/)",
+    },
   },
 };

@@ -7,7 +7,7 @@ export type { Client, ClientOptions, HintQueueAddress } from "./client/create-cl
 export { fromMssql } from "./store/from-mssql";
 export type { MssqlRequestLike, MssqlTransactionLike } from "./store/from-mssql";
 export { fromPg } from "./store/from-pg";
-export type { PgClientLike } from "./store/from-pg";
+export type { PgClientLike, PgSendStatement } from "./store/from-pg";
 export type { DatabaseAddress, DatabaseIdentity } from "./store/open-store";
 export { defineLimit, defineQueue } from "./worker/define/define-queue";
 export type { QueueOptions, QueueSettings, SharedLimit } from "./worker/define/define-queue";

@@ -45,7 +45,9 @@ describe("links", () => {
 
 describe("code in the docs", () => {
   test("compiles where it is meant to stand", () => {
-    const blocks = pages.flatMap(readBlocks).filter((block) => block.language === "ts");
+    // The code of that page is files of test/orms, which has the packages (own-packages.test.ts).
+    const own = pages.filter((page) => page !== "docs/guides/orms.md");
+    const blocks = own.flatMap(readBlocks).filter((block) => block.language === "ts");
     expect(blocks.length).toBeGreaterThanOrEqual(4);
     expect(checkCode(blocks)).toEqual([]);
   }, 180_000);

@@ -1,6 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { renderFlamesPage } from "../bench/peers-launcher/flames/flames-page";
 import { nodeStacks } from "../bench/peers-launcher/flames/node-stacks";
@@ -18,11 +17,10 @@ import { scenariosOf } from "../bench/peers-launcher/scenarios";
 
 /*
  * Nothing is installed or measured here: what `npm run bench:peers` reads, decides and writes, from a stored sample of
- * results, and that its package stands by itself.
+ * results. own-packages.test.ts looks at its package.
  */
 
 const root = join(__dirname, "../..");
-const peers = join(root, "test/bench/peers");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 const sample = JSON.parse(read("test/static/fixtures/peers-results.json")) as Results;
 
@@ -276,81 +274,11 @@ describe("flame graphs", () => {
   });
 });
 
-describe("the package of the processes", () => {
-  const manifest = JSON.parse(read("test/bench/peers/package.json")) as {
-    dependencies: Record<string, string>;
-    optionalDependencies: Record<string, string>;
-    devDependencies: Record<string, string>;
-  };
-  const lock = JSON.parse(read("test/bench/peers/package-lock.json")) as {
-    packages: Record<
-      string,
-      { version?: string; integrity?: string; dependencies?: object; peerDependencies?: object }
-    >;
-  };
-
-  test("pins exact versions, each locked with its checksum; the tarball of this project has none", () => {
-    const { taskgate, ...others } = manifest.dependencies;
-    expect(taskgate).toBe("file:taskgate.tgz");
-    const named = { ...others, ...manifest.optionalDependencies, ...manifest.devDependencies };
-    for (const [name, version] of Object.entries(named)) {
-      expect([name, version]).toEqual([name, expect.stringMatching(/^\d+\.\d+\.\d+$/)]);
-      expect([name, lock.packages[`node_modules/${name}`]?.version]).toEqual([name, version]);
-    }
-    const unlocked = Object.entries(lock.packages)
-      .filter(([path, { integrity = "" }]) => path !== "" && !integrity.startsWith("sha512-"))
-      .map(([path]) => path);
-    expect(unlocked).toEqual(["node_modules/taskgate"]);
-  });
-
-  test("has in its lock what the packed project asks for today", () => {
-    const { createManifest } = requireFile(".ci/pack-package/manifest.cjs") as {
-      createManifest: () => { version: string; dependencies: object; peerDependencies: object };
-    };
-    const { version, dependencies, peerDependencies } = createManifest();
-    expect(lock.packages["node_modules/taskgate"]).toMatchObject({
-      version,
-      dependencies,
-      peerDependencies,
-    });
-  });
-
-  test("imports its own files and what it depends on, and types only from the launcher", () => {
-    // Not into node_modules, where there is one.
-    const files = ["", "systems/"]
-      .flatMap((folder) => readdirSync(join(peers, folder)).map((name) => `${folder}${name}`))
-      .filter((path) => path.endsWith(".ts"));
-    expect(files.length).toBeGreaterThan(8);
-    const known = [...Object.keys(manifest.dependencies), "taskgate/functions"];
-    for (const file of files) {
-      const text = readFileSync(join(peers, file), "utf8");
-      for (const [, kind = "", names = ""] of text.matchAll(
-        /^(import type|import) [^;]*? from "([^"]+)";/gm,
-      )) {
-        if (names.startsWith("node:")) continue;
-        if (!names.startsWith("."))
-          expect([file, known]).toEqual([file, expect.arrayContaining([names])]);
-        else
-          expect([file, names, existsSync(join(peers, dirname(file), names))]).toEqual([
-            file,
-            names,
-            true,
-          ]);
-        if (names.includes("peers-launcher")) expect([file, kind]).toEqual([file, "import type"]);
-      }
-    }
-  });
-});
-
 test("an install without a network says so, and what to do", () => {
   const offline =
     "npm error code ENOTFOUND\nnpm error request to https://registry.npmjs.org failed";
   expect(installProblem(offline)).toMatch(/can't reach its registry \(ENOTFOUND\).*--installed/);
   expect(installProblem("npm error code E404")).toBe(
-    "npm could not install the peers: npm error code E404",
+    "npm could not install the packages: npm error code E404",
   );
 });
-
-function requireFile(path: string): unknown {
-  return createRequire(__filename)(join(root, path)) as unknown;
-}

@@ -1,6 +1,5 @@
-import { StoreContractError } from "../../core/errors";
-import type { TaskgateError } from "../../core/errors";
 import { messageOf, read } from "../../core/foreign-value";
+import { hasFailed, refused, unfit } from "./joined-refusal";
 import { ownTypes } from "./postgres-types";
 import { PostgresTransaction } from "./postgres-transaction";
 import type { QueryResult, Statement } from "./postgres-transaction";
@@ -43,28 +42,17 @@ async function expectOpen(client: PgQuery): Promise<void> {
     answer = last(await client.query({ text: questionText, types: ownTypes }));
   } catch (error) {
     const code = typeof error === "object" && error !== null ? read(error, "code") : undefined;
-    if (code === "25P01") throw refused("one (no transaction is open)", "Send `begin` first");
-    if (code === "25P02") {
-      const said = `one in which no statement has failed (${messageOf(error)})`;
-      throw refused(said, "Roll it back, and begin another one");
-    }
+    if (code === "25P01")
+      throw refused("client", {
+        expected: "one (no transaction is open)",
+        fix: "Send `begin` first",
+      });
+    if (code === "25P02") throw refused("client", hasFailed(messageOf(error)));
     throw error;
   }
   const [row] = answer.rows;
-  const isolation = row?.["isolation"];
-  if (isolation !== "read committed") {
-    const said = `isolation level read committed (${String(isolation)})`;
-    throw refused(said, "Begin it with `begin isolation level read committed`");
-  }
-  if (row?.["read_only"] !== "off")
-    throw refused("one that may write (it is read-only)", "Begin it with `begin read write`");
-}
-
-function refused(expected: string, fix: string): TaskgateError {
-  return new StoreContractError(
-    `transaction: expected the client's to be ${expected}. Nothing was enqueued. ${fix}`,
-    { code: "TASKGATE_STORE_CONTEXT", details: { field: "transaction" } },
-  );
+  const refusal = unfit({ isolation: row?.["isolation"], readOnly: row?.["read_only"] });
+  if (refusal !== null) throw refused("client", refusal);
 }
 
 /** Several statements in one message are answered by a list. */

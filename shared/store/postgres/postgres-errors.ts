@@ -90,7 +90,7 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
     return new InvalidArgumentError(`PostgreSQL refused a value: ${message}`, { cause: error });
   const lostName = explainLostName(code);
   if (lostName !== undefined) return new StoreContractError(lostName, { cause: error });
-  const isAnswer = /^[0-9A-Z]{5}$/.test(code) && trouble !== "uncertain";
+  const isAnswer = isSqlState(code) && trouble !== "uncertain";
   if (isAnswer && !isPoolerTrouble(error)) {
     return new StoreContractError(`PostgreSQL failed (${code}): ${message}`, { cause: error });
   }
@@ -114,14 +114,27 @@ export function storeTroubleOf(error: unknown): TaskgateError | null {
   try {
     if (error instanceof TaskgateError || !(error instanceof Error)) return null;
     const code = codeOf(error);
-    const isLost = lostCodes.has(code) || (code === "" && lostMessage.test(error.message));
-    const isOutage = isLost || isPoolerTrouble(error);
+    const isOutage = isLostConnection(error) || isPoolerTrouble(error);
     if (!isOutage && (troubleOf(code) === undefined || code === "57014")) return null;
     return mapPostgresError(error, "not sent");
   } catch {
     // A handler's own value whose getters throw: it is none of the driver's.
     return null;
   }
+}
+
+/**
+ * Is it a SQLSTATE? All that PostgreSQL and Taskgate raise have a digit, which Node's EPIPE hasn't; P1001 and the like are
+ * Prisma's own.
+ */
+export function isSqlState(code: string): boolean {
+  return /^(?=.*\d)(?!P[1-9])[0-9A-Z]{5}$/.test(code);
+}
+
+/** Did the connection break, by the words of Node or `pg`? */
+export function isLostConnection(error: unknown): boolean {
+  const code = codeOf(error);
+  return lostCodes.has(code) || (code === "" && lostMessage.test(messageOf(error)));
 }
 
 /** The driver's words where the server asks for a password and none is known. */

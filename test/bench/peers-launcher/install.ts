@@ -16,7 +16,7 @@ export interface Installed {
 const nodeMajor = 24;
 const measured = ["taskgate", "graphile-worker", "pg-boss", "bullmq", "ioredis", "pg"];
 
-/** Packs this project as apps get it, and installs it beside the peers. Throws an Error that names the cure. */
+/** Packs this project as apps get it, and installs it beside the packages of `folder`. Throws an Error that names the cure. */
 export function packAndInstall(root: string, folder: string): void {
   const npm = (words: readonly string[], cwd: string): string =>
     execFileSync("npm", words, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
@@ -29,7 +29,7 @@ export function packAndInstall(root: string, folder: string): void {
   // A tarball of the same name and version isn't unpacked again.
   rmSync(join(folder, "node_modules"), { recursive: true, force: true });
   try {
-    // The peers ask for a newer Node than npm may run in: it is among what is installed.
+    // The packages ask for a newer Node than npm may run in: it is among what is installed.
     npm(
       ["ci", "--ignore-scripts", "--no-engine-strict", "--loglevel=error", "--no-progress"],
       folder,
@@ -44,8 +44,8 @@ export function packAndInstall(root: string, folder: string): void {
 export function installProblem(told: string): string {
   const offline = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|ENOTCACHED/.exec(told);
   const text = told.trim().slice(-1_000);
-  if (offline === null) return `npm could not install the peers: ${text}`;
-  return `npm can't reach its registry (${offline[0]}), and the peers come from there. With a network, run it again; --installed takes what an earlier run has installed.`;
+  if (offline === null) return `npm could not install the packages: ${text}`;
+  return `npm can't reach its registry (${offline[0]}), and the packages come from there. With a network, run it again; --installed takes what an earlier run has installed.`;
 }
 
 /** Throws an Error that names the cure. */
@@ -67,7 +67,7 @@ export function findInstalled(folder: string): Installed {
 }
 
 /** npm brings a binary for Linux; elsewhere this process must be one. */
-function findNode(folder: string): string {
+export function findNode(folder: string): string {
   const { platform, arch, execPath, versions } = process;
   const path = join(folder, "package.json");
   try {
@@ -75,7 +75,7 @@ function findNode(folder: string): string {
   } catch {
     if (Number(versions.node.split(".")[0]) >= nodeMajor) return execPath;
     throw new Error(
-      `the peers need Node ${nodeMajor} or later: npm has its binary for Linux on x64 and arm64, not for ${platform} on ${arch}. Run this command with Node ${nodeMajor}.`,
+      `the packages need Node ${nodeMajor} or later: npm has its binary for Linux on x64 and arm64, not for ${platform} on ${arch}. Run this command with Node ${nodeMajor}.`,
     );
   }
 }
