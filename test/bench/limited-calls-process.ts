@@ -4,14 +4,23 @@ import { LimitPools } from "../../shared/worker/run/limit-pools";
 import { withTokens } from "../../shared/worker/run/with-tokens";
 import { openBench } from "./bench-environment";
 
-/* One of the processes that call under a limit: url, limit, milliseconds of a body, callers at once. Answers each message with its calls so far. */
-const [url = "", limitText = "", bodyText = "", callersText = ""] = process.argv.slice(2);
-const limit = { name: "bench-calls", limit: Number(limitText) };
+/*
+ * One of the processes that call under a limit: url, limit, milliseconds of a body, callers at once, milliseconds of silence behind
+ * them at most. Answers each message with its calls so far and their waits.
+ */
+const [url = "", limitText = "", bodyText = "", callersText = "", silenceText = ""] =
+  process.argv.slice(2);
+// Of one that ends while its bodies run the tokens come back late.
+const limit = { name: `bench-calls-${limitText}`, limit: Number(limitText) };
 const bodyMs = Number(bodyText);
+const callers = Number(callersText);
+const silenceMs = Number(silenceText);
 const bench = openBench(url, []);
 const pools = new LimitPools(bench.environment, new Heartbeat(bench.environment));
 const startedMs = performance.now();
 let calls = 0;
+/** Of calls in bursts: milliseconds until their bodies began. */
+const waits: number[] = [];
 let firstMs: number | null = null;
 let isOver = false;
 
@@ -27,8 +36,28 @@ async function callOn(): Promise<void> {
   }
 }
 
+/** Some callers at once, each with a body of another length, then silence. */
+async function callInBursts(): Promise<void> {
+  while (!isOver) {
+    const burst = 1 + Math.floor(Math.random() * callers);
+    await Promise.all(Array.from({ length: burst }, () => callOnce()));
+    await sleep(Math.random() * silenceMs);
+  }
+}
+
+async function callOnce(): Promise<void> {
+  const askedMs = performance.now();
+  let beganMs = Infinity;
+  await withTokens(pools, { limit, waitMs: 60_000 }, async () => {
+    beganMs = performance.now();
+    await sleep(2 * Math.random() * bodyMs);
+  });
+  if (!isOver) waits.push(beganMs - askedMs);
+  calls += 1;
+}
+
 process.on("message", () => {
-  process.send?.({ calls, firstMs });
+  process.send?.({ calls, firstMs, waits });
 });
 process.on("SIGTERM", () => {
   isOver = true;
@@ -37,4 +66,5 @@ process.on("SIGTERM", () => {
     .then(() => bench.close())
     .then(() => process.exit(0));
 });
-for (let caller = 0; caller < Number(callersText); caller += 1) void callOn();
+if (silenceMs > 0) void callInBursts();
+else for (let caller = 0; caller < callers; caller += 1) void callOn();

@@ -3,11 +3,13 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { sleep } from "../../shared/platform/real-clock";
+import { quantile } from "./measurement";
 import type { Measurement, Scale } from "./measurement";
 
 interface Count {
   readonly calls: number;
   readonly firstMs: number | null;
+  readonly waits: readonly number[];
 }
 
 interface Shape {
@@ -15,11 +17,20 @@ interface Shape {
   readonly limit: number;
   readonly bodyMs: number;
   readonly callers: number;
+  /** Left out: each caller calls again at once. */
+  readonly silenceMs?: number;
 }
 
-/** Calls under a limit without tasks: how fast one process is beside another one, and how even three are. */
+/**
+ * Calls under a limit without tasks: how fast one process is beside another one, how even three are, and how long calls wait for
+ * one token that is seldom used.
+ */
 export async function limitedCalls(url: string, scale: Scale): Promise<Measurement[]> {
-  return [...(await besideAnother(url, scale)), ...(await threeAtFour(url, scale))];
+  return [
+    ...(await besideAnother(url, scale)),
+    ...(await threeAtFour(url, scale)),
+    ...(await fiveAtOne(url, scale)),
+  ];
 }
 
 /** Empty bodies, limit 16: the first process, while a second one comes and is served. */
@@ -77,9 +88,36 @@ async function threeAtFour(url: string, scale: Scale): Promise<Measurement[]> {
   ];
 }
 
-function start({ url, limit, bodyMs, callers }: Shape): ChildProcess {
+/** Five processes, limit 1: up to six calls at once with bodies of 15 ms, then up to 1.5 s of silence. The token is used for a ninth of the time. */
+async function fiveAtOne(url: string, scale: Scale): Promise<Measurement[]> {
+  const shape = { url, limit: 1, bodyMs: 15, callers: 6, silenceMs: 1_500 };
+  const processes = Array.from({ length: 5 }, () => start(shape));
+  await sleep(4 * scale.seconds * 1_000);
+  const counts = await Promise.all(processes.map(countOf));
+  await stop(processes);
+  const waits = counts.flatMap((count) => count.waits);
+  const scenario = "limited calls, limit 1, five processes, a token used for a ninth of the time:";
+  return [
+    {
+      scenario: `${scenario} a call waits, p50`,
+      unit: "ms",
+      value: quantile(waits, 0.5),
+      goal: null,
+      isLessBetter: true,
+    },
+    {
+      scenario: `${scenario} p99`,
+      unit: "ms",
+      value: quantile(waits, 0.99),
+      goal: null,
+      isLessBetter: true,
+    },
+  ];
+}
+
+function start({ url, limit, bodyMs, callers, silenceMs = 0 }: Shape): ChildProcess {
   const register = join(__dirname, "../support/register-swc.cjs");
-  const words = [url, ...[limit, bodyMs, callers].map(String)];
+  const words = [url, ...[limit, bodyMs, callers, silenceMs].map(String)];
   return fork(join(__dirname, "limited-calls-process.ts"), words, { execArgv: ["-r", register] });
 }
 

@@ -17,6 +17,13 @@ export interface Denial {
 export const retryMaxMs = 5_000;
 /** A rate says when the next start may come. */
 const rateRetryMaxMs = 30_000;
+/**
+ * Pauses before the first asks after a denial, each of them varied: where tokens are seldom used, they are free again soon.
+ * Under a rate the denial says when.
+ */
+const earlyPausesMs = [60, 120, 240] as const;
+/** For so long after a denial other processes are taken to want the same tokens. */
+const contendedMs = 5_000;
 const limited: Denial = { reason: "limited", retryInMs: retryMaxMs };
 /** Pauses after a part of the wanted tokens went back, one after the other, the last one again and again. */
 const partPausesMs = [50, 100, 200, 400] as const;
@@ -26,17 +33,20 @@ export class AskOutlook {
   /** What a call is told that gets no tokens. */
   denial: Denial = limited;
   readonly #clock: Clock;
-  readonly #retryMaxMs: number;
+  readonly #hasRate: boolean;
   readonly #random: Random;
   readonly #polls: TokenPollSchedule;
   #askAtMs = Number.NEGATIVE_INFINITY;
   /** Parts that went back since a waiting call was last served. */
   #parts = 0;
+  /** Denied starts since then. */
+  #denials = 0;
+  #contendedUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor({ clock, random }: { clock: Clock; random: Random }, hasRate: boolean) {
     this.#clock = clock;
     this.#random = random;
-    this.#retryMaxMs = hasRate ? rateRetryMaxMs : retryMaxMs;
+    this.#hasRate = hasRate;
     this.#polls = new TokenPollSchedule(clock.monotonicMs());
   }
 
@@ -48,6 +58,16 @@ export class AskOutlook {
   /** May it be asked at that instant? Monotonic milliseconds. */
   mayAskAt(nowMs: number): boolean {
     return nowMs >= this.#askAtMs;
+  }
+
+  /** Other processes want the same tokens: they held all that there are, or wanted some back. */
+  get isContended(): boolean {
+    return this.#now() < this.#contendedUntilMs;
+  }
+
+  /** Others want tokens just now. */
+  noteContention(): void {
+    this.#contendedUntilMs = this.#now() + contendedMs;
   }
 
   /** The next ask may be sent at once. */
@@ -66,10 +86,16 @@ export class AskOutlook {
   noteDenial(answer: Pick<StartExecutionAnswer, "status" | "demand" | "retryInMs">): void {
     this.#polls.notePoll(this.#now());
     if (answer.demand === "noted") this.#polls.pollOften(this.#now());
-    this.#askAtMs = this.#polls.nextPollMs;
+    const earlyMs = this.#varied((this.#hasRate ? [] : earlyPausesMs)[this.#denials] ?? Infinity);
+    this.#denials += 1;
+    this.#askAtMs = Math.min(this.#polls.nextPollMs, this.#now() + earlyMs);
+    if (answer.status === "limited") this.noteContention();
     this.denial = {
       reason: answer.status === "paused" ? "paused" : "limited",
-      retryInMs: Math.min(answer.retryInMs ?? retryMaxMs, this.#retryMaxMs),
+      retryInMs: Math.min(
+        answer.retryInMs ?? retryMaxMs,
+        this.#hasRate ? rateRetryMaxMs : retryMaxMs,
+      ),
     };
   }
 
@@ -101,18 +127,23 @@ export class AskOutlook {
   notePart(): void {
     const pauseMs = partPausesMs[this.#parts] ?? partPausesMs[3];
     this.#parts += 1;
-    this.#askAtMs = this.#now() + pauseMs * (0.5 + this.#random.fraction());
+    this.#askAtMs = this.#now() + this.#varied(pauseMs);
   }
 
   /** A waiting call got its tokens. */
   noteServed(): void {
     this.#parts = 0;
+    this.#denials = 0;
   }
 
   /** A call failed. */
   noteError(): void {
     this.#polls.notePoll(this.#now());
     this.#askAtMs = this.#polls.nextPollMs;
+  }
+
+  #varied(pauseMs: number): number {
+    return pauseMs * (0.5 + this.#random.fraction());
   }
 
   #now(): number {

@@ -2,10 +2,13 @@ import type { Timers } from "../../ports/timers";
 
 /** The time after which unused tokens go back. */
 export const idleMs = 500;
+/** The same while other processes are known to want them: the next of several calls in a row still finds its token. */
+export const contendedIdleMs = 50;
 
-/** How many tokens of a process nothing has run on for 500 ms. No timer is set or taken back per call. */
+/** How many tokens of a process nothing has run on for a while. No timer is set or taken back per call. */
 export class IdleTokens {
   readonly #timers: Timers;
+  readonly #isContended: () => boolean;
   readonly #onDue: () => void;
   #cancel: (() => void) | null = null;
   /** The fewest that were free since the timer was set. */
@@ -13,9 +16,10 @@ export class IdleTokens {
   #free = 0;
   #due = 0;
 
-  constructor(timers: Timers, onDue: () => void) {
+  constructor(timers: Timers, told: { isContended: () => boolean; onDue: () => void }) {
     this.#timers = timers;
-    this.#onDue = onDue;
+    this.#isContended = told.isContended;
+    this.#onDue = told.onDue;
   }
 
   /** So many should go back. */
@@ -50,7 +54,8 @@ export class IdleTokens {
 
   #arm(): void {
     this.#least = this.#free;
-    this.#cancel = this.#timers.after(idleMs, () => {
+    const ms = this.#isContended() ? contendedIdleMs : idleMs;
+    this.#cancel = this.#timers.after(ms, () => {
       this.#cancel = null;
       this.#due = this.#least;
       if (this.#due > 0) this.#onDue();

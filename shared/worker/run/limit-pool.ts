@@ -75,8 +75,11 @@ export class LimitPool implements TokenNews {
     this.#waiting = new WaitingCalls(timers, clock);
     this.#outlook = new AskOutlook(this.#environment, definition.settings.rate !== null);
     this.#givenUp = new GivenUpLeases(this.#environment);
-    this.#idle = new IdleTokens(timers, () => {
-      this.#planCall();
+    this.#idle = new IdleTokens(timers, {
+      isContended: () => this.#outlook.isContended,
+      onDue: () => {
+        this.#planCall();
+      },
     });
   }
 
@@ -126,7 +129,10 @@ export class LimitPool implements TokenNews {
     if (told.isPaused) {
       this.#denyAll({ reason: "paused", retryInMs: retryMaxMs });
       this.#idle.releaseAll();
-    } else if (this.#wantedBack > 0) this.#denyImpatient();
+    } else if (this.#wantedBack > 0) {
+      this.#outlook.noteContention();
+      this.#denyImpatient();
+    }
     this.#serve();
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { asOperationId } from "../../../shared/core/ids";
 import { createSeededRandom } from "../../../shared/testing/seeded-random";
+import type { CallLimit } from "../../../shared/worker/run/call-limits";
 import { LimitPools } from "../../../shared/worker/run/limit-pools";
 import { withTokens } from "../../../shared/worker/run/with-tokens";
 import { openWorkerBench, overriding } from "./worker-bench";
@@ -128,6 +129,54 @@ describe("withTokens in one process", () => {
     const { events } = scene.time;
     await scene.until(200_000);
     expect(scene.time.events).toBe(events);
+  });
+
+  test("withTokens gives tokens back 50 ms after the last body once another process held all of them, for five seconds", async () => {
+    const scene = new TokenScene();
+    const limit = { name: "partner", limit: 1 };
+    const [first, second] = [scene.process("first"), scene.process("second")];
+    first.call(limit, { bodyMs: 200 });
+    await scene.until(50);
+    const waiting = second.call(limit, { waitMs: 5_000, bodyMs: 100 });
+    await scene.until(2_000);
+    const endedMs = waiting.endedMs ?? Infinity;
+    // The first one was never denied: its token lay idle for 500 ms, or until it was wanted back.
+    expect(waiting.beganMs).toBeLessThan(200 + 500 + 250);
+    const later = second.call(limit, { bodyMs: 100 });
+    await scene.until((later.endedMs ?? 2_110) + 40);
+    expect(await heldOf(scene)).toBe(1);
+    await scene.until((later.endedMs ?? Infinity) + 50 + 2 * callMs);
+    expect(await heldOf(scene)).toBe(0);
+    await scene.until(endedMs + 5_500);
+    const last = second.call(limit, { bodyMs: 100 });
+    await scene.until(endedMs + 5_500 + 100 + 2 * callMs + 450);
+    expect(last.endedMs).not.toBeNull();
+    expect(await heldOf(scene)).toBe(1);
+  });
+
+  test("withTokens asks soon after a denial, then every half second; under a rate the denial says when", async () => {
+    const asksOf = async (limit: CallLimit): Promise<number[]> => {
+      const scene = new TokenScene();
+      const holder = scene.process("holder");
+      for (let count = 0; count < 3; count += 1) holder.call(limit, { bodyMs: 60_000 });
+      await scene.until(500);
+      const other = scene.process("other");
+      other.call(limit, { waitMs: 30_000 });
+      const asks: number[] = [];
+      for (const untilMs of [1_000, 2_000, 3_000]) {
+        const before = other.asked.filter((name) => name === "startExecution").length;
+        await scene.until(500 + untilMs);
+        asks.push(other.asked.filter((name) => name === "startExecution").length - before);
+      }
+      return asks;
+    };
+    const [soon = 0, ...later] = await asksOf({ name: "partner", limit: 0 });
+    expect(soon).toBeGreaterThanOrEqual(4);
+    expect(soon).toBeLessThanOrEqual(6);
+    expect(later).toEqual([2, 2]);
+    const rate = { count: 3, periodMs: 60_000, burst: 3 };
+    const [first = 0] = await asksOf({ name: "partner", limit: 4, rate });
+    expect(first).toBeLessThanOrEqual(2);
   });
 
   test("withTokens gives tokens back 500 ms after the last body, and the execution ends with the last token", async () => {
