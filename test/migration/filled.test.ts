@@ -71,7 +71,13 @@ async function callThen(
   return Object.fromEntries(members);
 }
 
-const newer: readonly string[] = ["keepPayload", "expectedLimit", "expectedApp", "reason", "isChecked"];
+const newer: readonly string[] = [
+  "keepPayload",
+  "expectedLimit",
+  "expectedApp",
+  "reason",
+  "isChecked",
+];
 
 /** A store as that build had it: its enqueue knows no newer parameter. */
 function openThen(url: string): TaskStore {
