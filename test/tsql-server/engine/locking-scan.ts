@@ -238,8 +238,12 @@ export class LockingScan {
   }
 
   *#read(row: Row, replies: readonly Reply[], emit: Emit): Steps<boolean> {
-    const { image } = row;
-    if (image === undefined) return false;
+    // Another call has deleted the row, and its entry here is still to come: an index that covers the read shows it.
+    const image = row.image ?? this.#deletedImage(row);
+    if (image === undefined) {
+      this.#release(replies);
+      return false;
+    }
     const { metrics, world } = this.#connection;
     this.#refuseConflict(row);
     this.#frame.rows[this.#scan.slot] = image;
