@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { startAzurite } from "../../shared/local/azurite";
 import { findNode, packAndInstall } from "../bench/peers-launcher/install";
+import { readOptions } from "../support/script-words";
 import { startTestPostgres } from "../support/test-postgres";
 import { judge } from "./judge";
 import { parseOptions, usage } from "./options";
-import type { Options } from "./options";
 import type { SystemName, Told } from "./protocol";
 
 /* npm run test:orms: an enqueue in the transactions of ORMs, each of its released version (docs/guides/orms.md). */
@@ -14,18 +14,7 @@ const root = join(__dirname, "../..");
 const folder = join(root, "test/orms");
 
 async function main(): Promise<number> {
-  const words = process.argv.slice(2);
-  if (words.includes("--help")) {
-    console.log(usage);
-    return 0;
-  }
-  let options: Options;
-  try {
-    options = parseOptions(words);
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : String(error));
-    return 2;
-  }
+  const options = readOptions(usage, parseOptions);
   if (!options.isInstalled) {
     packAndInstall(root, folder);
     generatePrisma();

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { nearName } from "../../shared/core/near-name";
+import { readNames } from "../support/script-words";
 import type { SystemName } from "./protocol";
 import { systemNames } from "./system-names";
 
@@ -26,17 +26,10 @@ export function parseOptions(words: readonly string[]): Options {
     },
   });
   return {
-    only: values.only === undefined ? systemNames : values.only.split(",").map(readName),
+    only:
+      values.only === undefined
+        ? systemNames
+        : readNames(values.only, { option: "--only", what: "packages", names: systemNames }),
     isInstalled: values.installed,
   };
-}
-
-function readName(name: string): SystemName {
-  const known = systemNames.find((each) => each === name);
-  if (known !== undefined) return known;
-  const near = nearName(name, systemNames);
-  const hint = near === null ? "" : ` Did you mean ${near}?`;
-  throw new Error(
-    `--only: expected names of packages, got \`${name}\`.${hint} There are ${systemNames.join(", ")}`,
-  );
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { nearName } from "../../../shared/core/near-name";
+import { readNames } from "../../support/script-words";
 import { scenarioNames, scenariosWithFlames } from "./scenario-names";
 import type { ScenarioName } from "./scenario-names";
 
@@ -47,7 +47,10 @@ export function parseOptions(words: readonly string[], pages: string): Options {
   const isQuick = values.quick;
   const areFlames = values.flames;
   const all = areFlames ? scenariosWithFlames : scenarioNames;
-  const only = values.only === undefined ? all : values.only.split(",").map(readName);
+  const only =
+    values.only === undefined
+      ? all
+      : readNames(values.only, { option: "--only", what: "scenarios", names: scenarioNames });
   const isFull = !isQuick && values.only === undefined;
   const page = values.page ?? (isFull ? join(pages, areFlames ? "flames.md" : "peers.md") : null);
   if (areFlames && page === null)
@@ -61,16 +64,6 @@ export function parseOptions(words: readonly string[], pages: string): Options {
     isInstalled: values.installed,
     areFlames,
   };
-}
-
-function readName(name: string): ScenarioName {
-  const known = scenarioNames.find((each) => each === name);
-  if (known !== undefined) return known;
-  const near = nearName(name, scenarioNames);
-  const hint = near === null ? "" : ` Did you mean ${near}?`;
-  throw new Error(
-    `--only: expected names of scenarios, got \`${name}\`.${hint} There are ${scenarioNames.join(", ")}`,
-  );
 }
 
 function readRounds(text: string): number {
