@@ -8,7 +8,13 @@ type Branded<Name extends string> = string & { readonly [brand]: Name };
 
 /** A task, for life: a redriven task keeps its id. */
 export type TaskId = Branded<"TaskId">;
-/** One worker's stay. */
+/** The row of an execution, as lists, logs and tokens name it. */
+export type ExecutionNumber = Branded<"ExecutionNumber">;
+/**
+ * One worker's stay: the number of its row and the operation id of its start, as `501/6f1c..`. A database that lost its last
+ * commits, as in a failover, gives the same numbers again; with the start no worker takes another's execution for its own.
+ * The number alone is an id, too: its start isn't compared then.
+ */
 export type ExecutionId = Branded<"ExecutionId">;
 /** Grows with every grant; a write that carries an old one changes nothing. */
 export type Fence = Branded<"Fence">;
@@ -34,9 +40,31 @@ export function asTaskId(text: string): TaskId {
   return text as TaskId;
 }
 
-/** Takes a text from the database as an execution id. */
+/** Takes a text from the database as an execution's number. */
+export function asExecutionNumber(text: string): ExecutionNumber {
+  return text as ExecutionNumber;
+}
+
+/** Takes a text as an execution id: one that `executionIdOf` has made, or a number. */
 export function asExecutionId(text: string): ExecutionId {
   return text as ExecutionId;
+}
+
+/** The execution that a call has started. */
+export function executionIdOf(number: string, start: string | null): ExecutionId {
+  return (start === null ? number : `${number}/${start}`) as ExecutionId;
+}
+
+/** The number of an execution's row. */
+export function executionNumber(id: ExecutionId): ExecutionNumber {
+  const end = id.indexOf("/");
+  return (end === -1 ? id : id.slice(0, end)) as string as ExecutionNumber;
+}
+
+/** The operation id of an execution's start; null: the id has none, and it isn't compared. */
+export function executionStart(id: ExecutionId): OperationId | null {
+  const end = id.indexOf("/");
+  return end === -1 ? null : asOperationId(id.slice(end + 1));
 }
 
 /** Takes a text from the database or a request as a batch id. The caller has tested it with `isId`. */

@@ -37,9 +37,10 @@ export class SqlTaskStore extends OperationStore implements TaskStore {
   ): Promise<CompleteTaskAnswer> {
     if (input.endsTransaction !== true) return this.call(operations.completeTask, input, within);
     const { completeTask } = operations;
-    const values = completeTask.bind(completeTask.check(input), true);
+    const checked = completeTask.check(input);
+    const values = completeTask.bind(checked, true);
     if (within === undefined) throw nothingToEnd();
-    return completeTask.decode(await this.#caller.completeAndCommit(values, within));
+    return completeTask.decode(await this.#caller.completeAndCommit(values, within), checked);
   }
 
   async transaction<Result>(
@@ -59,9 +60,10 @@ export class SqlTaskStore extends OperationStore implements TaskStore {
     within?: StoreTransaction,
   ): Promise<Answer> {
     const { whenLocked } = operation;
-    const values = operation.bind(operation.check(input), within !== undefined);
+    const checked = operation.check(input);
+    const values = operation.bind(checked, within !== undefined);
     const ask = async (): Promise<Answer> =>
-      operation.decode(await this.#caller.call(operation, values, within));
+      operation.decode(await this.#caller.call(operation, values, within), checked);
     // Without an operation id an enqueue is only protected by dedupe keys, and a watermark's move by its version, of which
     // a repeat would be told as a conflict: a lost answer is the caller's to judge.
     const isSafe = values["operationId"] !== null;

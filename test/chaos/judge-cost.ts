@@ -55,7 +55,7 @@ function blocksOfClaim(
       await session.query("begin");
       const text = `select task_ids, fence::text from taskgate.work($1, $2, p_done_task_ids => $3, p_done_fences => $4, p_want => $5)`;
       const { rows }: QueryResult<{ task_ids: string; fence: string }> = await session.query(text, [
-        worker.executionId,
+        worker.number,
         call,
         ids,
         fences,

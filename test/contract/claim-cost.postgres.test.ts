@@ -77,14 +77,14 @@ async function blocksOfClaim(fills: readonly Fill[], goesOn = false): Promise<nu
     const held = await scene.client.query<{ fences: string }>(
       `select array(select w.fence from taskgate.task_execution x, unnest(x.inflight, x.inflight_fence) w(id, fence)
                      where x.task_execution_id = $1)::text as fences`,
-      [worker.executionId],
+      [worker.number],
     );
     const before = await blocksRead(session);
     const { rows } = await session.query<Claimed>(
       `select task_ids, last_priority, last_rank
          from taskgate.work($1, $2, p_done_task_ids => $3, p_done_fences => $8,
            p_want => $4, p_after_priority => $5, p_after_rank => $6, p_after_task_id => $7)`,
-      [worker.executionId, call, ids, batch, ...place, at(held.rows, 0).fences],
+      [worker.number, call, ids, batch, ...place, at(held.rows, 0).fences],
     );
     blocks.push((await blocksRead(session)) - before);
     const [row] = rows;

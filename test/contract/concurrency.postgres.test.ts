@@ -352,7 +352,7 @@ describe("the token row", () => {
       const store = scene.openStore(3);
       const name = await define(store, { limit: 2 });
       const holder = await startWorker(store, name);
-      const subject = call.startsWith("start") ? name : holder.executionId;
+      const subject = call.startsWith("start") ? name : holder.number;
       const before = await scene.client.query(
         "select execution_tokens from taskgate.task_definition",
       );
@@ -386,7 +386,7 @@ describe("the token row", () => {
     await gate.query("begin");
     await gate.query(
       "select 1 from taskgate.task_execution where task_execution_id = $1 for update",
-      [busy.executionId],
+      [busy.number],
     );
     const answer = await within(500, store.startExecution(startInput(name, { want: 2 })));
     expect(answer).toMatchObject({ status: "started", tokens: 1, deadHolders: 1 });
@@ -579,7 +579,7 @@ describe("groups among many agents", () => {
     const gate = await scene.connect("worker");
     await gate.query("begin");
     await gate.query("select * from taskgate.work($1, 2, array[$2::bigint], array[$3::bigint])", [
-      one.executionId,
+      one.number,
       first.taskId,
       first.fence,
     ]);

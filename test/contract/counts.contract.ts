@@ -109,7 +109,7 @@ function describeDefinitions(setup: StoreSetup): void {
     opened.expectDamage();
     const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
     const sql = "UPDATE taskgate.task_execution SET state = 3 WHERE task_execution_id = {id}";
-    await opened.raw(inDialect(dialect, sql, new Map([["id", worker.executionId]])));
+    await opened.raw(inDialect(dialect, sql, new Map([["id", worker.number]])));
     expect(await statusOf(store, name)).toMatchObject({ executions: 0, held: 1 });
     expect(await store.sweep({ max: 1 })).toMatchObject({
       expired: 1,
@@ -240,10 +240,10 @@ function describeSweep(setup: StoreSetup): void {
         await define(store, { limit: 3 }, name);
         await enqueueOne(store, name);
       }
-      const { executionId } = await startWorker(store, "one");
+      const { number } = await startWorker(store, "one");
       opened.expectDamage();
       const id = "00000000-0000-4000-8000-00000000000a";
-      const good = `I:${id},S:0,G:${executionId}`;
+      const good = `I:${id},S:0,G:${number}`;
       for (const text of [`I:bad,S:1,G:0`, `I:${id},S:2,G:0`, `I:${id},S:1,G:x`, "text"]) {
         await opened.writeTokens("one", `${text},${good}`);
         const { definitions } = await store.sweep({ max: 10 });

@@ -97,7 +97,7 @@ describe("tasks that end in one call lock their keys in key order", () => {
 async function blocksOfEnd(session: Client, worker: Worker, task: ClaimedTask): Promise<number> {
   const before = await blocksRead(session);
   await session.query("select * from taskgate.complete_task($1, $2, $3, null::int, null::text)", [
-    worker.executionId,
+    worker.number,
     task.taskId,
     task.fence,
   ]);

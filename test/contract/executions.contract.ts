@@ -47,7 +47,7 @@ function describeStart(setup: StoreSetup): void {
       ready: 2,
       deadHolders: 0,
     });
-    expect(answer.executionId).toMatch(/^[0-9]+$/);
+    expect(answer.executionId).toMatch(/^[0-9]+\/[0-9a-f-]{36}$/);
     expect(answer.tokenFence).toMatch(/^[0-9]+$/);
   });
 

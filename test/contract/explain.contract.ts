@@ -155,8 +155,8 @@ function describeCounts(setup: StoreSetup): void {
       const facts = await factsOf(store, await enqueueOne(store, name));
       const leaseLeftMs = 30_000;
       expect(facts.holders).toEqual([
-        { execution: first.executionId, worker: "first", tokens: 2, leaseLeftMs },
-        { execution: last.executionId, worker: "last", tokens: 3, leaseLeftMs },
+        { execution: first.number, worker: "first", tokens: 2, leaseLeftMs },
+        { execution: last.number, worker: "last", tokens: 3, leaseLeftMs },
       ]);
       expect(facts).toMatchObject({ held: 5, limit: null, limitSource: "code" });
       expect(facts.group).toBeUndefined();
@@ -291,9 +291,9 @@ function describeClaims(setup: StoreSetup): void {
     const workers = ["first", "second", "second", "first", "second", "second"];
     for (const [index, { taskId, fence, isPrefetched }] of claimed.entries()) {
       const worker = at(workers, index);
-      const { executionId } = worker === "first" ? first : second;
+      const { number } = worker === "first" ? first : second;
       expect((await factsOf(store, taskId)).claim).toMatchObject({
-        execution: executionId,
+        execution: number,
         worker,
         fence,
         isPrefetched,
@@ -320,7 +320,7 @@ function describeClaims(setup: StoreSetup): void {
     await startWorker(store, name, { worker: "heir" });
     const facts = await factsOf(store, id);
     expect(facts).toMatchObject({ state: "claimed", held: 1 });
-    expect(facts.claim).toMatchObject({ execution: dead.executionId, leaseLeftMs: -1 });
+    expect(facts.claim).toMatchObject({ execution: dead.number, leaseLeftMs: -1 });
   });
 }
 
@@ -412,7 +412,7 @@ function describeMoving(setup: StoreSetup): void {
     await worker.claimOne();
     opened.expectDamage();
     const sql = "UPDATE taskgate.task_execution SET state = 2 WHERE task_execution_id = {id}";
-    await plant(opened, sql, { id: worker.executionId });
+    await plant(opened, sql, { id: worker.number });
     expect(await store.explainTask({ taskId })).toEqual(nowhere);
   });
 

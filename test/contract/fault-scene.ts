@@ -76,7 +76,7 @@ async function buildOne({ store }: TestStore, scene: Map<string, string>): Promi
   await ended.finish();
   const parts = { done, claimed, ready, keyed, scheduled, holder, waiting, later };
   for (const [name, id] of Object.entries(parts)) scene.set(name, id);
-  scene.set("worker", worker.executionId).set("ended", ended.executionId);
+  scene.set("worker", worker.number).set("ended", ended.number);
 }
 
 async function buildTwo({ store }: TestStore, scene: Map<string, string>): Promise<void> {
@@ -84,7 +84,7 @@ async function buildTwo({ store }: TestStore, scene: Map<string, string>): Promi
   const free = await startWorker(store, "two", { want: 3 });
   scene.set("slotted", await enqueueOne(store, "two", { group: "own" }));
   await free.claimOne();
-  scene.set("free", free.executionId);
+  scene.set("free", free.number);
   // Far from what sequences give; shards 8, 9 and 8 again.
   scene.set("wave1", "8000000001").set("wave2", "8000000513").set("held", "8000008193");
 }
@@ -101,7 +101,7 @@ async function buildThree(opened: TestStore, scene: Map<string, string>): Promis
   await dead.claimOne();
   await opened.advance(10_001);
   const heir = await startWorker(store, "three");
-  scene.set("dead", dead.executionId).set("heir", heir.executionId);
+  scene.set("dead", dead.number).set("heir", heir.number);
 }
 
 async function buildFour({ store }: TestStore, scene: Map<string, string>): Promise<void> {
@@ -121,7 +121,7 @@ async function buildFive({ store }: TestStore, scene: Map<string, string>): Prom
     { name: "wide", limit: null },
   ];
   await define(store, { limit: null, sharedLimits }, "five");
-  const { executionId } = await startWorker(store, "five", { want: 2 });
+  const { executionId, number } = await startWorker(store, "five", { want: 2 });
   await store.releaseTokens({ executionId, keep: 1 });
   await store.setSharedLimit({
     name: "idle",
@@ -129,7 +129,7 @@ async function buildFive({ store }: TestStore, scene: Map<string, string>): Prom
     operationId: operationId(),
     changedBy: "an operator",
   });
-  scene.set("drawer", executionId);
+  scene.set("drawer", number);
 }
 
 /** Ids of definitions and groups, which no operation tells, by their names. */

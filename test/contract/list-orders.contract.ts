@@ -234,7 +234,7 @@ function describeExecutions(setup: StoreSetup): void {
       const execution = await startWorker(store, name, { want: 2, worker });
       await execution.claim(claims);
       if (isEnding) await execution.finish();
-      ids[worker] = execution.executionId;
+      ids[worker] = execution.number;
     }
     const expected = [
       { name: one, isOpen: true, workers: "ea" },

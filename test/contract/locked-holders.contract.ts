@@ -8,6 +8,7 @@ import {
   startWorker,
   tryStart,
 } from "../support/builders";
+import type { Worker } from "../support/builders";
 import { within } from "../support/gate";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
@@ -165,9 +166,9 @@ function describeLocked(setup: StoreSetup): void {
     expect(await ask()).toMatchObject({ status: "started", tokens: 1 });
   });
 
-  function writeOf({ executionId }: { executionId: string }): string {
+  function writeOf({ number }: Worker): string {
     return setup.dialect === "mssql"
-      ? `UPDATE Taskgate.TaskExecution SET Worker = Worker WHERE TaskExecutionId = ${executionId};`
-      : `update taskgate.task_execution set worker = worker where task_execution_id = ${executionId}`;
+      ? `UPDATE Taskgate.TaskExecution SET Worker = Worker WHERE TaskExecutionId = ${number};`
+      : `update taskgate.task_execution set worker = worker where task_execution_id = ${number}`;
   }
 }

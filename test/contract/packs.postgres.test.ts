@@ -244,7 +244,7 @@ describe("a task that lies with others", () => {
     const claimed = await worker.claim(3);
     const session = await scene.connect("worker");
     await session.query("select * from taskgate.work($1, $2, $3, $4, '[0:2]={10,20,30}'::int[])", [
-      worker.executionId,
+      worker.number,
       worker.calls + 1,
       claimed.map(({ taskId }) => taskId),
       claimed.map(({ fence }) => fence),

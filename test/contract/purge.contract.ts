@@ -354,11 +354,11 @@ function describeAnswer(setup: StoreSetup): void {
     [
       "executions",
       async (store, name) => {
-        const { executionId } = await startWorker(store, name);
+        const { executionId, number } = await startWorker(store, name);
         await store.finishExecution({ executionId });
         return async () => {
           const { executions } = await store.listExecutions({ isOpen: false, max: 10 });
-          return executions.some(({ execution }) => execution === executionId);
+          return executions.some(({ execution }) => execution === number);
         };
       },
     ],

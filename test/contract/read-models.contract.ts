@@ -183,7 +183,7 @@ function describeExecutions(setup: StoreSetup): void {
       (await store.listExecutions({ name: one, isOpen: true, max: 10 })).executions,
     );
     expect(entry).toMatchObject({
-      execution: worker.executionId,
+      execution: worker.number,
       definition: one,
       state: "live",
       endedAt: null,
@@ -373,7 +373,7 @@ function describeExplain(setup: StoreSetup): void {
       });
       expect(facts.createdAt).toMatch(isoInstant);
       expect(facts.holders).toEqual([
-        { execution: worker.executionId, worker: "host-1", tokens: 1, leaseLeftMs: 30_000 },
+        { execution: worker.number, worker: "host-1", tokens: 1, leaseLeftMs: 30_000 },
       ]);
     },
   );
@@ -391,7 +391,7 @@ function describeExplain(setup: StoreSetup): void {
       await opened.advance(10_000);
       const facts = await factsOf(store, taskId);
       expect(facts.claim).toMatchObject({
-        execution: worker.executionId,
+        execution: worker.number,
         worker: "host-1",
         fence,
         isPrefetched: false,

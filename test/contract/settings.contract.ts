@@ -213,9 +213,9 @@ function describeTakingOver(setup: StoreSetup): void {
       });
       const grantees = (await opened.readTokens(name)).match(/S:[01],G:\d+/g);
       expect(grantees).toEqual([
-        `S:0,G:${one.executionId}`,
-        `S:0,G:${one.executionId}`,
-        `S:0,G:${two.executionId}`,
+        `S:0,G:${one.number}`,
+        `S:0,G:${one.number}`,
+        `S:0,G:${two.number}`,
         "S:1,G:0",
         "S:1,G:0",
       ]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { parseTokens } from "../../shared/core/token";
-import type { ExecutionId } from "../../shared/core/ids";
+import type { ExecutionNumber } from "../../shared/core/ids";
 import type { Limit, SharedLimitUse, TaskStore } from "../../shared/ports/task-store";
 import {
   define,
@@ -160,14 +160,14 @@ function describeLocked(setup: StoreSetup): void {
   /** Asks while another transaction has locked an execution's row. */
   async function beside<Answer>(
     opened: TestStore,
-    executionId: ExecutionId,
+    execution: ExecutionNumber,
     ask: () => Promise<Answer>,
   ): Promise<Answer> {
     const writing = await openAsOwner(opened, (transaction) => {
       const sql =
         "UPDATE taskgate.task_execution SET worker = worker WHERE task_execution_id = {id}";
       const dialect = transaction.dialect === "mssql" ? "mssql" : "postgres";
-      return transaction.query(inDialect(dialect, sql, new Map([["id", executionId]])));
+      return transaction.query(inDialect(dialect, sql, new Map([["id", execution]])));
     });
     try {
       return await within(1_500, ask());
@@ -184,7 +184,7 @@ function describeLocked(setup: StoreSetup): void {
     const late = await startWorker(store, name);
     await opened.advance(10_001);
     const start = () => tryStart(store, name);
-    expect(await beside(opened, late.executionId, start)).toBe("limited");
+    expect(await beside(opened, late.number, start)).toBe("limited");
     expect(await late.beat()).toMatchObject({ status: "renewed" });
   });
 
@@ -196,7 +196,7 @@ function describeLocked(setup: StoreSetup): void {
     await opened.advance(10_001);
     expect(await store.reclaimExpired({ max: 5 })).toMatchObject({ executions: 1 });
     const start = () => startWorker(store, b, { want: 2 });
-    expect((await beside(opened, dead.executionId, start)).answer.tokens).toBe(2);
+    expect((await beside(opened, dead.number, start)).answer.tokens).toBe(2);
   });
 
   lockedTest("keep nothing when they are dead and their definition has left", async () => {
@@ -215,7 +215,7 @@ function describeLocked(setup: StoreSetup): void {
     expect(await heldOf(store, shared)).toBe(1);
     const next = await define(store, { limit: 10, sharedLimits: [{ name: shared }] });
     const start = () => startWorker(store, next, { want: 2 });
-    expect((await beside(opened, dead.executionId, start)).answer.tokens).toBe(2);
+    expect((await beside(opened, dead.number, start)).answer.tokens).toBe(2);
   });
 }
 
@@ -334,10 +334,10 @@ function describeText(setup: StoreSetup): void {
     const opened = open();
     const { store } = opened;
     const { shared, a } = await twoOn(store, 3);
-    const { executionId } = await startWorker(store, a, { want: 3 });
+    const { executionId, number } = await startWorker(store, a, { want: 3 });
     const before = parseTokens(await textOf(opened, shared));
     await store.releaseTokens({ executionId, keep: 1 });
-    const free = { isHeld: false, grantee: executionId };
+    const free = { isHeld: false, grantee: number };
     expect(parseTokens(await textOf(opened, shared))).toEqual([
       before[0],
       { ...before[1], ...free },
@@ -353,11 +353,11 @@ function describeText(setup: StoreSetup): void {
     await store.releaseTokens({ executionId: dead.executionId, keep: 1 });
     const before = parseTokens(await textOf(opened, shared));
     await opened.advance(10_001);
-    const { executionId } = await startWorker(store, b, { want: 2 });
+    const { number } = await startWorker(store, b, { want: 2 });
     const after = parseTokens(await textOf(opened, shared));
     expect(after).toMatchObject([
-      { isHeld: true, grantee: executionId },
-      { id: before[1]?.id, isHeld: true, grantee: executionId },
+      { isHeld: true, grantee: number },
+      { id: before[1]?.id, isHeld: true, grantee: number },
     ]);
     expect(after[0]?.id).not.toBe(before[0]?.id);
   });

@@ -84,12 +84,12 @@ function describeOne(setup: StoreSetup): void {
         limit: null,
         sharedLimits: [{ name: shared, limit: 5 }],
       });
-      const { executionId } = await startWorker(store, name);
+      const { number } = await startWorker(store, name);
       expect(await listed(store)).toEqual([[shared, 1, [{ name, held: 1 }]]]);
       opened.expectDamage();
       const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
       for (const { why, token } of damagedTokens) {
-        const text = damagedText(token).replace(/G:0$/, `G:${executionId}`);
+        const text = damagedText(token).replace(/G:0$/, `G:${number}`);
         const sql = `UPDATE taskgate.shared_limit SET execution_tokens = '${text}'`;
         await opened.raw(inDialect(dialect, sql, new Map()));
         expect([why, await listed(store)]).toEqual([why, [[shared, 1, [{ name, held: 0 }]]]]);

@@ -583,14 +583,14 @@ function describeParts(setup: StoreSetup): void {
       const { store } = opened;
       const { a, b, shared } = await two(store, 4, null);
       const one = await startWorker(store, a, { worker: "first", want: 1 });
-      const { executionId } = await startWorker(store, a, { worker: "first", want: 3 });
+      const { number } = await startWorker(store, a, { worker: "first", want: 3 });
       await ask(store, b, "second");
       opened.expectDamage();
       const sql =
         "UPDATE taskgate.shared_limit SET execution_tokens = REPLACE(execution_tokens, 'G:{one}', 'G:{other}')";
       const ids = new Map([
-        ["one", one.executionId],
-        ["other", executionId],
+        ["one", one.number],
+        ["other", number],
       ]);
       const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
       await opened.raw(inDialect(dialect, sql, ids));

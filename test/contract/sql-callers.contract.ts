@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import type { ExecutionNumber } from "../../shared/core/ids";
 import { operations } from "../../shared/store/operations";
 import { toPascalCase } from "../../shared/store/operations/operation";
 import { define, enqueueOne, setLimit, startWorker } from "../support/builders";
@@ -86,7 +87,7 @@ function describeAnswers(setup: StoreSetup): void {
     const worker = await startWorker(store, name);
     expect(await worker.claim(1)).toHaveLength(1);
     await worker.finish();
-    const call = `Work ${worker.executionId}, ${String(worker.calls)}, @Want = 1`;
+    const call = `Work ${worker.number}, ${String(worker.calls)}, @Want = 1`;
     expect(await answerOf(opened, call)).toMatchObject({ Status: "ended", Fence: null });
   });
 
@@ -189,10 +190,10 @@ function describeAnswers(setup: StoreSetup): void {
     const worker = await startWorker(store, await define(store, { limit: 2 }));
     // The end of an execution that holds none changes nothing that a plan is compared with.
     await store.releaseTokens({ executionId: worker.executionId, keep: 0 });
-    const plan = await planOf(opened, worker.executionId);
+    const plan = await planOf(opened, worker.number);
     expect(plan.count).toBe(2);
     await between(worker, opened);
-    expect(await follow(opened, worker.executionId, plan)).toEqual([{ granted }]);
+    expect(await follow(opened, worker.number, plan)).toEqual([{ granted }]);
   });
 
   test("a plan of tokens isn't followed where some were reserved for others since", async () => {
@@ -202,10 +203,10 @@ function describeAnswers(setup: StoreSetup): void {
     const rich = await hold(store, name, "first");
     await ask(store, name, "second");
     await setLimit(store, name, 4);
-    const plan = await planOf(opened, rich.executionId);
+    const plan = await planOf(opened, rich.number);
     expect(plan.count).toBe(1);
     expect(await give(rich)).toMatchObject({ tokens: 3 });
-    expect(await follow(opened, rich.executionId, plan)).toEqual([{ granted: 0 }]);
+    expect(await follow(opened, rich.number, plan)).toEqual([{ granted: 0 }]);
   });
 
   test("work counts the held tokens in the text that older code has written", async () => {
@@ -214,7 +215,7 @@ function describeAnswers(setup: StoreSetup): void {
     const name = await define(store, { limit: 3 });
     const worker = await startWorker(store, name);
     await enqueueOne(store, name);
-    const tokens = [worker.executionId, "0", "0"].map(
+    const tokens = [worker.number, "0", "0"].map(
       (grantee) =>
         `I:' + LOWER(CONVERT(nvarchar(36), NEWID())) + N',S:${grantee === "0" ? "1" : "0"},G:${grantee}`,
     );
@@ -244,23 +245,23 @@ function describeAnswers(setup: StoreSetup): void {
 type Plan = Readonly<Record<"stamp" | "count" | "offset" | "piece", unknown>>;
 
 /** How an execution would come to all tokens of its definition. */
-async function planOf(opened: TestStore, executionId: string): Promise<Plan> {
+async function planOf(opened: TestStore, execution: ExecutionNumber): Promise<Plan> {
   const [plan] = await opened.raw(`
-    ${declareDefinition(executionId)}
+    ${declareDefinition(execution)}
     DECLARE @s bigint, @c int, @f int, @p varchar(max);
-    EXEC Taskgate._PlanTokens @TaskDefinitionId = @d, @TaskExecutionId = ${executionId}, @Want = @w, @Keep = NULL,
+    EXEC Taskgate._PlanTokens @TaskDefinitionId = @d, @TaskExecutionId = ${execution}, @Want = @w, @Keep = NULL,
       @oStamp = @s OUTPUT, @oCount = @c OUTPUT, @oOffset = @f OUTPUT, @oPiece = @p OUTPUT;
     SELECT CONVERT(nvarchar(20), @s) AS stamp, @c AS [count], @f AS offset, @p AS piece;`);
   return plan as Plan;
 }
 
 /** How many tokens the execution gets by that plan. */
-function follow(opened: TestStore, executionId: string, plan: Plan): Promise<unknown> {
+function follow(opened: TestStore, execution: ExecutionNumber, plan: Plan): Promise<unknown> {
   const { stamp, count, offset, piece } = plan;
   return opened.raw(`
-    ${declareDefinition(executionId)}
+    ${declareDefinition(execution)}
     DECLARE @n int, @g int, @b bigint, @x bit;
-    EXEC Taskgate._SettleTokens @TaskDefinitionId = @d, @TaskExecutionId = ${executionId}, @Want = @w, @Keep = NULL,
+    EXEC Taskgate._SettleTokens @TaskDefinitionId = @d, @TaskExecutionId = ${execution}, @Want = @w, @Keep = NULL,
       @SurplusKeep = NULL, @Shared = N'', @oOwn = @n OUTPUT, @oGranted = @g OUTPUT, @oFreed = @n OUTPUT, @oHeld = @n OUTPUT,
       @oLimit = @n OUTPUT, @oTokenFence = @b OUTPUT, @oPaused = @x OUTPUT, @oDead = @n OUTPUT, @oIsLive = @x OUTPUT,
       @PlanStamp = ${String(stamp)}, @PlanCount = ${String(count)}, @PlanOffset = ${String(offset)}, @PlanPiece = '${String(piece)}';
@@ -268,12 +269,12 @@ function follow(opened: TestStore, executionId: string, plan: Plan): Promise<unk
 }
 
 /** Its definition, and a wish for all tokens of that. */
-function declareDefinition(executionId: string): string {
+function declareDefinition(execution: ExecutionNumber): string {
   return `
     DECLARE @d int, @w int;
     SELECT @d = d.TaskDefinitionId, @w = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit)
     FROM Taskgate.TaskExecution AS e INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = e.TaskDefinitionId
-    WHERE e.TaskExecutionId = ${executionId};`;
+    WHERE e.TaskExecutionId = ${execution};`;
 }
 
 async function counts(opened: TestStore): Promise<unknown> {

@@ -168,7 +168,7 @@ function describeFailing(setup: StoreSetup): void {
     const { taskId, fence } = await worker.claimOne();
     opened.expectDamage();
     await opened.raw("DELETE FROM Taskgate.TaskGroup;");
-    const call = failing(`CompleteTask ${worker.executionId}, ${taskId}, ${fence}`);
+    const call = failing(`CompleteTask ${worker.number}, ${taskId}, ${fence}`);
     await expect(opened.call(call)).rejects.toMatchObject({
       message: "50499, state -1, open 1",
     });

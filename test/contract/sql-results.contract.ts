@@ -25,8 +25,8 @@ function describeWork(setup: StoreSetup): void {
     const { store } = opened;
     const name = await define(store, { limit: 4 });
     const ids = await enqueue(store, name, 2);
-    const { executionId } = await startWorker(store, name, { want: 4 });
-    const claimed = await answerOf(opened, `Work ${executionId}, 1, @Want = 1`);
+    const { number: execution } = await startWorker(store, name, { want: 4 });
+    const claimed = await answerOf(opened, `Work ${execution}, 1, @Want = 1`);
     expect(claimed).toMatchObject({
       Status: "claimed",
       TaskIds: at(ids, 0),
@@ -37,7 +37,7 @@ function describeWork(setup: StoreSetup): void {
       NextDueMs: null,
     });
     const list = `N'[${at(ids, 0)}]', N'[${String(claimed["Fence"])}]'`;
-    expect(await answerOf(opened, `Work ${executionId}, 2, ${list}`)).toMatchObject({
+    expect(await answerOf(opened, `Work ${execution}, 2, ${list}`)).toMatchObject({
       Status: "done",
       Fence: null,
       TaskIds: null,
@@ -52,9 +52,9 @@ function describeWork(setup: StoreSetup): void {
     const { store } = opened;
     const name = await define(store, { limit: 3, prefetchMax: 3 });
     await enqueue(store, name, 5);
-    const { executionId } = await startWorker(store, name, { want: 3 });
+    const { executionId, number: execution } = await startWorker(store, name, { want: 3 });
     const claim = (call: number, want: number) =>
-      answerOf(opened, `Work ${executionId}, ${String(call)}, @Want = ${String(want)}`);
+      answerOf(opened, `Work ${execution}, ${String(call)}, @Want = ${String(want)}`);
     expect((await claim(1, 3))["Started"]).toBe(3);
     await store.releaseTokens({ executionId, keep: 2 });
     expect((await claim(2, 1))["Started"]).toBe(0);
@@ -79,7 +79,7 @@ function describeWork(setup: StoreSetup): void {
       const { fence } = await worker.claimOne();
       const results = result === '"{"' ? '["{"]' : `[${JSON.stringify(result)}]`;
       const lists = `N'[${String(taskId)}]', N'[${fence}]', NULL, N'${results}'`;
-      const call = `Work ${worker.executionId}, ${String(worker.calls + 1)}, ${lists}`;
+      const call = `Work ${worker.number}, ${String(worker.calls + 1)}, ${lists}`;
       expect(await errorOf(opened, call)).toEqual({ number: 50422, message: says });
       expect(await statusOf(store, name)).toMatchObject({ claimed: 1, done: 0 });
     });
@@ -99,7 +99,7 @@ function describeWork(setup: StoreSetup): void {
       const tasks = order.map((index) => at(ids, index)).join(",");
       const results = order.map((index) => `"${String(index)}"`).join(",");
       const lists = `N'[${tasks}]', N'[${fence},${fence}]', NULL, N'[${results}]'`;
-      expect(await errorOf(opened, `Work ${worker.executionId}, 2, ${lists}`)).toEqual({
+      expect(await errorOf(opened, `Work ${worker.number}, 2, ${lists}`)).toEqual({
         number: 50422,
         message: "result: expected the text of a JSON object or array (0)",
       });
@@ -114,11 +114,7 @@ function describeWork(setup: StoreSetup): void {
     const { fence } = await worker.claimOne();
     const value = `N'["' + REPLICATE(CONVERT(nvarchar(max), N'x'), 65536) + N'"]'`;
     const lists = `N'[${String(taskId)}]', N'[${fence}]', NULL, @v`;
-    const { number, message } = await errorOf(
-      opened,
-      `Work ${worker.executionId}, 2, ${lists}`,
-      value,
-    );
+    const { number, message } = await errorOf(opened, `Work ${worker.number}, 2, ${lists}`, value);
     expect(number).toBe(50422);
     expect(message).toBe(
       `result: expected the text of a JSON object or array (${"x".repeat(100)})`,
@@ -133,7 +129,7 @@ function describeWork(setup: StoreSetup): void {
     const { fence } = await worker.claimOne();
     const value = `N'["[\\"' + REPLICATE(CONVERT(nvarchar(max), N'x'), 65533) + N'\\"]"]'`;
     const lists = `N'[${String(taskId)}]', N'[${fence}]', NULL, @v`;
-    expect(await errorOf(opened, `Work ${worker.executionId}, 2, ${lists}`, value)).toEqual({
+    expect(await errorOf(opened, `Work ${worker.number}, 2, ${lists}`, value)).toEqual({
       number: 50413,
       message: "result: expected at most 65536 bytes (65537)",
     });
@@ -147,7 +143,7 @@ function describeWork(setup: StoreSetup): void {
     const worker = await startWorker(store, name, { want: 2 });
     const { fence } = at(await worker.claim(2), 0);
     const lists = `N'[${ids.join(",")}]', N'[${fence},${fence}]', NULL, N'[null,"7"]'`;
-    expect(await errorOf(opened, `Work ${worker.executionId}, 2, ${lists}`)).toEqual({
+    expect(await errorOf(opened, `Work ${worker.number}, 2, ${lists}`)).toEqual({
       number: 50422,
       message: "result: expected the text of a JSON object or array (7)",
     });
@@ -158,8 +154,8 @@ function describeWork(setup: StoreSetup): void {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
-    const { executionId } = await startWorker(store, name);
-    const call = `Work ${executionId}, 1, N'[8,7,8,9]', N'[1,2,3,4]'`;
+    const { number: execution } = await startWorker(store, name);
+    const call = `Work ${execution}, 1, N'[8,7,8,9]', N'[1,2,3,4]'`;
     expect(await errorOf(opened, call)).toEqual({
       number: 50422,
       message: "done_task_ids: expected each task once (8,7,8,9)",
@@ -174,14 +170,14 @@ function describeLists(setup: StoreSetup): void {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 5 });
-    const { executionId } = await startWorker(store, name, { want: 3 });
+    const { number: execution } = await startWorker(store, name, { want: 3 });
     for (const call of ["AcquireTokens @id, 1001", "ReleaseTokens @id, -1"]) {
-      const { number } = await errorOf(opened, call.replace("@id", executionId));
+      const { number } = await errorOf(opened, call.replace("@id", execution));
       expect(number).toBe(50422);
       expect((await statusOf(store, name)).held).toBe(3);
     }
     await setLimit(store, name, 1);
-    expect((await errorOf(opened, `ReleaseSurplus ${executionId}, -1`))["number"]).toBe(50422);
+    expect((await errorOf(opened, `ReleaseSurplus ${execution}, -1`))["number"]).toBe(50422);
     expect((await statusOf(store, name)).held).toBe(3);
   });
 
@@ -196,11 +192,11 @@ function describeLists(setup: StoreSetup): void {
 
   test("entries without an execution are passed over, and so are started tasks that are null", async () => {
     const opened = open();
-    const { executionId } = await startWorker(opened.store, await define(opened.store));
-    const entries = `[{"execution":${executionId},"started":[null]},{"started":[5]},{}]`;
+    const { number: execution } = await startWorker(opened.store, await define(opened.store));
+    const entries = `[{"execution":${execution},"started":[null]},{"started":[5]},{}]`;
     const { Executions } = await answerOf(opened, `Heartbeat N'${entries}'`);
     expect(JSON.parse(String(Executions))).toEqual([
-      expect.objectContaining({ execution: executionId, status: "renewed" }),
+      expect.objectContaining({ execution, status: "renewed" }),
     ]);
   });
 
@@ -255,8 +251,8 @@ function describeLists(setup: StoreSetup): void {
   ]) {
     test(`a failure of ${entry} is refused, naming its value`, async () => {
       const opened = open();
-      const { executionId } = await startWorker(opened.store, await define(opened.store));
-      expect(await errorOf(opened, `FailTasks ${executionId}, N'[${entry}]'`)).toEqual({
+      const { number: execution } = await startWorker(opened.store, await define(opened.store));
+      expect(await errorOf(opened, `FailTasks ${execution}, N'[${entry}]'`)).toEqual({
         number: 50422,
         message: says,
       });

@@ -50,6 +50,7 @@ import { describeRedriveWaves } from "./redrive-waves.contract";
 import { describeReplace } from "./replace.contract";
 import { describeReschedule } from "./reschedule.contract";
 import { describeRights, describeWhoCalled } from "./rights.contract";
+import { describeSameNumber } from "./same-number.contract";
 import { describeSettings } from "./settings.contract";
 import { describeSharedLimitHolders } from "./shared-limit-holders.contract";
 import { describeSharedLimitLists } from "./shared-limit-lists.contract";
@@ -112,6 +113,7 @@ export function describeStore(setup: StoreSetup): void {
   describeEnds(setup);
   describeHeartbeat(setup);
   describeFencing(setup);
+  describeSameNumber(setup);
   describeGroups(setup);
   describeGroupSlots(setup);
   describeEnqueue(setup);

@@ -171,7 +171,7 @@ function describeCrowded(setup: StoreSetup): void {
       await startWorker(store, rich);
       const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
       const sql = "UPDATE taskgate.task_execution SET state = 3 WHERE task_execution_id = {id}";
-      await opened.raw(inDialect(dialect, sql, new Map([["id", dead.executionId]])));
+      await opened.raw(inDialect(dialect, sql, new Map([["id", dead.number]])));
       await startWorker(store, rich);
       expect(await toldOf(store, crowded)).toEqual({ free: 0, crowdedOut: true });
     },

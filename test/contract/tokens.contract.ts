@@ -424,7 +424,7 @@ function describeDead(setup: StoreSetup): void {
     await opened.advance(10_001);
     const next = await startWorker(store, name);
     const after = only(parseTokens(await opened.readTokens(name)));
-    expect(after).toMatchObject({ status: "0", grantee: next.executionId });
+    expect(after).toMatchObject({ status: "0", grantee: next.number });
     expect(after.id).not.toBe(before.id);
   });
 }
@@ -762,14 +762,14 @@ function describeText(setup: StoreSetup): void {
       await opened.writeTokens(name, text);
       const worker = await startWorker(store, name);
       expect(parseTokens(await opened.readTokens(name))).toEqual([
-        { id: firstId, status: "0", grantee: worker.executionId },
+        { id: firstId, status: "0", grantee: worker.number },
         { id: secondId, status: "0", grantee: "153533" },
       ]);
       await worker.finish();
       expect(parseTokens(await opened.readTokens(name))[0]).toEqual({
         id: firstId,
         status: "1",
-        grantee: worker.executionId,
+        grantee: worker.number,
       });
     });
   }
@@ -797,7 +797,7 @@ function describeText(setup: StoreSetup): void {
         expect(tokens).toHaveLength(limit);
         expect(new Set(tokens.map((token) => token.id)).size).toBe(limit);
         expect(tokens.filter((token) => token.status === "0")).toEqual([
-          { id: tokens[0]?.id, status: "0", grantee: worker.executionId },
+          { id: tokens[0]?.id, status: "0", grantee: worker.number },
         ]);
       }
     },

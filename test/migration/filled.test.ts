@@ -4,16 +4,15 @@ import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
 import "../support/node-errors";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
-import type {
-  ClaimedTask,
-  EnqueueTasksAnswer,
-  EnqueueTasksInput,
-  TaskStore,
-} from "../../shared/ports/task-store";
+import type { ClaimedTask, TaskStore } from "../../shared/ports/task-store";
 import { migrate } from "../../shared/store/migrator";
 import type { SchemaScripts } from "../../shared/store/migrator";
 import { openStore, postgresScripts } from "../../shared/store/open-store";
+import { PostgresCaller } from "../../shared/store/postgres/postgres-caller";
 import { withPostgresMigrations } from "../../shared/store/postgres/postgres-migrations";
+import type { ProcedureCaller } from "../../shared/store/procedure-caller";
+import { createRepeat } from "../../shared/store/repeat";
+import { SqlTaskStore } from "../../shared/store/sql-task-store";
 import { operations } from "../../shared/store/operations";
 import type { AnswerRow } from "../../shared/store/operations/operation";
 import { withClient } from "../support/test-postgres";
@@ -77,23 +76,24 @@ const newer: readonly string[] = [
   "expectedApp",
   "reason",
   "isChecked",
+  "startId",
 ];
 
-/** A store as that build had it: its enqueue knows no newer parameter. */
+/** A store as that build had it: its calls know no newer parameter, all of which stand last. */
 function openThen(url: string): TaskStore {
-  const store = open(url);
-  const enqueueTasks = async (input: EnqueueTasksInput): Promise<EnqueueTasksAnswer> => {
-    const { parameters, check, bind, decode } = operations.enqueueTasks;
-    const values = bind(check(input), false);
-    return decode(await callThen(url, { name: "enqueue_tasks", values }, parameters));
-  };
-  return new Proxy(store, {
-    get: (target, name) => {
-      if (name === "enqueueTasks") return enqueueTasks;
-      const member: unknown = Reflect.get(target, name);
-      return typeof member === "function" ? (member.bind(target) as unknown) : member;
+  const limits = { connectionsMax: 4, callTimeoutMs: 30_000, connectTimeoutMs: 15_000 };
+  const caller = new PostgresCaller({ url, schema: "taskgate", ...limits });
+  const then: ProcedureCaller = {
+    dialect: caller.dialect,
+    call: ({ name, parameters }, values, within) => {
+      const known = parameters.filter(([parameter]) => !newer.includes(parameter));
+      return caller.call({ name, parameters: known }, values, within);
     },
-  });
+    completeAndCommit: (values, within) => caller.completeAndCommit(values, within),
+    transaction: (body, bounds) => caller.transaction(body, bounds),
+    close: () => caller.close(),
+  };
+  return new SqlTaskStore(then, createRepeat({ random: realRandom, sleep }));
 }
 
 async function defineThen(url: string): Promise<string> {

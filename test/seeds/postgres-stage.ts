@@ -48,8 +48,7 @@ export class PostgresStage implements Stage {
 
   async openClaim(worker: Worker, want: number): Promise<OpenClaim> {
     const call = `select task_ids from taskgate.work($1, $2, p_want => $3)`;
-    const { executionId } = worker;
-    const values = [executionId, worker.calls + 1, want];
+    const values = [worker.number, worker.calls + 1, want];
     const { held, first } = await this.hold(
       (transaction) => transaction.query(call, values),
       "worker",

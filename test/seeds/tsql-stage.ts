@@ -87,7 +87,7 @@ export class TsqlStage implements Stage {
   async openClaim(worker: Worker, want: number): Promise<OpenClaim> {
     const sql =
       "SELECT x.State FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, REPEATABLEREAD) WHERE x.TaskExecutionId = @p1";
-    const held = await this.#hold(sql, [worker.executionId]);
+    const held = await this.#hold(sql, [worker.number]);
     const before = new Set(waitingConnections(this.world));
     const claim = worker.claim(want);
     claim.catch(() => undefined);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { asOperationId } from "../../shared/core/ids";
-import type { ExecutionId, OperationId, TaskId } from "../../shared/core/ids";
+import { asOperationId, executionNumber } from "../../shared/core/ids";
+import type { ExecutionId, ExecutionNumber, OperationId, TaskId } from "../../shared/core/ids";
 import type {
   ClaimedTask,
   DefinitionSettings,
@@ -175,6 +175,11 @@ export class Worker {
     this.store = store;
     this.executionId = executionId;
     this.answer = answer;
+  }
+
+  /** The number of its row. */
+  get number(): ExecutionNumber {
+    return executionNumber(this.executionId);
   }
 
   /** The number of the last `work` call. */

@@ -1,4 +1,5 @@
 import { Client, Pool } from "pg";
+import { executionNumber } from "../../shared/core/ids";
 import type { ExecutionId } from "../../shared/core/ids";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { installClock, openPlainStore } from "./postgres-setup";
@@ -108,7 +109,7 @@ export async function claimRaw(
 ): Promise<string[]> {
   const result = await client.query<{ task_ids: string | null }>(
     "select task_ids from taskgate.work($1, $2, p_want => $3)",
-    [call.executionId, call.callNumber, call.want],
+    [executionNumber(call.executionId), call.callNumber, call.want],
   );
   return result.rows[0]?.task_ids?.split(",") ?? [];
 }

@@ -1,3 +1,4 @@
+import { executionNumber } from "../../shared/core/ids";
 import type { ExecutionId, TaskId } from "../../shared/core/ids";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { SqlValue, StoreTransaction, TaskStore } from "../../shared/ports/task-store";
@@ -212,7 +213,7 @@ export class MssqlTestStore implements TestStore {
 
   async removeExecution(executionId: ExecutionId): Promise<void> {
     await this.query("DELETE FROM Taskgate.TaskExecution WHERE TaskExecutionId = @p1", [
-      executionId,
+      executionNumber(executionId),
     ]);
   }
 

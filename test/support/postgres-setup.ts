@@ -1,4 +1,5 @@
 import { Client } from "pg";
+import { executionNumber } from "../../shared/core/ids";
 import type { ExecutionId, TaskId } from "../../shared/core/ids";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { StoreTransaction, TaskStore } from "../../shared/ports/task-store";
@@ -231,7 +232,7 @@ class PostgresTestStore implements TestStore {
 
   async removeExecution(executionId: ExecutionId): Promise<void> {
     await this.#client.query("delete from taskgate.task_execution where task_execution_id = $1", [
-      executionId,
+      executionNumber(executionId),
     ]);
   }
 

@@ -1,4 +1,4 @@
-import { asExecutionId } from "../../shared/core/ids";
+import { asExecutionId, executionNumber } from "../../shared/core/ids";
 import type { ExecutionId } from "../../shared/core/ids";
 import type {
   StartExecutionAnswer,
@@ -45,7 +45,8 @@ export const plantedBugs: readonly Plant[] = [
     tamper: () => async (call, run, database) => {
       if (call.operation !== "acquireTokens") return run();
       const { executionId } = call.input as { executionId: ExecutionId };
-      const { definitionId = -1 } = database.rows.executions.get(executionId) ?? {};
+      const { definitionId = -1 } =
+        database.rows.executions.get(executionNumber(executionId)) ?? {};
       const definition = database.rows.definitions.get(definitionId);
       if (definition === undefined) return run();
       const { sharedLimitIds } = definition;
@@ -98,7 +99,7 @@ export const plantedBugs: readonly Plant[] = [
           const claim = row.claims.find((candidate) => candidate.taskId === taskId);
           if (claim === undefined || row.state !== "live") continue;
           await database.memory.completeTask({
-            executionId: row.executionId,
+            executionId: asExecutionId(row.executionId),
             taskId,
             fence: claim.fence,
             durationMs: 1,
@@ -192,7 +193,7 @@ export const plantedBugs: readonly Plant[] = [
         if ((count += 1) % 7 !== 0 || executionId === null) return answer;
         // It takes the turn for another's.
         await database.memory.finishExecution({ executionId });
-        database.rows.executions.delete(executionId);
+        database.rows.executions.delete(executionNumber(executionId));
         return {
           ...(answer as StartExecutionAnswer),
           status: "limited",

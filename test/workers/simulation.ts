@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { InvalidArgumentError } from "../../shared/core/errors";
-import type { ExecutionId, TaskId } from "../../shared/core/ids";
+import type { ExecutionNumber, TaskId } from "../../shared/core/ids";
 import { asOperationId } from "../../shared/core/ids";
 import type { Limit } from "../../shared/ports/task-store";
 import { limitOf } from "../../shared/testing/memory-store/rows";
@@ -243,7 +243,7 @@ export class Simulation implements World {
       : { failRate: 0, partRate: 0, deafRate: 0, longRate: 0 };
   }
 
-  #holderOf(host: Host, taskId: TaskId, fence: string): ExecutionId | null {
+  #holderOf(host: Host, taskId: TaskId, fence: string): ExecutionNumber | null {
     for (const row of this.database.rows.executions.values())
       if (row.worker === host.name)
         for (const claim of row.claims)

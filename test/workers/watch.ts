@@ -1,4 +1,4 @@
-import type { ExecutionId, TaskId } from "../../shared/core/ids";
+import type { ExecutionNumber, TaskId } from "../../shared/core/ids";
 import type { Limit } from "../../shared/ports/task-store";
 import type { Database, StatementCall } from "./database";
 import type { Host } from "./host";
@@ -11,7 +11,7 @@ export interface Run {
   readonly definition: string;
   readonly signal: AbortSignal;
   /** The holder of the task at that instant; null: none, or a worker elsewhere. */
-  readonly executionId: ExecutionId | null;
+  readonly executionId: ExecutionNumber | null;
 }
 
 /** One invocation. */
@@ -81,7 +81,7 @@ export interface Check {
 export type CheckFactory = (world: World) => Check;
 
 /** Is the lease of a run's execution alive by the database? */
-export function isLeaseLive(world: World, executionId: ExecutionId | null): boolean {
+export function isLeaseLive(world: World, executionId: ExecutionNumber | null): boolean {
   if (executionId === null) return false;
   const row = world.database.rows.executions.get(executionId);
   return row?.state === "live" && row.leaseUntilMs >= world.database.nowMs;

@@ -10,7 +10,7 @@ SET NOCOUNT, XACT_ABORT ON;
 DECLARE @vEnd TABLE ([Status] nvarchar(20) NOT NULL, [Woken] nvarchar(max) NULL, [Opening] nvarchar(max) NULL);
 INSERT INTO @vEnd ([Status], [Woken], [Opening])
 EXEC Taskgate.CompleteTask @TaskExecutionId = @TaskExecutionId, @TaskId = @TaskId, @Fence = @Fence,
-  @DurationMs = @DurationMs, @Result = @Result;
+  @DurationMs = @DurationMs, @Result = @Result, @StartId = @StartId;
 IF EXISTS (SELECT 1 FROM @vEnd AS e WHERE e.[Status] = N'fenced')
   ROLLBACK TRANSACTION;
 ELSE

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "../../core/errors";
-import { asOperationId, isId } from "../../core/ids";
-import type { OperationId } from "../../core/ids";
+import { asOperationId, executionNumber, executionStart, isId } from "../../core/ids";
+import type { ExecutionId, ExecutionNumber, OperationId } from "../../core/ids";
 import { instantMs } from "../../core/instant";
 import { limits } from "../../core/limits";
 import type { Rate } from "../../core/rate";
@@ -43,12 +43,25 @@ export function checkIds(field: string, ids: readonly string[]): void {
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
+/** Is this a UUID as databases write it? */
+export function isUuid(text: string): boolean {
+  return uuid.test(text);
+}
+
 /** A UUID as databases write it; null or undefined: the call has none. Whether it may be left out is SQL's to say. */
 export function cleanOperationId(field: string, id: unknown): OperationId | null | undefined {
   if (id === null || id === undefined) return id;
   const text = typeof id === "string" ? id.toLowerCase() : "";
-  if (uuid.test(text)) return asOperationId(text);
+  if (isUuid(text)) return asOperationId(text);
   throw wrongValue(field, "a UUID made for this call and kept for its repeats", id);
+}
+
+/** How a call names the execution it is made for. */
+export function executionParameters(id: ExecutionId): {
+  taskExecutionId: ExecutionNumber;
+  startId: OperationId | null;
+} {
+  return { taskExecutionId: executionNumber(id), startId: executionStart(id) };
 }
 
 /** An id that isn't one. */

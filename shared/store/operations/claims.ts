@@ -3,7 +3,7 @@ import type { BatchId, ExecutionId, Fence, TaskId } from "../../core/ids";
 import type { JsonArray, JsonObject } from "../../core/json";
 import { limits } from "../../core/limits";
 import { cleanText } from "../../core/text";
-import { checkInt, checkJsonContainer } from "./checks";
+import { checkInt, checkJsonContainer, executionParameters } from "./checks";
 import {
   batchIds,
   bool,
@@ -210,6 +210,7 @@ export const work = operation("work", {
     afterPriority: "smallint",
     afterRank: "bigint",
     afterTaskId: "bigint",
+    startId: "start",
   },
   check: (input) => {
     checkInt("want", input.want);
@@ -217,7 +218,7 @@ export const work = operation("work", {
     return input;
   },
   bind: ({ executionId, callNumber, done, started, want, after }) => ({
-    taskExecutionId: executionId,
+    ...executionParameters(executionId),
     callNumber,
     doneTaskIds: done.length === 0 ? null : done.map((task) => task.taskId),
     doneFences: done.length === 0 ? null : done.map((task) => task.fence),
@@ -272,13 +273,14 @@ export const completeTask = operation("completeTask", {
     fence: "bigint",
     durationMs: "int",
     result: "text",
+    startId: "start",
   },
   check: (input) => {
     if (input.result !== null) checkJsonContainer("result", input.result);
     return input;
   },
   bind: ({ executionId, taskId, fence, durationMs, result }) => ({
-    taskExecutionId: executionId,
+    ...executionParameters(executionId),
     taskId,
     fence,
     durationMs,
@@ -293,7 +295,7 @@ export const completeTask = operation("completeTask", {
 
 /** Procedure `fail_tasks`. */
 export const failTasks = operation("failTasks", {
-  parameters: { taskExecutionId: "bigint", failures: "text" },
+  parameters: { taskExecutionId: "bigint", failures: "text", startId: "start" },
   // Errors are kept as far as they can be: a text that can't be stored must not make the whole call fail.
   check: ({ executionId, failures }) => ({
     executionId,
@@ -303,7 +305,7 @@ export const failTasks = operation("failTasks", {
     })),
   }),
   bind: ({ executionId, failures }) => ({
-    taskExecutionId: executionId,
+    ...executionParameters(executionId),
     failures: JSON.stringify(
       failures.map(({ taskId, ...failure }) => ({ task: taskId, ...failure })),
     ),
@@ -337,12 +339,13 @@ export const reportProgress = operation("reportProgress", {
     done: "bigint",
     total: "bigint",
     text: "text",
+    startId: "start",
   },
   check: (input) => ({
     ...input,
     text: input.text === null ? null : cleanText(input.text, limits.progressTextLengthMax),
   }),
-  bind: ({ executionId, ...rest }) => ({ taskExecutionId: executionId, ...rest }),
+  bind: ({ executionId, ...rest }) => ({ ...executionParameters(executionId), ...rest }),
   decode: (row) => ({
     status: status(row, ["done", "fenced"]),
     isCancelRequested: bool(row, "cancelRequested"),

@@ -1,8 +1,8 @@
-import { asExecutionId, asTaskId, isId } from "../../core/ids";
-import type { ExecutionId, Fence, TaskId } from "../../core/ids";
+import { asTaskId, executionIdOf, executionNumber, executionStart, isId } from "../../core/ids";
+import type { ExecutionId, ExecutionNumber, Fence, TaskId } from "../../core/ids";
 import type { BatchId } from "../../core/ids";
 import { cleanText } from "../../core/text";
-import { badId, checkInt, checkName } from "./checks";
+import { badId, checkInt, checkName, executionParameters, isUuid } from "./checks";
 import {
   batchIds,
   bool,
@@ -121,7 +121,7 @@ export interface ListExecutionsInput {
 }
 
 export interface ExecutionStatus {
-  execution: ExecutionId;
+  execution: ExecutionNumber;
   definition: string;
   state: "live" | "ended" | "dead" | "reclaimed";
   worker: string;
@@ -154,14 +154,14 @@ export const startExecution = operation("startExecution", {
     checkInt("want", input.want);
     return { ...input, worker: cleanText(input.worker, Number.MAX_SAFE_INTEGER) };
   },
-  decode: (row) => {
+  decode: (row, { operationId }) => {
     const id = textOrNull(row, "taskExecutionId");
     const demand = textOrNull(row, "demand");
     if (demand !== null && demand !== "noted" && demand !== "others")
       throw broken(row, "demand", "noted | others | null");
     return {
       status: status(row, ["started", "limited", "paused", "none", "unknown", "outdated"]),
-      executionId: id === null ? null : asExecutionId(id),
+      executionId: id === null ? null : executionIdOf(id, operationId),
       leaseMs: intOrNull(row, "leaseMs"),
       tokens: int(row, "tokens"),
       tokenFence: fenceOrNull(row, "tokenFence"),
@@ -184,12 +184,16 @@ export const heartbeat = operation("heartbeat", {
   },
   bind: ({ executions }) => ({
     executions: JSON.stringify(
-      executions.map(({ executionId, started }) => ({ execution: executionId, started })),
+      executions.map(({ executionId, started }) => ({
+        execution: executionNumber(executionId),
+        start: executionStart(executionId),
+        started,
+      })),
     ),
   }),
   decode: (row) => ({
     executions: json<BeatRow[]>(row, "executions").map((beat) => ({
-      executionId: asExecutionId(beat.execution),
+      executionId: executionIdOf(beat.execution, beat.start ?? null),
       status: beat.status,
       leaseMs: beat.leaseMs ?? null,
       cancel: (beat.cancel ?? []).map(asTaskId),
@@ -203,6 +207,7 @@ export const heartbeat = operation("heartbeat", {
 /** One execution of a heartbeat's answer, as the procedure writes it. */
 interface BeatRow {
   execution: string;
+  start?: string | null;
   status: HeartbeatAnswer["executions"][number]["status"];
   leaseMs?: number;
   cancel?: string[];
@@ -213,8 +218,8 @@ interface BeatRow {
 
 /** Procedure `finish_execution`. */
 export const finishExecution = operation("finishExecution", {
-  parameters: { taskExecutionId: "bigint" },
-  bind: ({ executionId }) => ({ taskExecutionId: executionId }),
+  parameters: { taskExecutionId: "bigint", startId: "start" },
+  bind: ({ executionId }) => executionParameters(executionId),
   decode: (row) => ({
     status: status(row, ["ended", "fenced"]),
     givenBack: int(row, "givenBack"),
@@ -251,7 +256,9 @@ export const listExecutions = operation("listExecutions", {
 function checkBeats(executions: readonly Beat[]): void {
   executions.forEach(({ executionId, started }, index) => {
     const at = `executions[${String(index)}]`;
-    if (!isId(executionId)) throw badId(`${at}.execution`, "an id", executionId);
+    if (!isId(executionNumber(executionId))) throw badId(`${at}.execution`, "an id", executionId);
+    const start = executionStart(executionId);
+    if (start !== null && !isUuid(start)) throw badId(`${at}.start`, "a UUID", start);
     const bad = started.find((id) => !isId(id));
     if (bad !== undefined) throw badId(`${at}.started`, "ids", bad);
   });

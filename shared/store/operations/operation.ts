@@ -14,6 +14,8 @@ export const parameterTypes = {
   bigint: { postgres: "bigint", mssql: "bigint" },
   boolean: { postgres: "boolean", mssql: "bit" },
   uuid: { postgres: "uuid", mssql: "uniqueidentifier" },
+  /** The operation id of an execution's start: checked when it was started. */
+  start: { postgres: "uuid", mssql: "uniqueidentifier" },
   /** Any text, and keys whose length the procedure itself must check before anything is cut. */
   text: { postgres: "text", mssql: "nvarchar(max)" },
   text64: { postgres: "text", mssql: "nvarchar(64)" },
@@ -57,7 +59,7 @@ export interface Operation<Input, Answer> extends Procedure {
   /** The parameters' values. `isWithin`: the call joins a transaction of the user's. */
   bind(input: Input, isWithin: boolean): ParameterValues;
   /** The answer, from a row that is the same in both dialects. Throws StoreContractError for another row. */
-  decode(row: AnswerRow): Answer;
+  decode(row: AnswerRow, input: Input): Answer;
   /** The answer when a lock wasn't granted in time and nothing happened; undefined: such a call is repeated. */
   readonly whenLocked: Answer | undefined;
 }
@@ -81,6 +83,7 @@ interface ValueTypes {
   bigint: string | number;
   boolean: boolean;
   uuid: string;
+  start: string;
   text: string;
   text64: string;
   ids: readonly string[];
@@ -112,7 +115,7 @@ type Parts<Parameters extends Declared, Input, Answer> = {
   readonly parameters: Parameters;
   /** Left out: SQL judges everything. */
   readonly check?: (input: Input) => Input;
-  readonly decode: (row: AnswerRow) => Answer;
+  readonly decode: (row: AnswerRow, input: Input) => Answer;
   readonly whenLocked?: Answer;
 } & (IsBound<Parameters, Input> extends true
   ? {

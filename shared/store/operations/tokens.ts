@@ -1,4 +1,5 @@
 import type { ExecutionId, Fence } from "../../core/ids";
+import { executionParameters } from "./checks";
 import { bool, fenceOrNull, int, intOrNull, names, status, textOrNull } from "./columns";
 import { operationsOf } from "./operation";
 
@@ -50,8 +51,8 @@ const operation = operationsOf<TokenOperations>();
 
 /** Procedure `acquire_tokens`. */
 export const acquireTokens = operation("acquireTokens", {
-  parameters: { taskExecutionId: "bigint", want: "int" },
-  bind: ({ executionId, want }) => ({ taskExecutionId: executionId, want }),
+  parameters: { taskExecutionId: "bigint", want: "int", startId: "start" },
+  bind: ({ executionId, want }) => ({ ...executionParameters(executionId), want }),
   decode: (row) => ({
     status: status(row, ["granted", "limited", "paused", "fenced"]),
     tokens: int(row, "tokens"),
@@ -65,8 +66,8 @@ export const acquireTokens = operation("acquireTokens", {
 
 /** Procedure `release_tokens`. */
 export const releaseTokens = operation("releaseTokens", {
-  parameters: { taskExecutionId: "bigint", keep: "int" },
-  bind: ({ executionId, keep }) => ({ taskExecutionId: executionId, keep }),
+  parameters: { taskExecutionId: "bigint", keep: "int", startId: "start" },
+  bind: ({ executionId, keep }) => ({ ...executionParameters(executionId), keep }),
   decode: (row) => ({
     status: status(row, ["released", "fenced"]),
     tokens: int(row, "tokens"),
@@ -77,8 +78,8 @@ export const releaseTokens = operation("releaseTokens", {
 
 /** Procedure `release_surplus`. */
 export const releaseSurplus = operation("releaseSurplus", {
-  parameters: { taskExecutionId: "bigint", keep: "int" },
-  bind: ({ executionId, keep }) => ({ taskExecutionId: executionId, keep }),
+  parameters: { taskExecutionId: "bigint", keep: "int", startId: "start" },
+  bind: ({ executionId, keep }) => ({ ...executionParameters(executionId), keep }),
   decode: (row) => ({
     status: status(row, ["released", "fenced"]),
     tokens: int(row, "tokens"),

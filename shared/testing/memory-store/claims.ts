@@ -1,4 +1,4 @@
-import { asFence } from "../../core/ids";
+import { asFence, executionNumber } from "../../core/ids";
 import { limits } from "../../core/limits";
 import type { ExecutionId, Fence, TaskId } from "../../core/ids";
 import type { JsonArray, JsonObject } from "../../core/json";
@@ -16,7 +16,15 @@ import { conflict, expectRange, invalidArgument, isWithin, left } from "./argume
 import type { Opened } from "./waves";
 import { endTasks } from "./endings";
 import { reportStarted } from "./executions";
-import { comparePlaces, definitionNames, definitionOf, hasReady, readyOf, taskOf } from "./rows";
+import {
+  comparePlaces,
+  definitionNames,
+  definitionOf,
+  findExecution,
+  hasReady,
+  readyOf,
+  taskOf,
+} from "./rows";
 import { permitsOf, usePermits } from "./rates";
 import { dueOf, nextDueMs, promoteDue } from "./schedule";
 import type { ClaimRow, DefinitionRow, ExecutionRow, Memory, TaskRow } from "./state";
@@ -29,7 +37,7 @@ export function work(memory: Memory, input: WorkInput): WorkAnswer {
   if (!isWithin(input.callNumber, 1, Infinity)) {
     throw invalidArgument(`call_number: expected 1 or more (${String(input.callNumber)})`);
   }
-  const execution = memory.state.executions.get(input.executionId);
+  const execution = findExecution(memory.state, input.executionId);
   if (execution?.state !== "live") {
     return { ...nothingClaimed, status: execution?.state === "ended" ? "ended" : "fenced" };
   }
@@ -286,18 +294,21 @@ function lastPlace(memory: Memory, claimed: readonly ClaimedTask[]): WorkAnswer[
 
 /** complete_task: the fenced completion of one task, inside the user's own transaction. */
 export function completeTask(memory: Memory, input: CompleteTaskInput): CompleteTaskAnswer {
-  const execution = memory.state.executions.get(input.executionId);
+  const { archive, executions } = memory.state;
+  const execution = findExecution(memory.state, input.executionId);
+  const executionId = executionNumber(input.executionId);
   if (execution?.state !== "live" || !isHeld(execution, input)) {
-    const ended = memory.state.archive.get(input.taskId);
+    const ended = archive.get(input.taskId);
     const isSame =
       ended?.outcome === "done" &&
       ended.fence === input.fence &&
-      ended.executionId === input.executionId;
+      ended.executionId === executionId &&
+      executions.get(executionId) === execution;
     return { status: isSame ? "again" : "fenced", woken: [], opening: [] };
   }
   dropClaims(execution, [input.taskId]);
   countDone(execution, input.durationMs);
-  const { woken, opening } = endTasks(memory, [{ ...input, outcome: "done" }]);
+  const { woken, opening } = endTasks(memory, [{ ...input, executionId, outcome: "done" }]);
   const definition = definitionOf(memory.state, execution);
   return {
     status: "done",
@@ -326,7 +337,7 @@ export function reportProgress(memory: Memory, input: ReportProgressInput): Repo
 }
 
 function findLive(memory: Memory, executionId: ExecutionId): ExecutionRow | undefined {
-  const execution = memory.state.executions.get(executionId);
+  const execution = findExecution(memory.state, executionId);
   return execution?.state === "live" ? execution : undefined;
 }
 

@@ -1,4 +1,4 @@
-import type { ExecutionId, Fence, TaskId } from "../../core/ids";
+import type { ExecutionNumber, Fence, TaskId } from "../../core/ids";
 import { endInWaves } from "./waves";
 import type { Opened } from "./waves";
 import { handOver } from "./groups";
@@ -10,7 +10,7 @@ export interface Ending {
   taskId: TaskId;
   /** Of the attempt that ends it; null: none does. */
   fence: Fence | null;
-  executionId: ExecutionId | null;
+  executionId: ExecutionNumber | null;
   outcome: ArchiveRow["outcome"];
   durationMs: number | null;
   result: string | null;

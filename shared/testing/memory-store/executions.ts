@@ -1,4 +1,4 @@
-import { asExecutionId, asFence } from "../../core/ids";
+import { asExecutionNumber, asFence, executionIdOf, executionNumber } from "../../core/ids";
 import { isCallsDefinition } from "../../core/calls-definition";
 import { limits } from "../../core/limits";
 import type { ExecutionId, TaskId } from "../../core/ids";
@@ -18,6 +18,7 @@ import {
   definitionNames,
   definitionOf,
   findDefinition,
+  findExecution,
   hasReady,
   readyOf,
   taskOf,
@@ -73,7 +74,7 @@ export function startExecution(memory: Memory, input: StartExecutionInput): Star
   return {
     ...answer,
     status: "started",
-    executionId: execution.executionId,
+    executionId: executionIdOf(execution.executionId, execution.operationId),
     tokens: settled.own,
     tokenFence: asFence(String(definition.tokenFence)),
     ready,
@@ -130,7 +131,7 @@ function repeatedStart(memory: Memory, definition: DefinitionRow, earlier: Execu
   if (earlier.tokenCount === 0) return { status: "limited" as const };
   return {
     status: "started" as const,
-    executionId: earlier.executionId,
+    executionId: executionIdOf(earlier.executionId, earlier.operationId),
     tokens: earlier.tokenCount,
     tokenFence: asFence(String(definition.tokenFence)),
     ready: 1,
@@ -150,7 +151,7 @@ function openExecution(
   input: StartExecutionInput,
 ): ExecutionRow {
   const execution: ExecutionRow = {
-    executionId: asExecutionId(String(memory.sequences.next("execution"))),
+    executionId: asExecutionNumber(String(memory.sequences.next("execution"))),
     operationId: input.operationId,
     definitionId: definition.definitionId,
     state: "live",
@@ -178,13 +179,15 @@ export function heartbeat(memory: Memory, input: { executions: readonly Beat[] }
   if (!isWithin(input.executions.length, 1, 1_000)) {
     throw invalidArgument("executions: expected a JSON array of 1..1000 entries");
   }
-  const beats = [...input.executions].sort((a, b) => compareNumbers(a.executionId, b.executionId));
+  const beats = [...input.executions].sort((a, b) =>
+    compareNumbers(executionNumber(a.executionId), executionNumber(b.executionId)),
+  );
   return { executions: beats.map((beat) => answerBeat(memory, beat)) };
 }
 
 function answerBeat(memory: Memory, beat: Beat): HeartbeatAnswer["executions"][number] {
   const { executionId } = beat;
-  const execution = memory.state.executions.get(executionId);
+  const execution = findExecution(memory.state, executionId);
   if (execution?.state !== "live") {
     const status = execution?.state === "ended" ? "ended" : "fenced";
     const nothing = { cancel: [], overLimit: 0, releaseRequested: false, isPaused: false };
@@ -223,7 +226,7 @@ export function finishExecution(
   memory: Memory,
   input: { executionId: ExecutionId },
 ): FinishExecutionAnswer {
-  const execution = memory.state.executions.get(input.executionId);
+  const execution = findExecution(memory.state, input.executionId);
   if (execution?.state !== "live") {
     return {
       status: execution?.state === "ended" ? "ended" : "fenced",

@@ -7,7 +7,14 @@ import { dropClaims, isHeld } from "./claims";
 import { endTasks } from "./endings";
 import type { Ending } from "./endings";
 import { leaveGroup } from "./groups";
-import { addScheduled, compareNumbers, definitionNames, definitionOf, taskOf } from "./rows";
+import {
+  addScheduled,
+  compareNumbers,
+  definitionNames,
+  definitionOf,
+  findExecution,
+  taskOf,
+} from "./rows";
 import type { ExecutionRow, Memory, TaskRow } from "./state";
 
 type Result = FailTasksAnswer["results"][number];
@@ -23,7 +30,7 @@ export function failTasks(
   if (!isWithin(input.failures.length, 1, 1_000)) {
     throw invalidArgument("failures: expected a JSON array of 1..1000 entries");
   }
-  const execution = memory.state.executions.get(input.executionId);
+  const execution = findExecution(memory.state, input.executionId);
   if (execution?.state !== "live") {
     return { status: "fenced", results: [], woken: [], opening: [], nextDueMs: null };
   }

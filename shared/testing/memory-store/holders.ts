@@ -1,4 +1,4 @@
-import type { ExecutionId } from "../../core/ids";
+import type { ExecutionNumber } from "../../core/ids";
 import type { Token } from "../../core/token";
 import { setTokenCount } from "./execution-totals";
 import type { Memory } from "./state";
@@ -8,13 +8,13 @@ import type { Memory } from "./state";
  * doesn't (S0.8).
  */
 export function isAlive(memory: Memory, holder: string): boolean {
-  const execution = memory.state.executions.get(holder as ExecutionId);
+  const execution = memory.state.executions.get(holder as ExecutionNumber);
   return execution?.state === "live" && execution.leaseUntilMs >= memory.nowMs;
 }
 
 /** Its writes are fenced from now on; what it claimed waits for reclaim_expired. */
 export function declareDead(memory: Memory, holder: string): void {
-  const execution = memory.state.executions.get(holder as ExecutionId);
+  const execution = memory.state.executions.get(holder as ExecutionNumber);
   if (execution?.state !== "live") return;
   execution.state = "dead";
   execution.endedAtMs ??= memory.nowMs;
@@ -29,7 +29,7 @@ export function liveUse(
   const leasesLeftMs = tokens
     .filter((token) => token.isHeld && isAlive(memory, token.grantee))
     .map((token) => {
-      const execution = memory.state.executions.get(token.grantee as ExecutionId);
+      const execution = memory.state.executions.get(token.grantee as ExecutionNumber);
       return (execution?.leaseUntilMs ?? memory.nowMs) - memory.nowMs;
     });
   return {

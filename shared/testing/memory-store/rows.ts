@@ -1,10 +1,12 @@
 import { compareTexts } from "../../core/text";
 import { AssertionError } from "../../core/errors";
-import type { TaskId, WaveId } from "../../core/ids";
+import { executionNumber, executionStart } from "../../core/ids";
+import type { ExecutionId, TaskId, WaveId } from "../../core/ids";
 import type { Limit } from "../../ports/task-store";
 import { conflict, unknownArgument } from "./arguments";
 import type {
   DefinitionRow,
+  ExecutionRow,
   GroupWaitingRow,
   MemoryState,
   KeptAnswers,
@@ -20,6 +22,16 @@ import type {
  * Small reads and writes of the state that several operations share: the order of each list is kept
  * here only.
  */
+
+/** The execution that a call names; undefined: there is none, or the number is that of another start. */
+export function findExecution(
+  { executions }: MemoryState,
+  id: ExecutionId,
+): ExecutionRow | undefined {
+  const row = executions.get(executionNumber(id));
+  const start = executionStart(id);
+  return start === null || row?.operationId === start ? row : undefined;
+}
 
 /** Compares ids and ranks, which are decimal texts: negative when `a` comes first. */
 export function compareNumbers(a: string, b: string): number {

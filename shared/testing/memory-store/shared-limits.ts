@@ -1,5 +1,5 @@
 import { compareTexts } from "../../core/text";
-import { asExecutionId } from "../../core/ids";
+import { asExecutionNumber } from "../../core/ids";
 import { limits } from "../../core/limits";
 import type {
   ListSharedLimitsInput,
@@ -110,7 +110,7 @@ function usersOf(memory: Memory, row: SharedLimitRow): SharedLimitReading["defin
         )
       : readableTokens(row)
           .filter((token) => token.isHeld)
-          .map((token) => executions.get(asExecutionId(token.grantee))?.definitionId);
+          .map((token) => executions.get(asExecutionNumber(token.grantee))?.definitionId);
   return [...definitions.values()]
     .filter((definition) => definition.sharedLimitIds.includes(row.sharedLimitId))
     .map(({ name, definitionId }) => ({

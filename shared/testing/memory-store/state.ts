@@ -1,5 +1,5 @@
 import type { AuditAction } from "../../core/audit-actions";
-import type { BatchId, ExecutionId, Fence, TaskId, WaveId } from "../../core/ids";
+import type { BatchId, ExecutionNumber, Fence, TaskId, WaveId } from "../../core/ids";
 import type { MissedPolicy } from "../../core/cron";
 import type { Rate } from "../../core/rate";
 import type { Random } from "../../ports/random";
@@ -39,9 +39,9 @@ export interface MemoryState {
   /** definition_owner: the app of each definition that has one, by the definition's name. */
   definitionOwners: Map<string, string>;
   sharedLimits: Map<number, SharedLimitRow>;
-  executions: Map<ExecutionId, ExecutionRow>;
+  executions: Map<ExecutionNumber, ExecutionRow>;
   /** execution_counted: counted totals of executions that may go on. */
-  executionsCounted: Map<ExecutionId, ExecutionTotals>;
+  executionsCounted: Map<ExecutionNumber, ExecutionTotals>;
   /** statistic and statistic_time, in the order of their making. */
   statistics: StatisticRow[];
   /** statistic_round: how far executions are counted, and since when. */
@@ -141,7 +141,7 @@ export interface SharedLimitRow {
  * task_execution: one worker's stay. dead: declared so, but what it claimed isn't taken back yet.
  */
 export interface ExecutionRow {
-  readonly executionId: ExecutionId;
+  readonly executionId: ExecutionNumber;
   readonly operationId: string;
   readonly definitionId: number;
   state: "live" | "ended" | "dead" | "reclaimed";
@@ -326,7 +326,7 @@ export interface DedupeRow {
 export interface AttemptRow {
   readonly taskId: TaskId;
   readonly fence: Fence;
-  readonly executionId: ExecutionId;
+  readonly executionId: ExecutionNumber;
   readonly claimedAtMs: number;
   readonly finishedAtMs: number;
   readonly durationMs: number | null;
@@ -341,7 +341,7 @@ export interface ArchiveRow {
   readonly finishedAtMs: number;
   readonly purgeAfterMs: number;
   /** Of the attempt that ended it; null: none did, an operator cancelled it while it waited. */
-  readonly executionId: ExecutionId | null;
+  readonly executionId: ExecutionNumber | null;
   readonly fence: Fence | null;
   readonly durationMs: number | null;
   readonly result: string | null;

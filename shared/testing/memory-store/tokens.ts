@@ -8,7 +8,7 @@ import type {
 } from "../../ports/task-store";
 import { expectRange } from "./arguments";
 import { declareDead, isAlive, liveUse } from "./holders";
-import { definitionNames, definitionOf, hasReady, limitOf } from "./rows";
+import { definitionNames, definitionOf, findExecution, hasReady, limitOf } from "./rows";
 import { settleShared, sharedDenial, sharedLimitsOf, sharedOverLimit } from "./shared-tokens";
 import {
   giftOf,
@@ -317,7 +317,7 @@ export function acquireTokens(
     deadHolders: 0,
     demand: null,
   };
-  const execution = memory.state.executions.get(input.executionId);
+  const execution = findExecution(memory.state, input.executionId);
   if (execution?.state !== "live") return { ...nothing, status: "fenced" };
   const definition = definitionOf(memory.state, execution);
   const note = (isDenied: boolean): "noted" | null =>
@@ -345,7 +345,7 @@ export function releaseTokens(
   input: { executionId: ExecutionId; keep: number },
 ): ReleaseTokensAnswer {
   expectRange("keep", input.keep, [0, limits.tokensMax]);
-  const execution = memory.state.executions.get(input.executionId);
+  const execution = findExecution(memory.state, input.executionId);
   if (execution?.state !== "live") return { status: "fenced", tokens: 0, freed: 0, ready: false };
   const definition = definitionOf(memory.state, execution);
   const settled = settleTokens(memory, definition, { execution, keep: input.keep });
@@ -362,7 +362,7 @@ export function releaseSurplus(
   input: { executionId: ExecutionId; keep: number },
 ): ReleaseSurplusAnswer {
   expectRange("keep", input.keep, [0, limits.tokensMax]);
-  const execution = memory.state.executions.get(input.executionId);
+  const execution = findExecution(memory.state, input.executionId);
   if (execution?.state !== "live")
     return { status: "fenced", tokens: 0, freed: 0, overLimit: 0, given: 0, woken: [] };
   const definition = definitionOf(memory.state, execution);

@@ -1,3 +1,4 @@
+import { executionNumber } from "../../core/ids";
 import type { ExecutionId, TaskId } from "../../core/ids";
 import type { Instants } from "../../core/lease";
 import { LeaseTrust } from "../../core/lease";
@@ -107,7 +108,7 @@ export class ExecutionLease implements LeaseHolder {
     if (this.#trust.isLost) return;
     if (leftMs <= 0) {
       this.#environment.logger.warn("the lease could not be renewed in time", {
-        execution: this.executionId,
+        execution: executionNumber(this.executionId),
       });
       this.#events.onLost();
       return;

@@ -1,4 +1,5 @@
 import { messageOf } from "../../core/foreign-value";
+import { executionNumber } from "../../core/ids";
 import { isForLater, TaskgateError } from "../../core/errors";
 import { isEmpty, mayStart, nextStep } from "../../core/next-call";
 import type { ExecutionFacts, LoopEnd, NextCall } from "../../core/next-call";
@@ -360,7 +361,11 @@ export class ExecutionLoop implements GateMember {
     const code = error instanceof TaskgateError ? error.code : undefined;
     const text = "a call to the store failed after its repeats; this execution ends";
     const { executionId } = this.lease;
-    this.#options.environment.logger.error(text, { execution: executionId, error: message, code });
+    this.#options.environment.logger.error(text, {
+      execution: executionNumber(executionId),
+      error: message,
+      code,
+    });
     // An end that wasn't reported in time is fenced, or the task runs again elsewhere: the lease decides.
     this.#end = "failed";
     // No task causes an outage; a task may cause any other error, and comes back counted.

@@ -1,4 +1,5 @@
 import { messageOf } from "../../core/foreign-value";
+import { executionNumber } from "../../core/ids";
 import type { ExecutionId } from "../../core/ids";
 import { workerExitCodes } from "../../core/exit-codes";
 import type { Failure } from "../../ports/task-store";
@@ -108,7 +109,7 @@ async function tellStuck(
       "a stuck task could not be told as failed; it counts as lost when its lease is over",
       {
         definition,
-        execution: executionId,
+        execution: executionNumber(executionId),
         error: messageOf(error),
       },
     );

@@ -1,4 +1,5 @@
 import { messageOf } from "../../core/foreign-value";
+import { executionNumber } from "../../core/ids";
 import { limits } from "../../core/limits";
 import type { WorkerEnvironment } from "../environment";
 import { instants } from "../environment";
@@ -140,7 +141,7 @@ export class LimitPool implements TokenNews {
     if (lease !== this.#lease) return;
     this.#environment.logger.warn("the lease of tokens was lost; the bodies were told to stop", {
       definition: this.definition.name,
-      execution: lease.executionId,
+      execution: executionNumber(lease.executionId),
     });
     this.#closeLease();
     this.#endGivenUp(lease);

@@ -1,4 +1,5 @@
 import { messageOf } from "../../core/foreign-value";
+import { executionNumber } from "../../core/ids";
 import { askForTokens } from "./ask-for-tokens";
 import { BatchPump } from "./batch-pump";
 import type { Definition } from "../define/task-kind";
@@ -176,7 +177,7 @@ async function finish(
       logger.error(
         "handlers ignored their abort signal; their tokens come back when the lease ends",
         {
-          execution: executionId,
+          execution: executionNumber(executionId),
           definition: last.name,
           handlers: stragglers,
         },
@@ -197,7 +198,7 @@ async function finish(
     await Promise.all(hints);
   } catch (error) {
     logger.error("an execution could not be closed; its tokens come back when the lease ends", {
-      execution: executionId,
+      execution: executionNumber(executionId),
       error: messageOf(error),
     });
   }

@@ -50,7 +50,7 @@ async function showPrimaryKeys(stage: PostgresStage): Promise<void> {
   for (const call of ["acquire_tokens($1, 3)", "release_tokens($1, 0)"]) {
     await store.transaction(async (transaction) => {
       const scans = await scansDuring(transaction, "task_definition", () =>
-        transaction.query(`select * from taskgate.${call}`, [worker.executionId]),
+        transaction.query(`select * from taskgate.${call}`, [worker.number]),
       );
       expect({ call, ways: Object.keys(scans) }).toEqual({ call, ways: ["pk_task_definition"] });
       const locks = await transaction.query(
@@ -110,7 +110,7 @@ async function showHeldToTheEnd(stage: PostgresStage): Promise<void> {
   const { held } = await stage.hold((transaction) =>
     transaction.query(
       "select 1 from taskgate.task_execution where task_execution_id = $1 for share",
-      [worker.executionId],
+      [worker.number],
     ),
   );
   const asked = store.acquireTokens({ executionId: worker.executionId, want: 2 });
@@ -132,7 +132,7 @@ async function showOneReference(stage: PostgresStage): Promise<void> {
       transaction.query(
         "select * from taskgate.work($1, 2, $2::bigint[], $3::bigint[], p_want => 5)",
         [
-          worker.executionId,
+          worker.number,
           `{${tasks.map(({ taskId }) => taskId).join(",")}}`,
           `{${tasks.map(({ fence }) => fence).join(",")}}`,
         ],

@@ -1,5 +1,5 @@
-import type { OperationId } from "../../../shared/core/ids";
-import { asOperationId } from "../../../shared/core/ids";
+import type { ExecutionId, OperationId } from "../../../shared/core/ids";
+import { asOperationId, executionNumber } from "../../../shared/core/ids";
 
 /** What a store makes up and a history names. */
 export type NameKind =
@@ -18,7 +18,7 @@ export class Names {
 
   /** The first name stays: a repeat of a call gets what the first one got. */
   bind(kind: NameKind, name: string, id: string): void {
-    const key = `${kind} ${id}`;
+    const key = keyOf(kind, id);
     if (this.#names.has(key)) return;
     this.#names.set(key, name);
     this.#ids.set(`${kind} ${name}`, id);
@@ -31,8 +31,13 @@ export class Names {
 
   /** An id that no answer told is shown as what it is: it can't be equal on two stores. */
   nameOf(kind: NameKind, id: string): string {
-    return this.#names.get(`${kind} ${id}`) ?? `an untold ${kind} (${id})`;
+    return this.#names.get(keyOf(kind, id)) ?? `an untold ${kind} (${id})`;
   }
+}
+
+/** Tables and lists tell an execution's number alone. */
+function keyOf(kind: NameKind, id: string): string {
+  return `${kind} ${kind === "execution" ? executionNumber(id as ExecutionId) : id}`;
 }
 
 /** Operation ids are the caller's own: the same on all stores. Letters show whether case matters somewhere. */

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { StoreConflictError } from "../../../shared/core/errors";
-import { asExecutionId, asTaskId } from "../../../shared/core/ids";
+import { asExecutionNumber, asTaskId } from "../../../shared/core/ids";
 import { parseTokens } from "../../../shared/core/token";
 import { MemoryTaskStore } from "../../../shared/testing/memory-store/memory-task-store";
 import {
@@ -316,7 +316,7 @@ describe("Registration and invariants", () => {
         taskId: asTaskId("99"),
         expiresAtMs: null,
       });
-      const execution = state.executions.get(asExecutionId("1"));
+      const execution = state.executions.get(asExecutionNumber("1"));
       if (execution !== undefined) execution.tokenCount = 0;
     });
     expect((await store.checkInvariants()).findings).toEqual([

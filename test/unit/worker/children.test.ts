@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { asExecutionId } from "../../../shared/core/ids";
 import { LeaseLostError } from "../../../shared/core/errors";
 import type { JsonObject } from "../../../shared/core/json";
 import { sleep } from "../../../shared/platform/real-clock";
@@ -321,7 +322,7 @@ describe("children and transactions", () => {
         const { executions } = await bench.store.listExecutions({ isOpen: true, max: 10 });
         const executionId = executions[0]?.execution;
         if (executionId === undefined) throw new Error("no execution");
-        await bench.store.finishExecution({ executionId });
+        await bench.store.finishExecution({ executionId: asExecutionId(executionId) });
         await ctx
           .completeWith(async () => undefined)
           .catch((error: unknown) => {

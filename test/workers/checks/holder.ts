@@ -1,4 +1,5 @@
-import type { ExecutionId, Fence, TaskId } from "../../../shared/core/ids";
+import { executionNumber } from "../../../shared/core/ids";
+import type { ExecutionNumber, Fence, TaskId } from "../../../shared/core/ids";
 import type { CompleteTaskInput, TaskStore, WorkInput } from "../../../shared/ports/task-store";
 import type { StatementCall } from "../database";
 import { isLeaseLive } from "../watch";
@@ -11,7 +12,7 @@ interface Named {
 
 /** One holder: only the holder runs a task; a stale holder changes nothing. Clock: nothing starts after the lease. */
 export function checkHolder(world: World): Check {
-  let strangers: { taskId: TaskId; by: ExecutionId }[] = [];
+  let strangers: { taskId: TaskId; by: ExecutionNumber }[] = [];
   return {
     begin: (run) => {
       if (run.executionId === null) {
@@ -48,7 +49,7 @@ export function checkHolder(world: World): Check {
           (task) =>
             !claims.some((claim) => claim.taskId === task.taskId && claim.fence === task.fence),
         )
-        .map(({ taskId }) => ({ taskId, by: told?.by as ExecutionId }));
+        .map(({ taskId }) => ({ taskId, by: told?.by as ExecutionNumber }));
     },
     after: () => {
       for (const { taskId, by } of strangers)
@@ -63,19 +64,19 @@ export function checkHolder(world: World): Check {
 }
 
 /** Tasks whose end a call tells. */
-function toldBy(call: StatementCall): { by: ExecutionId; tasks: readonly Named[] } | null {
+function toldBy(call: StatementCall): { by: ExecutionNumber; tasks: readonly Named[] } | null {
   if (call.within !== undefined) return null;
   if (call.operation === "work") {
     const input = call.input as WorkInput;
-    return { by: input.executionId, tasks: input.done };
+    return { by: executionNumber(input.executionId), tasks: input.done };
   }
   if (call.operation === "failTasks") {
     const input = call.input as Parameters<TaskStore["failTasks"]>[0];
-    return { by: input.executionId, tasks: input.failures };
+    return { by: executionNumber(input.executionId), tasks: input.failures };
   }
   if (call.operation === "completeTask") {
     const input = call.input as CompleteTaskInput;
-    return { by: input.executionId, tasks: [input] };
+    return { by: executionNumber(input.executionId), tasks: [input] };
   }
   return null;
 }

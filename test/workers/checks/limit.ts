@@ -1,4 +1,5 @@
-import type { ExecutionId } from "../../../shared/core/ids";
+import { executionNumber } from "../../../shared/core/ids";
+import type { ExecutionId, ExecutionNumber } from "../../../shared/core/ids";
 import type {
   AcquireTokensAnswer,
   StartExecutionAnswer,
@@ -87,12 +88,14 @@ function definitionAsked(world: World, call: StatementCall): DefinitionRow | und
   if (call.operation === "startExecution")
     return findDefinition(rows, (call.input as StartExecutionInput).name);
   const { executionId } = call.input as { executionId: ExecutionId };
-  return rows.definitions.get(rows.executions.get(executionId)?.definitionId ?? -1);
+  return rows.definitions.get(
+    rows.executions.get(executionNumber(executionId))?.definitionId ?? -1,
+  );
 }
 
 function checkTokensOfRuns(world: World): void {
   const rows = world.database.rows.executions;
-  const counts = new Map<ExecutionId, number>();
+  const counts = new Map<ExecutionNumber, number>();
   for (const { executionId } of world.runs)
     if (executionId !== null) counts.set(executionId, (counts.get(executionId) ?? 0) + 1);
   for (const [executionId, count] of counts) {

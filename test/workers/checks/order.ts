@@ -1,3 +1,4 @@
+import { executionNumber } from "../../../shared/core/ids";
 import type { TaskId } from "../../../shared/core/ids";
 import type { WorkAnswer, WorkInput } from "../../../shared/ports/task-store";
 import { comparePlaces, compareNumbers, readyOf } from "../../../shared/testing/memory-store/rows";
@@ -33,7 +34,7 @@ function checkClaims(
   const { last } = answer;
   const { after, executionId } = call.input as WorkInput;
   const { executions, definitions } = world.database.rows;
-  const execution = executions.get(executionId);
+  const execution = executions.get(executionNumber(executionId));
   const definition = definitions.get(execution?.definitionId ?? -1);
   if (last === null || answer.status === "again" || definition === undefined) return;
   // By a clock that stood still while its machine did, the hint is younger than it is.

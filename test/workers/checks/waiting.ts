@@ -1,7 +1,7 @@
 import type { StartExecutionAnswer, StartExecutionInput } from "../../../shared/ports/task-store";
 import { findDefinition } from "../../../shared/testing/memory-store/rows";
 import type { DefinitionRow } from "../../../shared/testing/memory-store/state";
-import { asExecutionId } from "../../../shared/core/ids";
+import { asExecutionNumber } from "../../../shared/core/ids";
 import { boundsOf, holdersOf } from "../bounds";
 import { isLeaseLive } from "../watch";
 import type { Check, World } from "../watch";
@@ -36,7 +36,9 @@ export function checkFairness(world: World): Check {
     const definition = findDefinition(rows, name);
     if (definition === undefined || definition.isPaused) return 0;
     const free = boundsOf(world, definition).map((bound) => {
-      const held = holdersOf(bound).filter((holder) => isLeaseLive(world, asExecutionId(holder)));
+      const held = holdersOf(bound).filter((holder) =>
+        isLeaseLive(world, asExecutionNumber(holder)),
+      );
       return bound.limit - held.length;
     });
     return Math.min(Number.POSITIVE_INFINITY, ...free);

@@ -1,5 +1,5 @@
 -- Taskgate.AcquireTokens: makes a live execution hold up to @Want tokens of its definition.
--- In:     @TaskExecutionId bigint; @Want int 1..1000, tokens held already count into it
+-- In:     @TaskExecutionId bigint; @Want int 1..1000, tokens held already count into it; @StartId: as Work
 -- Out:    Status: granted | limited | paused | fenced; Tokens: held by the execution now; Granted: of them new;
 --         TokenFence bigint; RetryInMs: when limited, the longest wait that makes sense without a hint;
 --         DeadHolders: tokens of this many dead executions were freed: call ReclaimExpired; Demand: noted: nothing was granted,
@@ -12,7 +12,7 @@
 -- Once:   a repeat grants nothing more than @Want
 -- Twin:   postgres/sql/functions/acquire_tokens.sql
 CREATE OR ALTER PROCEDURE Taskgate.AcquireTokens
-  @TaskExecutionId bigint, @Want int
+  @TaskExecutionId bigint, @Want int, @StartId uniqueidentifier = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -34,7 +34,7 @@ BEGIN
     SELECT @vDefinition = e.TaskDefinitionId, @vShared = Taskgate._SharedIds(e.TaskDefinitionId), @vState = e.State, @vTokenCount = e.TokenCount,
            @vWorker = e.Worker
     FROM Taskgate.TaskExecution AS e
-    WHERE e.TaskExecutionId = @TaskExecutionId;
+    WHERE e.TaskExecutionId = @TaskExecutionId AND (@StartId IS NULL OR e.OperationId = @StartId);
     IF @vState IS NULL OR @vState <> 1
       SET @vStatus = N'fenced';
     ELSE IF @vTokenCount = 0

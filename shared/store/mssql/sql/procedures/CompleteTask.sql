@@ -1,7 +1,7 @@
 -- Taskgate.CompleteTask: the fenced completion of one task inside the user's own transaction: its writes and the
 --         completion are committed together, or neither is. Call it last before the commit.
 -- In:     @TaskExecutionId, @TaskId, @Fence bigint; @DurationMs int or null
---         @Result: JSON object or array, at most 65536 bytes of UTF-8, or null
+--         @Result: JSON object or array, at most 65536 bytes of UTF-8, or null; @StartId: as Work
 -- Out:    Status: done | again (this claim was completed before) | fenced: roll back;
 --         Woken: JSON array of other definitions that got ready tasks, or null; Opening: JSON array of batches to be pumped
 --         (PumpBatch) after the commit, or null
@@ -14,7 +14,8 @@
 -- Once:   by (task, fence); with RetainDoneMs = 0 nothing is left to know a repeat by: it says `fenced`
 -- Twin:   postgres/sql/functions/complete_task.sql
 CREATE OR ALTER PROCEDURE Taskgate.CompleteTask
-  @TaskExecutionId bigint, @TaskId bigint, @Fence bigint, @DurationMs int = NULL, @Result nvarchar(max) = NULL
+  @TaskExecutionId bigint, @TaskId bigint, @Fence bigint, @DurationMs int = NULL, @Result nvarchar(max) = NULL,
+  @StartId uniqueidentifier = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -24,7 +25,7 @@ BEGIN
     SELECT @vStart = n.N FROM Taskgate.Number AS n WHERE n.N = 1; -- starts the caller's transaction as the caller has set it: at SNAPSHOT, or by IMPLICIT_TRANSACTIONS
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vIsOwn bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
-          @vMessage nvarchar(2048), @vBytes bigint, @vDefinition int, @vState tinyint, @vOrdinal int,
+          @vMessage nvarchar(2048), @vBytes bigint, @vDefinition int, @vState tinyint, @vOrdinal int, @vIsOthers bit = 0,
           @vRetainDoneMs bigint, @vKeepPayload bit, @vWokenIds nvarchar(max) = N'[]', @vOpening nvarchar(max), @vStatus nvarchar(20);
   DECLARE @vEnded Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
@@ -41,7 +42,7 @@ BEGIN
   END;
   BEGIN TRY
     -- Settings first, with nothing locked, in two statements: a reader that holds one row must not wait for the other.
-    SELECT @vDefinition = e.TaskDefinitionId
+    SELECT @vDefinition = e.TaskDefinitionId, @vIsOthers = CASE WHEN e.OperationId <> @StartId THEN 1 ELSE 0 END
     FROM Taskgate.TaskExecution AS e
     WHERE e.TaskExecutionId = @TaskExecutionId;
     SELECT @vRetainDoneMs = d.RetainDoneMs, @vKeepPayload = d.KeepPayload
@@ -51,12 +52,12 @@ BEGIN
     SELECT @vState = e.State
     FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- the row as it is now, kept to the end
     WHERE e.TaskExecutionId = @TaskExecutionId;
-    IF @vState = 1
+    IF @vState = 1 AND @vIsOthers = 0
       SELECT @vOrdinal = c.Ordinal
       FROM Taskgate.Claim AS c WITH (INDEX (PK_Claim)) -- only own rows, also when another execution has the task now
       WHERE c.TaskExecutionId = @TaskExecutionId AND c.Fence = @Fence AND c.TaskId = @TaskId;
     IF @vOrdinal IS NULL
-      SET @vStatus = CASE WHEN EXISTS (
+      SET @vStatus = CASE WHEN @vIsOthers = 0 AND EXISTS (
         SELECT 1 FROM Taskgate.Archive AS a
         WHERE a.TaskId = @TaskId AND a.Fence = @Fence AND a.TaskExecutionId = @TaskExecutionId AND a.Outcome = 10)
         THEN N'again' ELSE N'fenced' END;

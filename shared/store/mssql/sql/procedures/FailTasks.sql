@@ -6,6 +6,7 @@
 --           retryInMs: 0..2592000000, null: the definition's back-off (continued: at once, with a share: 5 s doubled up to 5 min); error: cut to 4000 characters
 --           share: of continued, 1..1000: what this return takes of the task's 1000; null: 1, and with a checkpoint that differs from the
 --           one before the count starts anew at 1; with more than 1000 the task is dead
+--         @StartId: as Work
 -- Out:    Status: done | fenced (nothing changed); Results: JSON array in input order of
 --           {task, outcome: retry | dead | cancelled | continued | again (told before) | fenced, retryInMs}
 --         Woken: JSON array of other definitions that got ready tasks, or null; NextDueMs bigint: the earliest retry, or null
@@ -19,7 +20,7 @@
 -- Once:   by (task, fence): the key of Attempt
 -- Twin:   postgres/sql/functions/fail_tasks.sql, _backoff_ms.sql
 CREATE OR ALTER PROCEDURE Taskgate.FailTasks
-  @TaskExecutionId bigint, @Failures nvarchar(max)
+  @TaskExecutionId bigint, @Failures nvarchar(max), @StartId uniqueidentifier = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -83,7 +84,7 @@ BEGIN
     BEGIN TRANSACTION;
     SELECT @vState = x.State, @vIsSolo = x.IsSolo
     FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) -- the row as it is now, kept to the end
-    WHERE x.TaskExecutionId = @TaskExecutionId;
+    WHERE x.TaskExecutionId = @TaskExecutionId AND (@StartId IS NULL OR x.OperationId = @StartId);
     IF @vState IS NULL OR @vState <> 1
     BEGIN
       SET @vStatus = N'fenced';

@@ -1,5 +1,5 @@
 -- Taskgate.FinishExecution: ends a worker's stay: tokens back, what it still holds back to ready, uncounted.
--- In:     @TaskExecutionId bigint
+-- In:     @TaskExecutionId bigint; @StartId: as Work
 -- Out:    Status: ended (also when it was ended before) | fenced; GivenBack: tasks; TokensFreed; Ready: tasks wait (a hint is
 --         due); NextDueMs bigint: until the next scheduled task; Woken: JSON array of other definitions that got ready
 --         tasks, or null; Opening: JSON array of batches to be pumped (PumpBatch), or null
@@ -11,7 +11,7 @@
 -- Once:   by state: a repeat is `ended` with zeros
 -- Twin:   postgres/sql/functions/finish_execution.sql, _give_back.sql
 CREATE OR ALTER PROCEDURE Taskgate.FinishExecution
-  @TaskExecutionId bigint
+  @TaskExecutionId bigint, @StartId uniqueidentifier = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -31,7 +31,7 @@ BEGIN
 
   SELECT @vDefinition = e.TaskDefinitionId, @vShared = Taskgate._SharedIds(e.TaskDefinitionId), @vState = e.State
   FROM Taskgate.TaskExecution AS e
-  WHERE e.TaskExecutionId = @TaskExecutionId;
+  WHERE e.TaskExecutionId = @TaskExecutionId AND (@StartId IS NULL OR e.OperationId = @StartId);
   IF @vState = 1
   BEGIN
     BEGIN TRY

@@ -1,6 +1,6 @@
 -- Taskgate.ReleaseSurplus: gives back idle tokens: after a limit was lowered, as many as are held above it, or above a
 --         shared limit; else, when a token was denied lately by one of these limits, a part of what this execution holds more than others.
--- In:     @TaskExecutionId bigint; @Keep int 0..1000: tokens that this execution's tasks are using
+-- In:     @TaskExecutionId bigint; @Keep int 0..1000: tokens that this execution's tasks are using; @StartId: as Work
 -- Out:    Status: released | fenced; Tokens: still held; Freed: given back; OverLimit: still held above the limit by all, or above a shared one;
 --         Given: of the freed tokens those for a denied execution: leave a hint; Woken: JSON array of other definitions with an execution that
 --         was denied by a limit that is shared with them: leave each a hint, or null
@@ -13,7 +13,7 @@
 --         noted since
 -- Twin:   postgres/sql/functions/release_surplus.sql
 CREATE OR ALTER PROCEDURE Taskgate.ReleaseSurplus
-  @TaskExecutionId bigint, @Keep int
+  @TaskExecutionId bigint, @Keep int, @StartId uniqueidentifier = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -28,7 +28,7 @@ BEGIN
   BEGIN TRY
     SELECT @vDefinition = e.TaskDefinitionId, @vShared = Taskgate._SharedIds(e.TaskDefinitionId)
     FROM Taskgate.TaskExecution AS e
-    WHERE e.TaskExecutionId = @TaskExecutionId AND e.State = 1;
+    WHERE e.TaskExecutionId = @TaskExecutionId AND e.State = 1 AND (@StartId IS NULL OR e.OperationId = @StartId);
     IF @vDefinition IS NULL
       SET @vStatus = N'fenced';
     ELSE

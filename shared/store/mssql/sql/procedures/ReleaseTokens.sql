@@ -1,5 +1,5 @@
 -- Taskgate.ReleaseTokens: gives back tokens until the execution holds at most @Keep.
--- In:     @TaskExecutionId bigint; @Keep int 0..1000
+-- In:     @TaskExecutionId bigint; @Keep int 0..1000; @StartId: as Work
 -- Out:    Status: released | fenced; Tokens: still held; Freed: really given back; Ready: tasks wait for them (a hint is due)
 -- Raises: 50422 @Keep out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution
@@ -8,7 +8,7 @@
 -- Once:   by the number that is kept, not the number given back: a repeat, another execution or a dead holder frees 0 (S0.10)
 -- Twin:   postgres/sql/functions/release_tokens.sql
 CREATE OR ALTER PROCEDURE Taskgate.ReleaseTokens
-  @TaskExecutionId bigint, @Keep int
+  @TaskExecutionId bigint, @Keep int, @StartId uniqueidentifier = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -23,7 +23,7 @@ BEGIN
   BEGIN TRY
     SELECT @vDefinition = e.TaskDefinitionId, @vShared = Taskgate._SharedIds(e.TaskDefinitionId)
     FROM Taskgate.TaskExecution AS e
-    WHERE e.TaskExecutionId = @TaskExecutionId AND e.State = 1;
+    WHERE e.TaskExecutionId = @TaskExecutionId AND e.State = 1 AND (@StartId IS NULL OR e.OperationId = @StartId);
     IF @vDefinition IS NULL
       SET @vStatus = N'fenced';
     ELSE

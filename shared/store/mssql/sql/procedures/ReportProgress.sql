@@ -1,5 +1,6 @@
 -- Taskgate.ReportProgress: how far a running task is, for people who watch.
--- In:     @TaskExecutionId, @TaskId, @Fence bigint; @Done, @Total bigint >= 0 or null; @Text: cut to 400 characters, or null
+-- In:     @TaskExecutionId, @TaskId, @Fence bigint; @Done, @Total bigint >= 0 or null; @Text: cut to 400 characters, or null;
+--         @StartId: as Work
 -- Out:    Status: done | fenced; CancelRequested: stop soon
 -- Raises: 50422 a negative number; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  Task, by skip (a cancel may hold it: `done`, and the next report tells)
@@ -9,7 +10,8 @@
 -- Once:   last one wins
 -- Twin:   postgres/sql/functions/report_progress.sql
 CREATE OR ALTER PROCEDURE Taskgate.ReportProgress
-  @TaskExecutionId bigint, @TaskId bigint, @Fence bigint, @Done bigint, @Total bigint, @Text nvarchar(max)
+  @TaskExecutionId bigint, @TaskId bigint, @Fence bigint, @Done bigint, @Total bigint, @Text nvarchar(max),
+  @StartId uniqueidentifier = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -24,7 +26,8 @@ BEGIN
       + COALESCE(CONVERT(nvarchar(20), @Total), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  IF EXISTS (SELECT 1 FROM Taskgate.TaskExecution AS e WHERE e.TaskExecutionId = @TaskExecutionId AND e.State = 1)
+  IF EXISTS (SELECT 1 FROM Taskgate.TaskExecution AS e WHERE e.TaskExecutionId = @TaskExecutionId AND e.State = 1
+               AND (@StartId IS NULL OR e.OperationId = @StartId))
     AND EXISTS (
       SELECT 1 FROM Taskgate.Claim AS c WITH (INDEX (PK_Claim)) -- only own rows, also when another execution has the task now
       WHERE c.TaskExecutionId = @TaskExecutionId AND c.Fence = @Fence AND c.TaskId = @TaskId)

@@ -4,6 +4,8 @@
 --         @DoneDurationsMs: JSON array of numbers or nulls, @DoneResults: JSON array of JSON texts or nulls: same length, or null
 --         @StartedTaskIds: JSON array of ids of prefetched claims that were started meanwhile, or null
 --         @Want int 0..1000; @After..: scan hint: look only at or after this place first (the last one claimed), or null
+--         @StartId uniqueidentifier: what the execution was started by, its @OperationId: a database that lost commits gives its number
+--           again; null: not compared
 -- Out:    Status: claimed | none | limited (no token, no room for another prefetched claim, or the rate: RetryInMs)
 --                 | done (nothing was wanted) | paused | again (the answer of a call that was made before) | fenced | ended
 --         Fence bigint: of all tasks claimed by this call
@@ -32,7 +34,8 @@ CREATE OR ALTER PROCEDURE Taskgate.Work
   @TaskExecutionId bigint, @CallNumber bigint,
   @DoneTaskIds nvarchar(max) = NULL, @DoneFences nvarchar(max) = NULL, @DoneDurationsMs nvarchar(max) = NULL,
   @DoneResults nvarchar(max) = NULL, @StartedTaskIds nvarchar(max) = NULL, @Want int = 0,
-  @AfterPriority smallint = NULL, @AfterRank bigint = NULL, @AfterTaskId bigint = NULL
+  @AfterPriority smallint = NULL, @AfterRank bigint = NULL, @AfterTaskId bigint = NULL,
+  @StartId uniqueidentifier = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -106,7 +109,7 @@ BEGIN
            @vIsEmpty = CASE WHEN @vWant > 0 AND x.State = 1 AND x.CallNumber < @CallNumber AND @vDoneCount = 0
                               AND @StartedTaskIds IS NULL THEN 1 ELSE 0 END
     FROM Taskgate.TaskExecution AS x
-    WHERE x.TaskExecutionId = @TaskExecutionId;
+    WHERE x.TaskExecutionId = @TaskExecutionId AND (@StartId IS NULL OR x.OperationId = @StartId);
     -- The probes of the queues never wait, so that this reader keeps nobody from the definition's row. From the far end: claims
     -- and promotions leave deleted entries at the near one, and a probe would step over all of them.
     SELECT @vLeaseMs = d.LeaseMs, @vLeaseUntil = DATEADD(MILLISECOND, d.LeaseMs, @vNow), @vPrefetchMax = d.PrefetchMax,
@@ -155,7 +158,7 @@ BEGIN
              @vRefused = CASE x.CallNumber WHEN @CallNumber THEN x.CallRefused END,
              @vAnswerLeaseMs = CASE x.State WHEN 1 THEN @vLeaseMs END
       FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) -- the row as it is now, kept to the end
-      WHERE x.TaskExecutionId = @TaskExecutionId;
+      WHERE x.TaskExecutionId = @TaskExecutionId AND (@StartId IS NULL OR x.OperationId = @StartId);
       IF @vOpenState IS NULL OR @vOpenState <> 1
         SELECT @vStatus = CASE @vOpenState WHEN 2 THEN N'ended' ELSE N'fenced' END, @vFence = NULL, @vRefused = NULL,
                @vOverLimit = 0, @vReleaseRequested = 0, @vFreeTokens = 0;

@@ -1,5 +1,5 @@
 -- taskgate.acquire_tokens: makes a live execution hold up to p_want tokens of its definition.
--- In:     p_task_execution_id bigint; p_want int 1..1000, tokens held already count into it
+-- In:     p_task_execution_id bigint; p_want int 1..1000, tokens held already count into it; p_start_id: as work
 -- Out:    status: granted | limited | paused | fenced; tokens: held by the execution now; granted: of them new;
 --         token_fence bigint; retry_in_ms: when limited, the longest wait that makes sense without a hint;
 --         dead_holders: tokens of this many dead executions were freed: call reclaim_expired; demand: noted: nothing was granted,
@@ -11,7 +11,7 @@
 -- Once:   a repeat grants nothing more than p_want
 -- Twin:   mssql/sql/procedures/AcquireTokens.sql
 create or replace function taskgate.acquire_tokens(
-  p_task_execution_id bigint, p_want int,
+  p_task_execution_id bigint, p_want int, p_start_id uuid default null,
   out status text, out tokens int, out granted int, out token_fence bigint, out retry_in_ms bigint, out dead_holders int,
   out demand text)
 language plpgsql security definer
@@ -25,7 +25,8 @@ begin
     raise exception 'want: expected 1..1000 (%)', p_want using errcode = 'TG422';
   end if;
   tokens := 0; granted := 0; dead_holders := 0;
-  select x.task_definition_id, x.state, x.token_count, x.worker, _shared_ids(x.task_definition_id) as shared into e from task_execution x where x.task_execution_id = p_task_execution_id;
+  select x.task_definition_id, x.state, x.token_count, x.worker, _shared_ids(x.task_definition_id) as shared into e from task_execution x
+   where x.task_execution_id = p_task_execution_id and (p_start_id is null or x.operation_id = p_start_id);
   if e.state is distinct from 1 then status := 'fenced'; return; end if;
   if e.token_count = 0 then
     select * into s from _deny_early(e.task_definition_id, null);

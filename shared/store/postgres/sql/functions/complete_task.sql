@@ -1,6 +1,7 @@
 -- taskgate.complete_task: the fenced completion of one task inside the user's own transaction: its writes and the
 --         completion are committed together, or neither is. Call it last before the commit.
--- In:     p_task_execution_id, p_task_id, p_fence bigint; p_duration_ms int or null; p_result text: JSON object or array, at most 65536 bytes, or null
+-- In:     p_task_execution_id, p_task_id, p_fence bigint; p_duration_ms int or null; p_result text: JSON object or array, at most 65536 bytes, or null;
+--         p_start_id: as work
 -- Out:    status: done | again (this claim was completed before) | fenced: roll back;
 --         woken: JSON array of other definitions that got ready tasks, or null; opening: JSON array of batches to be pumped
 --         (pump_batch) after the commit, or null
@@ -12,6 +13,7 @@
 -- Twin:   mssql/sql/procedures/CompleteTask.sql
 create or replace function taskgate.complete_task(
   p_task_execution_id bigint, p_task_id bigint, p_fence bigint, p_duration_ms int default null, p_result text default null,
+  p_start_id uuid default null,
   out status text, out woken text, out opening text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
@@ -26,12 +28,13 @@ begin
   end if;
   if p_result is not null then perform _check_results(array[p_result]); end if;
   select x.task_definition_id, d.retain_done_ms, d.keep_payload into e from task_execution x join task_definition d on d.task_definition_id = x.task_definition_id
-   where x.task_execution_id = p_task_execution_id and x.state = 1
+   where x.task_execution_id = p_task_execution_id and x.state = 1 and (p_start_id is null or x.operation_id = p_start_id)
      and exists (select 1 from unnest(x.inflight, x.inflight_fence) u(id, f) where u.id = p_task_id and u.f = p_fence)
      for no key update of x;
   if not found then
     status := case when exists (select 1 from archived a where a.task_id = p_task_id and a.first_task_id between greatest(p_task_id, 0) - 4095 and p_task_id and a.last_task_id >= p_task_id
                                     and a.fence = p_fence and a.task_execution_id = p_task_execution_id and a.outcome = 10)
+                         and not exists (select 1 from task_execution x where x.task_execution_id = p_task_execution_id and x.operation_id <> p_start_id)
                    then 'again' else 'fenced' end;
     return;
   end if;

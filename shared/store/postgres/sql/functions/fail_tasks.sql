@@ -6,6 +6,7 @@
 --           retryInMs: 0..2592000000, null: the definition's back-off (continued: at once, with a share: 5 s doubled up to 5 min); error: cut to 4000 characters
 --           share: of continued, 1..1000: what this return takes of the task's 1000; null: 1, and with a checkpoint that differs from the
 --           one before the count starts anew at 1; with more than 1000 the task is dead
+--         p_start_id: as work
 -- Out:    status: done | fenced (nothing changed); results: JSON array in input order of
 --           {task, outcome: retry | dead | cancelled | continued | again (told before) | fenced, retryInMs}
 --         woken: JSON array of other definitions that got ready tasks, or null; next_due_ms: the earliest retry, or null
@@ -16,7 +17,7 @@
 -- Once:   by (task, fence): the key of attempt
 -- Twin:   mssql/sql/procedures/FailTasks.sql
 create or replace function taskgate.fail_tasks(
-  p_task_execution_id bigint, p_failures text,
+  p_task_execution_id bigint, p_failures text, p_start_id uuid default null,
   out status text, out results text, out woken text, out next_due_ms bigint, out opening text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
@@ -40,7 +41,7 @@ begin
   if not _is_json_list(p_failures) or json_array_length(p_failures::json) not between 1 and 1000 then
     raise exception 'failures: expected a JSON array of 1..1000 entries' using errcode = 'TG422';
   end if;
-  select x.* into e from task_execution x where x.task_execution_id = p_task_execution_id and x.state = 1 for no key update;
+  select x.* into e from task_execution x where x.task_execution_id = p_task_execution_id and x.state = 1 and (p_start_id is null or x.operation_id = p_start_id) for no key update;
   if not found then status := 'fenced'; results := '[]'; return; end if;
   select x.* into d from task_definition x where x.task_definition_id = e.task_definition_id;
   for f in select (j.value ->> 'task')::bigint as task_id, (j.value ->> 'fence')::bigint as fence, j.value ->> 'as' as how, left(j.value ->> 'error', 4000) as error,

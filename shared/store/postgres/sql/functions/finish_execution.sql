@@ -1,5 +1,5 @@
 -- taskgate.finish_execution: ends a worker's stay: tokens back, what it still holds back to ready, uncounted.
--- In:     p_task_execution_id bigint
+-- In:     p_task_execution_id bigint; p_start_id: as work
 -- Out:    status: ended (also when it was ended before) | fenced; given_back: tasks; tokens_freed; ready: tasks wait (a hint is due);
 --         next_due_ms: until the next scheduled task; woken: JSON array of other definitions that got ready tasks, or null
 --         opening: JSON array of batches to be pumped (pump_batch), or null
@@ -9,7 +9,7 @@
 -- Once:   by state: a repeat is `ended` with zeros
 -- Twin:   mssql/sql/procedures/FinishExecution.sql
 create or replace function taskgate.finish_execution(
-  p_task_execution_id bigint,
+  p_task_execution_id bigint, p_start_id uuid default null,
   out status text, out given_back int, out tokens_freed int, out ready boolean, out next_due_ms bigint, out woken text, out opening text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
@@ -20,7 +20,8 @@ declare
   s record;
 begin
   given_back := 0; tokens_freed := 0; ready := false;
-  select x.task_definition_id, x.state, _shared_ids(x.task_definition_id) as shared into e from task_execution x where x.task_execution_id = p_task_execution_id;
+  select x.task_definition_id, x.state, _shared_ids(x.task_definition_id) as shared into e from task_execution x
+   where x.task_execution_id = p_task_execution_id and (p_start_id is null or x.operation_id = p_start_id);
   if e.state is distinct from 1 then status := case when e.state = 2 then 'ended' else 'fenced' end; return; end if;
   if e.shared <> '{}' then perform _lock_shared(e.shared); end if;
   select * into s from _settle_tokens(e.task_definition_id, p_task_execution_id, null, 0, null, e.shared);

@@ -1,6 +1,6 @@
 -- taskgate.release_surplus: gives back idle tokens: after a limit was lowered, as many as are held above it, or above a
 -- shared limit; else, when a token was denied lately by one of these limits, a part of what this execution holds more than others.
--- In:     p_task_execution_id bigint; p_keep int 0..1000: tokens that this execution's tasks are using
+-- In:     p_task_execution_id bigint; p_keep int 0..1000: tokens that this execution's tasks are using; p_start_id: as work
 -- Out:    status: released | fenced; tokens: still held; freed: given back; over_limit: still held above the limit by all, or above a shared one;
 --         given: of the freed tokens those for a denied execution: leave a hint; woken: JSON array of other definitions with an execution that
 --         was denied by a limit that is shared with them: leave each a hint, or null
@@ -12,7 +12,7 @@
 --         noted since
 -- Twin:   mssql/sql/procedures/ReleaseSurplus.sql
 create or replace function taskgate.release_surplus(
-  p_task_execution_id bigint, p_keep int,
+  p_task_execution_id bigint, p_keep int, p_start_id uuid default null,
   out status text, out tokens int, out freed int, out over_limit int, out given int, out woken text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
@@ -24,7 +24,8 @@ declare
 begin
   perform _check_range('keep', p_keep, 0, 1000);
   tokens := 0; freed := 0; over_limit := 0; given := 0;
-  select x.task_definition_id, _shared_ids(x.task_definition_id) into v_definition, v_shared from task_execution x where x.task_execution_id = p_task_execution_id and x.state = 1;
+  select x.task_definition_id, _shared_ids(x.task_definition_id) into v_definition, v_shared from task_execution x
+   where x.task_execution_id = p_task_execution_id and x.state = 1 and (p_start_id is null or x.operation_id = p_start_id);
   if not found then status := 'fenced'; return; end if;
   if v_shared <> '{}' then perform _lock_shared(v_shared); end if;
   select * into s from _settle_tokens(v_definition, p_task_execution_id, null, null, p_keep, v_shared);

@@ -1,5 +1,5 @@
 -- taskgate.release_tokens: gives back tokens until the execution holds at most p_keep.
--- In:     p_task_execution_id bigint; p_keep int 0..1000
+-- In:     p_task_execution_id bigint; p_keep int 0..1000; p_start_id: as work
 -- Out:    status: released | fenced; tokens: still held; freed: really given back; ready: tasks wait for them (a hint is due)
 -- Raises: TG422 p_keep out of range
 -- Locks:  shared_limit, task_definition, task_execution
@@ -7,7 +7,7 @@
 -- Once:   by the number that is kept, not the number given back: a repeat, another execution or a dead holder frees 0 (S0.10)
 -- Twin:   mssql/sql/procedures/ReleaseTokens.sql
 create or replace function taskgate.release_tokens(
-  p_task_execution_id bigint, p_keep int,
+  p_task_execution_id bigint, p_keep int, p_start_id uuid default null,
   out status text, out tokens int, out freed int, out ready boolean)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
@@ -19,7 +19,8 @@ declare
 begin
   perform _check_range('keep', p_keep, 0, 1000);
   tokens := 0; freed := 0; ready := false;
-  select x.task_definition_id, _shared_ids(x.task_definition_id) into v_definition, v_shared from task_execution x where x.task_execution_id = p_task_execution_id and x.state = 1;
+  select x.task_definition_id, _shared_ids(x.task_definition_id) into v_definition, v_shared from task_execution x
+   where x.task_execution_id = p_task_execution_id and x.state = 1 and (p_start_id is null or x.operation_id = p_start_id);
   if not found then status := 'fenced'; return; end if;
   if v_shared <> '{}' then perform _lock_shared(v_shared); end if;
   select * into s from _settle_tokens(v_definition, p_task_execution_id, null, p_keep, null, v_shared);

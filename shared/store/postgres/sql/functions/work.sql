@@ -4,6 +4,8 @@
 --         p_done_durations_ms int[], p_done_results text (JSON array of JSON texts or nulls): same length, or null
 --         p_started_task_ids bigint[]: prefetched claims that were started meanwhile, or null
 --         p_want int 0..1000; p_after_*: scan hint: look only at or after this place first (the last one claimed), or null
+--         p_start_id uuid: what the execution was started by, its p_operation_id: a database that lost commits gives its number again;
+--           null: not compared
 -- Out:    status: claimed | none | limited (no token, no room for another prefetched claim, or the rate: retry_in_ms) | done (nothing was wanted) | paused
 --                 | again (the answer of a call that was made before) | fenced | ended
 --         fence bigint: of all tasks claimed by this call
@@ -31,6 +33,7 @@ create or replace function taskgate.work(
   p_done_task_ids bigint[] default null, p_done_fences bigint[] default null, p_done_durations_ms int[] default null, p_done_results text default null,
   p_started_task_ids bigint[] default null, p_want int default 0,
   p_after_priority smallint default null, p_after_rank bigint default null, p_after_task_id bigint default null,
+  p_start_id uuid default null,
   out status text, out fence bigint, out task_ids text, out kinds text, out attempts text, out payloads text, out extras text,
   out started int, out last_priority smallint, out last_rank bigint, out refused_task_ids text, out lease_ms int, out over_limit int,
   out release_requested boolean, out free_tokens int, out next_due_ms bigint, out retry_in_ms bigint, out woken text, out opening text)
@@ -72,7 +75,8 @@ begin
         or exists (select 1 from scheduled s where s.task_definition_id = x.task_definition_id and s.run_at <= v_now) as has_some
       into e
       from task_execution x join task_definition d on d.task_definition_id = x.task_definition_id
-     where x.task_execution_id = p_task_execution_id and x.state = 1 and x.call_number < p_call_number;
+     where x.task_execution_id = p_task_execution_id and x.state = 1 and x.call_number < p_call_number
+       and (p_start_id is null or x.operation_id = p_start_id);
     if found and (e.paused or not e.has_some) then
       status := case when e.paused then 'paused' else 'none' end; over_limit := _over_limit(e.task_definition_id);
       next_due_ms := _next_due_ms(e.task_definition_id);
@@ -90,7 +94,7 @@ begin
          exists (select 1 from token_demand q where q.task_definition_id = x.task_definition_id and q.denied_at > v_now - d.lease_ms * interval '1 ms' - interval '2 seconds') as has_demand   -- else nothing is asked for or reserved
     into e
     from task_execution x join task_definition d on d.task_definition_id = x.task_definition_id
-   where x.task_execution_id = p_task_execution_id for no key update of x;
+   where x.task_execution_id = p_task_execution_id and (p_start_id is null or x.operation_id = p_start_id) for no key update of x;
   if e.state is distinct from 1 then status := case when e.state = 2 then 'ended' else 'fenced' end; return; end if;
   lease_ms := e.lease_ms;
   if e.has_shared then
