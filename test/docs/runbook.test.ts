@@ -28,7 +28,7 @@ test("the runbook's SQL raises every number that is given outside, on PostgreSQL
     const batch = await store.createBatch({
       ...{ operationId: operationId(), name, waves: 1, failurePolicy: "halt" },
     });
-    const given = [task, claimed?.fence, worker.executionId, batch.batchId, ...batch.waveIds];
+    const given = [task, claimed?.fence, worker.number, batch.batchId, ...batch.waveIds];
     expect(given.filter((id) => !(Number(id) >= above))).toEqual([]);
     expect(given).toHaveLength(5);
   } finally {
