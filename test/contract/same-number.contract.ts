@@ -1,11 +1,12 @@
 import { describe, expect, test } from "@jest/globals";
 import { asExecutionId, executionIdOf } from "../../shared/core/ids";
-import type { ExecutionId } from "../../shared/core/ids";
+import type { ExecutionId, TaskId } from "../../shared/core/ids";
 import type { ClaimedTask, TaskStore } from "../../shared/ports/task-store";
 import {
   define,
   done,
   enqueue,
+  factsOf,
   failure,
   operationId,
   setLimit,
@@ -14,7 +15,7 @@ import {
 } from "../support/builders";
 import type { Worker } from "../support/builders";
 import { expectError } from "../support/expect-error";
-import { useStore } from "../support/store-setup";
+import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 
 /** A worker with two tokens and a claimed task, two tasks that wait, and a stranger whose execution had the same number. */
@@ -24,6 +25,11 @@ interface Scene {
   readonly worker: Worker;
   readonly claimed: ClaimedTask;
   readonly stranger: ExecutionId;
+}
+
+/** Is this claim still one that its worker hasn't started? */
+async function isPrefetched(store: TaskStore, taskId: TaskId): Promise<boolean | undefined> {
+  return (await factsOf(store, taskId)).claim?.isPrefetched;
 }
 
 /** A database that lost its last commits gives numbers of executions again: the start tells whose one is. */
@@ -116,25 +122,42 @@ export function describeSameNumber(setup: StoreSetup): void {
       const name = await define(store, { limit: 1, prefetchMax: 1, leaseMs: 30_000 });
       await enqueue(store, name, 2);
       const worker = await startWorker(store, name);
-      const prefetched = (await worker.claim(2)).map(({ taskId }) => taskId);
+      const [, prefetched] = await worker.claim(2);
+      if (prefetched === undefined) throw new Error("two are claimed");
       const stranger = executionIdOf(worker.number, operationId());
       const told = [
-        { executionId: stranger, started: prefetched },
+        { executionId: stranger, started: [prefetched.taskId] },
         { executionId: worker.executionId, started: [] },
       ];
       const { executions } = await store.heartbeat({ executions: told });
-      expect(executions).toHaveLength(2);
-      const answers = new Map(executions.map((answer) => [answer.executionId, answer]));
-      expect(answers.get(stranger)).toMatchObject({ status: "fenced", leaseMs: null });
-      expect(answers.get(worker.executionId)).toMatchObject({ status: "renewed", leaseMs: 30_000 });
-      const [row] = (await store.listExecutions({ name, isOpen: true, max: 1 })).executions;
-      expect(row).toMatchObject({ execution: worker.number, claimed: 2, prefetched: 1 });
+      expect(executions).toMatchObject([
+        { executionId: stranger, status: "fenced", leaseMs: null },
+        { executionId: worker.executionId, status: "renewed", leaseMs: 30_000 },
+      ]);
+      const turned = await store.heartbeat({ executions: [...told].reverse() });
+      expect(turned.executions.map(({ executionId }) => executionId)).toEqual([
+        worker.executionId,
+        stranger,
+      ]);
+      expect(await isPrefetched(store, prefetched.taskId)).toBe(true);
       await opened.advance(20_000);
       await store.heartbeat({ executions: [{ executionId: stranger, started: [] }] });
       const [late] = (await store.listExecutions({ name, isOpen: true, max: 1 })).executions;
       expect(late?.leaseLeftMs).toBeLessThanOrEqual(10_000);
     });
   });
+
+  testWith(setup, "row removal")(
+    "a completion that is told again is known by its archive when the row of its execution is gone",
+    async () => {
+      const { store, worker, claimed } = await build();
+      const completion = { executionId: worker.executionId, ...done(claimed) };
+      expect((await store.completeTask(completion)).status).toBe("done");
+      await worker.finish();
+      await open().removeExecution(worker.executionId);
+      expect((await store.completeTask(completion)).status).toBe("again");
+    },
+  );
 
   test("a number alone is an execution of any start, as older packages name it", async () => {
     const { store, name, worker, claimed } = await build();
@@ -158,6 +181,19 @@ export function describeSameNumber(setup: StoreSetup): void {
     const beat = await store.heartbeat({ executions: [{ executionId, started: [] }] });
     expect(beat.executions).toMatchObject([{ executionId, status: "renewed" }]);
     expect((await store.finishExecution({ executionId })).status).toBe("ended");
+    const late = await store.heartbeat({ executions: [{ executionId, started: [] }] });
+    expect(late.executions).toMatchObject([{ executionId, status: "ended" }]);
+  });
+
+  test("an execution that a heartbeat names twice is renewed once, and told twice", async () => {
+    const { store, worker } = await build();
+    const [, second] = await worker.claim(2);
+    if (second === undefined) throw new Error("two more are claimed");
+    const { executionId } = worker;
+    const beats = [[], [second.taskId]].map((started) => ({ executionId, started }));
+    const { executions } = await store.heartbeat({ executions: beats });
+    expect(executions.map(({ status }) => status)).toEqual(["renewed", "renewed"]);
+    expect(await isPrefetched(store, second.taskId)).toBe(false);
   });
 
   test("a heartbeat whose start is no UUID is refused, naming its entry", async () => {

@@ -429,6 +429,23 @@ function describeAudit(setup: StoreSetup): void {
     );
   });
 
+  testWith(setup, "raw sql")("a heartbeat's first bad entry is named, by its place", async () => {
+    const opened = open();
+    const lists: readonly [list: string, says: string][] = [
+      [
+        '[{"execution":1},{"execution":1,"start":"x","started":["y"]},{"execution":1,"start":"z"}]',
+        "executions[1].start: expected a UUID (x)",
+      ],
+      ['[{"execution":"z","start":"x"}]', "executions[0].execution: expected an id (z)"],
+      ['[{"execution":1,"start":""}]', "executions[0].start: expected a UUID ()"],
+      ['[{"execution":1,"started":["y"]}]', "executions[0].started: expected ids (y)"],
+    ];
+    for (const [list, says] of lists) {
+      const calls = { postgres: `heartbeat('${list}')`, mssql: `Heartbeat N'${list}'` };
+      expect([list, await refusal(opened, setup.dialect, calls)]).toEqual([list, says]);
+    }
+  });
+
   testWith(setup, "raw sql")("a heartbeat of something else is refused, too", async () => {
     const opened = open();
     for (const list of ["[1]", "[[]]", '[{"execution":"1"},null]', "[]", "{}"]) {

@@ -1,7 +1,7 @@
 -- Taskgate.Heartbeat: renews the leases of all executions of one process, and tells what they should know.
 -- In:     @Executions: JSON array of 1..1000 {execution, start, started: [task ids]}: prefetched claims started since the last report;
 --           start: as @StartId of Work, or left out
--- Out:    Status: done; Executions: JSON array, by execution id, of {execution, start: as it was given, status: renewed | fenced | ended | busy (its row
+-- Out:    Status: done; Executions: JSON array, by execution id and then in their order, of {execution, start: as it was given, status: renewed | fenced | ended | busy (its row
 --         was locked by its own call, which renews it), leaseMs, cancel: [task ids], overLimit, releaseRequested (as of Work; for an
 --         execution that was denied only where this one holds several, or one for calls of functions without tasks), paused}
 -- Raises: 50422 not such a list, an id that is no number, or a start that is no UUID; 50490 inside a transaction; 1222 locked for longer than 2 s
@@ -52,25 +52,18 @@ BEGIN
   WHERE b.IsId = 0 OR b.IsStart = 0 OR b.Started IS NOT NULL
   ORDER BY CONVERT(int, j.[key]);
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
-  INSERT INTO @vBeat (TaskExecutionId, Ord, StartId, HasStarted, IsRenewed)
-  SELECT v.Execution, MIN(CONVERT(int, j.[key])), x.StartId, MAX(x.HasStarted), 0
-  FROM OPENJSON(@Executions) AS j
-  CROSS APPLY OPENJSON(j.[value]) WITH (
-    Execution bigint N'$.execution', Start nvarchar(max) N'$.start', Started nvarchar(max) N'$.started' AS JSON) AS v
-  CROSS APPLY (
-    SELECT TRY_CONVERT(uniqueidentifier, v.Start) AS StartId,
-           CASE WHEN EXISTS (SELECT 1 FROM OPENJSON(v.Started) AS s WHERE s.[value] IS NOT NULL) THEN 1 ELSE 0 END AS HasStarted) AS x
-  WHERE v.Execution IS NOT NULL
-  GROUP BY v.Execution, x.StartId;
   INSERT INTO @vStarted (Ord, TaskId)
-  SELECT DISTINCT b.Ord, CONVERT(bigint, s.[value])
+  SELECT DISTINCT CONVERT(int, j.[key]), CONVERT(bigint, s.[value])
   FROM OPENJSON(@Executions) AS j
-  CROSS APPLY OPENJSON(j.[value]) WITH (
-    Execution bigint N'$.execution', Start nvarchar(max) N'$.start', Started nvarchar(max) N'$.started' AS JSON) AS v
+  CROSS APPLY OPENJSON(j.[value]) WITH (Started nvarchar(max) N'$.started' AS JSON) AS v
   CROSS APPLY OPENJSON(v.Started) AS s
-  INNER JOIN @vBeat AS b ON b.TaskExecutionId = v.Execution
-    AND (b.StartId = TRY_CONVERT(uniqueidentifier, v.Start) OR b.StartId IS NULL AND v.Start IS NULL)
   WHERE s.[value] IS NOT NULL;
+  INSERT INTO @vBeat (TaskExecutionId, Ord, StartId, HasStarted, IsRenewed)
+  SELECT v.Execution, CONVERT(int, j.[key]), TRY_CONVERT(uniqueidentifier, v.Start),
+         CASE WHEN EXISTS (SELECT 1 FROM @vStarted AS s WHERE s.Ord = CONVERT(int, j.[key])) THEN 1 ELSE 0 END, 0
+  FROM OPENJSON(@Executions) AS j
+  CROSS APPLY OPENJSON(j.[value]) WITH (Execution bigint N'$.execution', Start nvarchar(max) N'$.start') AS v
+  WHERE v.Execution IS NOT NULL;
 
   BEGIN TRY
     UPDATE b

@@ -1,7 +1,7 @@
 -- taskgate.heartbeat: renews the leases of all executions of one process, and tells what they should know.
 -- In:     p_executions text: JSON array of 1..1000 {execution, start, started: [task ids]}: prefetched claims started since the last report;
 --           start: as p_start_id of work, or left out
--- Out:    status: done; executions: JSON array, by execution id, of {execution, start: as it was given, status: renewed | fenced | ended | busy (its row
+-- Out:    status: done; executions: JSON array, by execution id and then in their order, of {execution, start: as it was given, status: renewed | fenced | ended | busy (its row
 --         was locked by its own call, which renews it), leaseMs, cancel: [task ids], overLimit, releaseRequested (as of work; for an
 --         execution that was denied only where this one holds several, or one for calls of functions without tasks), paused}
 -- Raises: TG422 not such a list, an id that is no number, or a start that is no UUID
@@ -39,23 +39,25 @@ begin
   if v_bad is not null then raise exception '%', v_bad using errcode = 'TG422'; end if;
   status := 'done';
   with asked as materialized (
-    select (j.value ->> 'execution')::bigint as id, j.value ->> 'start' as start,
+    select (j.value ->> 'execution')::bigint as id, j.value ->> 'start' as start, j.n,
            j.value ->> 'start' is null or exists (select 1 from task_execution x where x.task_execution_id = (j.value ->> 'execution')::bigint
                                                      and x.operation_id = (j.value ->> 'start')::uuid) as is_own,
            array(select s.value::bigint from json_array_elements_text(case when json_typeof(j.value -> 'started') = 'array' then j.value -> 'started' else '[]'::json end) s(value)
                   where s.value is not null) as started
-      from json_array_elements(p_executions::json) j(value)
+      from json_array_elements(p_executions::json) with ordinality j(value, n)
      where j.value ->> 'execution' is not null),
   held as materialized (
-    select e.task_execution_id as id from task_execution e where e.task_execution_id = any (array(select a.id from asked a where a.is_own)) and e.state = 1
+    select e.task_execution_id as id,
+           array(select s.id from asked a cross join unnest(a.started) s(id) where a.id = e.task_execution_id and a.is_own) as started
+      from task_execution e where e.task_execution_id = any (array(select a.id from asked a where a.is_own)) and e.state = 1
      order by e.task_execution_id for no key update skip locked),
   renewed as (
     update task_execution e
        set lease_until = greatest(e.lease_until, v_now + d.lease_ms * interval '1 ms'),
-           prefetched = case when cardinality(a.started) = 0 then e.prefetched
-                        else array(select u.id from unnest(e.prefetched) with ordinality u(id, n) where u.id <> all (a.started) order by u.n) end
-      from held h, asked a, task_definition d
-     where e.task_execution_id = h.id and a.id = h.id and a.is_own and d.task_definition_id = e.task_definition_id
+           prefetched = case when cardinality(h.started) = 0 then e.prefetched
+                        else array(select u.id from unnest(e.prefetched) with ordinality u(id, n) where u.id <> all (h.started) order by u.n) end
+      from held h, task_definition d
+     where e.task_execution_id = h.id and d.task_definition_id = e.task_definition_id
     returning e.task_execution_id as id, e.inflight, d.lease_ms, d.paused, d.task_definition_id, e.token_count, starts_with(d.name, 'calls:') as is_calls,
               _over_limit(d.task_definition_id) as over_limit)
   select '[' || string_agg(
@@ -68,7 +70,7 @@ begin
            else
              json_build_object('execution', a.id::text, 'start', a.start, 'status', coalesce((
                select case e.state when 1 then 'busy' when 2 then 'ended' else 'fenced' end from task_execution e where e.task_execution_id = a.id and a.is_own), 'fenced'))
-           end::text, ',' order by a.id) || ']'
+           end::text, ',' order by a.id, a.n) || ']'
     into executions
     from asked a left join renewed r on r.id = a.id and a.is_own;
   executions := coalesce(executions, '[]');
