@@ -34,6 +34,12 @@ async function isPrefetched(store: TaskStore, taskId: TaskId): Promise<boolean |
 
 /** A database that lost its last commits gives numbers of executions again: the start tells whose one is. */
 export function describeSameNumber(setup: StoreSetup): void {
+  describe("an execution is its number and its start", () => {
+    describeStarts(setup);
+  });
+}
+
+function describeStarts(setup: StoreSetup): void {
   const open = useStore(setup);
 
   async function build(): Promise<Scene> {
