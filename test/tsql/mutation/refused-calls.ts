@@ -105,9 +105,10 @@ export interface Refusal {
 
 /**
  * What the caller's session is like. implicit: IMPLICIT_TRANSACTIONS, where operations with a transaction of their own are refused;
- * snapshot: the operation comes first in a transaction of that level, which then goes on.
+ * snapshot: the operation comes first in a transaction of that level, which then goes on; implicit snapshot: IMPLICIT_TRANSACTIONS
+ * begin that transaction.
  */
-type Session = "plain" | "implicit" | "snapshot";
+type Session = "plain" | "implicit" | "snapshot" | "implicit snapshot";
 
 export function refusalOf(
   { setup, call }: OperationCase,
@@ -117,13 +118,13 @@ export function refusalOf(
   const world = setUp(setup, template);
   const before = tablesAsText(world);
   const connection = world.connect();
-  connection.settings.isImplicit = session === "implicit";
+  connection.settings.isImplicit = session.startsWith("implicit");
   const run = (work: Work): number[] =>
     runAlone(connection, work).errors.map(({ number }) => number);
-  const errors =
-    session === "snapshot"
-      ? [...run({ kind: "batch", sql: beginSnapshot }), ...run(requestOf(call)), ...run(goOn)]
-      : run(requestOf(call));
+  const begins = session === "snapshot" ? `${atSnapshot} BEGIN TRANSACTION;` : atSnapshot;
+  const errors = session.endsWith("snapshot")
+    ? [...run({ kind: "batch", sql: begins }), ...run(requestOf(call)), ...run(goOn)]
+    : run(requestOf(call));
   return {
     errors,
     hasChanged: tablesAsText(world) !== before,
@@ -132,7 +133,7 @@ export function refusalOf(
   };
 }
 
-const beginSnapshot = "SET TRANSACTION ISOLATION LEVEL SNAPSHOT; BEGIN TRANSACTION;";
+const atSnapshot = "SET TRANSACTION ISOLATION LEVEL SNAPSHOT;";
 const goOn: Work = { kind: "batch", sql: "SELECT COUNT(*) FROM Taskgate.TaskDefinition;" };
 
 /** Operations that join their caller's transaction. */
@@ -152,7 +153,10 @@ export function refusalChecks(): Check[] {
     ),
     ...operationCases()
       .filter(isJoining)
-      .map((operation) => refusalCheck(operation, shipped, "snapshot")),
+      .flatMap((operation) => [
+        refusalCheck(operation, shipped, "snapshot"),
+        refusalCheck(operation, shipped, "implicit snapshot"),
+      ]),
   ];
 }
 
