@@ -58,7 +58,7 @@ export function executionIdOf(number: string, start: string | null): ExecutionId
 /** The number of an execution's row. */
 export function executionNumber(id: ExecutionId): ExecutionNumber {
   const end = id.indexOf("/");
-  return (end === -1 ? id : id.slice(0, end)) as string as ExecutionNumber;
+  return asExecutionNumber(end === -1 ? id : id.slice(0, end));
 }
 
 /** The operation id of an execution's start; null: the id has none, and it isn't compared. */
