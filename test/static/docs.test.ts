@@ -141,7 +141,9 @@ describe("reference pages", () => {
     expect(without.map((section) => section.split("\n")[0])).toEqual([]);
     expect(page).toContain("`p_batch_id bigint, p_seal boolean`");
     expect(page).toContain("p_after_priority smallint default null");
-    expect(page).toContain("@DurationMs int = NULL, @Result nvarchar(max) = NULL, @StartId uniqueidentifier = NULL`");
+    expect(page).toContain(
+      "@DurationMs int = NULL, @Result nvarchar(max) = NULL, @StartId uniqueidentifier = NULL`",
+    );
   });
 
   test("sql.md has a heading for every operation", () => {
