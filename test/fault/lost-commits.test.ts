@@ -151,7 +151,8 @@ async function openHost(url: string, workerName: string): Promise<Host> {
           signal: new AbortController().signal,
         },
       ),
-    call: () => withTokens(pools, { limit: calls }, ({ signal }) => stay("body", signal)),
+    call: () =>
+      withTokens(pools, { limit: calls, waitMs: 10_000 }, ({ signal }) => stay("body", signal)),
     finish: () => {
       end.abort();
     },
@@ -223,4 +224,17 @@ test("a database that lost its last commits: the worker that it forgot is told t
   expect(other.events.filter((event) => event === "task ends")).toHaveLength(2);
   expect(other.events).not.toContain("task is told to stop");
   expect(await statusOf(other.store, name)).toMatchObject({ done: 2, held: 0 });
+
+  // It was told, and isn't stuck: it works on as before.
+  await enqueue(other.store, name, 1);
+  forgotten.finish();
+  await forgotten.work();
+  expect(await forgotten.call()).toMatchObject({ ran: true });
+  expect(forgotten.events.slice(4)).toEqual([
+    "task begins",
+    "task ends",
+    "body begins",
+    "body ends",
+  ]);
+  expect(await statusOf(other.store, name)).toMatchObject({ done: 3, held: 0 });
 }, 60_000);

@@ -40,8 +40,8 @@ begin
   status := 'done';
   with asked as materialized (
     select (j.value ->> 'execution')::bigint as id, j.value ->> 'start' as start, j.n,
-           j.value ->> 'start' is null or exists (select 1 from task_execution x where x.task_execution_id = (j.value ->> 'execution')::bigint
-                                                     and x.operation_id = (j.value ->> 'start')::uuid) as is_own,
+           j.value ->> 'start' is null   -- a scalar subselect: exists might be hashed, with all executions
+             or ((select x.operation_id from task_execution x where x.task_execution_id = (j.value ->> 'execution')::bigint) = (j.value ->> 'start')::uuid) is true as is_own,
            array(select s.value::bigint from json_array_elements_text(case when json_typeof(j.value -> 'started') = 'array' then j.value -> 'started' else '[]'::json end) s(value)
                   where s.value is not null) as started
       from json_array_elements(p_executions::json) with ordinality j(value, n)
