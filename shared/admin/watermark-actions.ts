@@ -1,9 +1,15 @@
 import { asOperationId } from "../core/ids";
 import type { JsonValue } from "../core/json";
+import { describeKnown } from "../core/near-name";
 import type { Random } from "../ports/random";
 import type { TaskStore } from "../ports/task-store";
 import type { SetWatermarkAnswer, WatermarkStatus } from "../ports/task-store";
+import { withKnownNames } from "./known-definitions";
+import { invalidInput, showValue } from "./read-result";
 import type { ListWatermarksRequest, WatermarkRequest } from "./watermark-requests";
+
+/** A near name is looked for among so many. */
+const listedMax = 1_000;
 
 /** A watermark as people see it. */
 export interface WatermarkReport extends Omit<WatermarkStatus, "value"> {
@@ -29,11 +35,28 @@ interface Tools {
 
 /** Watermarks by definition as registered, then name. */
 export async function listWatermarks(
-  { store }: Tools,
+  { store }: Pick<Tools, "store">,
   request: ListWatermarksRequest,
 ): Promise<WatermarkReport[]> {
   const { watermarks } = await store.listWatermarks(request);
   return watermarks.map(({ value, ...watermark }) => ({ ...watermark, value: parse(value) }));
+}
+
+/** Throws InvalidArgumentError (unknown), with near names, for a watermark that the definition doesn't have. */
+export async function requireWatermark(
+  { store }: Pick<Tools, "store">,
+  { definition, watermark }: { definition: string; watermark: string },
+): Promise<void> {
+  const [found] = await withKnownNames(store, definition, () =>
+    listWatermarks({ store }, { name: definition, watermark, max: 1 }),
+  );
+  if (found !== undefined) return;
+  const known = await listWatermarks({ store }, { name: definition, max: listedMax });
+  const names = known.map(({ name }) => name);
+  const hint = names.length === 0 ? "the definition has none" : describeKnown(watermark, names);
+  const expected = `the name of one of the definition's watermarks; ${hint}`;
+  const problem = { field: "watermark", value: showValue(watermark), expected };
+  throw invalidInput([problem], "TASKGATE_ARG_UNKNOWN");
 }
 
 /** Sets a watermark; makes no tasks. */

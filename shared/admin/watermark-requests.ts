@@ -7,7 +7,7 @@ import { container, key, maxEntries, operationId, reason, version } from "./sche
 export const readWatermarkRequest = objectOf(
   {
     watermark: key,
-    value: container("null: the next maker begins anew."),
+    value: container("null: the next maker begins anew; only of a watermark that is there."),
     version: version
       .meta({ description: "Only if this is its version; 0: there is none yet." })
       .exactOptional(),

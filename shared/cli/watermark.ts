@@ -17,7 +17,11 @@ export const watermarkCommand: Command = {
   options: {
     set: { type: "string", valueName: "JSON", sentence: "The new value: an object or array." },
     yes: yesOption,
-    clear: { type: "boolean", sentence: "Removes the value: blocks are made from the very start." },
+    clear: {
+      type: "boolean",
+      sentence:
+        "Removes the value: blocks are made from the very start. Refused where there is none.",
+    },
     "from-version": {
       type: "string",
       valueName: "N",

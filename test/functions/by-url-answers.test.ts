@@ -127,6 +127,7 @@ const changes: readonly string[] = [
   ...[
     'watermark flights by-day --set {"day":1} -r r13',
     "watermark flights by-day --from-version 9 --clear",
+    "watermark flights by-dai --clear",
   ],
   ...["watermark flights by-day --from-version 1 --clear", "watermark flights by-day"],
   ...["batch BATCH --cancel -r r14", "batch BATCH --resume", "stop --all -r move", "stop --all"],

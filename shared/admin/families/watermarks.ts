@@ -1,6 +1,6 @@
 import type { Actor, AdminOptions, OfDefinition } from "../admin-options";
 import { withKnownNames } from "../known-definitions";
-import { listWatermarks, setWatermark } from "../watermark-actions";
+import { listWatermarks, requireWatermark, setWatermark } from "../watermark-actions";
 import type { WatermarkChange, WatermarkReport } from "../watermark-actions";
 import type { ListWatermarksRequest, WatermarkRequest } from "../watermark-requests";
 
@@ -8,7 +8,7 @@ import type { ListWatermarksRequest, WatermarkRequest } from "../watermark-reque
 export interface WatermarkCalls {
   /** How far blocks have been made. */
   watermarks(request: ListWatermarksRequest): Promise<WatermarkReport[]>;
-  /** Sets a watermark, unless its version is another than the expected one. Makes no tasks. */
+  /** Sets a watermark, unless its version is another than the expected one. Makes no tasks. One that isn't there can't be cleared. */
   setWatermark(request: WatermarkRequest & Actor & OfDefinition): Promise<WatermarkChange>;
 }
 
@@ -18,7 +18,10 @@ export function watermarkCalls(options: AdminOptions): WatermarkCalls {
   return {
     watermarks: (request) =>
       withKnownNames(store, request.name ?? "", () => listWatermarks(options, request)),
-    setWatermark: (request) =>
-      withKnownNames(store, request.definition, () => setWatermark(options, request)),
+    setWatermark: async (request) => {
+      // To clear one that isn't there would be a slip of the hand; to set it makes it.
+      if (request.value === null) await requireWatermark(options, request);
+      return withKnownNames(store, request.definition, () => setWatermark(options, request));
+    },
   };
 }
