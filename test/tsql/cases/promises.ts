@@ -35,7 +35,9 @@ export function brokenByStep(judged: Judged, report: StepReport): string | undef
 /** The callers that may die of a circle: none, with row versions. */
 function victimsOf({ model, how }: Judged): readonly number[] {
   if (how.hasCircles === true) return [...model.callers.keys()];
-  return how.options.isVersioned ? [] : (model.victims ?? []);
+  if (how.options.isVersioned || model.victims === undefined) return [];
+  // A case says who dies on a server, by what each has written; in that variant another one of the circle does.
+  return how.options.victim === "last" ? [...model.callers.keys()] : model.victims;
 }
 
 function brokenCircle(judged: Judged, report: StepReport): string | undefined {

@@ -35,6 +35,17 @@ test("an index that covers a read shows a row whose own entry is deleted before 
   expect(replay(scenarioOf(model, variant), schedule).problem).toBe("nothing is wrong");
 });
 
+test("where the last one of a circle dies it may be another than on a server, which ends the cheapest one", () => {
+  const model = allCases.find(({ name }) => name === "log-x-reclaim");
+  const variant = findVariant("locking, the last one dies");
+  if (model === undefined || variant === undefined) throw new Error("the case is gone");
+  // The reader holds a claim and wants its execution, the reclaim the other way round.
+  const schedule = parseSchedule("2 2 2 2 2 2 1 2 2 2 1 2 1 1 1 1 1 1 1 2");
+  expect(replay(scenarioOf(model, variant), schedule).problem).toBe("nothing is wrong");
+  const { victims: _, ...strict } = model;
+  expect(replay(scenarioOf(strict, variant), schedule).problem).toContain("in a circle");
+});
+
 test("every case that is named exists", () => {
   expect(cases).toHaveLength(names.length);
 });
