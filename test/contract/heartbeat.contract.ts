@@ -43,6 +43,8 @@ function describeBeat(setup: StoreSetup): void {
       executionId: worker.executionId,
       status: "renewed",
       leaseMs: 10_000,
+      tokens: 1,
+      claims: 0,
       cancel: [],
       overLimit: 0,
       releaseRequested: false,

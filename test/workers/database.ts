@@ -1,7 +1,7 @@
 import type { Random } from "../../shared/ports/random";
 import type { StoreTransaction, TaskStore } from "../../shared/ports/task-store";
 import { MemoryTaskStore } from "../../shared/testing/memory-store/memory-task-store";
-import type { MemoryState } from "../../shared/testing/memory-store/state";
+import type { MemoryState, SequenceName, Sequences } from "../../shared/testing/memory-store/state";
 import type { Host } from "./host";
 import { epochMs } from "./host";
 import type { VirtualTime } from "./virtual-time";
@@ -28,7 +28,7 @@ export interface StatementCall {
 /** Stands where the database runs a call: planted bugs put something in between. */
 export type Tamper = (
   call: StatementCall,
-  run: () => Promise<unknown>,
+  run: (input?: unknown) => Promise<unknown>,
   database: Database,
 ) => Promise<unknown>;
 
@@ -36,6 +36,23 @@ export type Tamper = (
 export interface DatabaseObserver {
   before(call: StatementCall): void;
   after(call: StatementCall, answer: unknown): void;
+}
+
+/** All that a database knew at one instant. */
+export interface Kept {
+  readonly rows: MemoryState;
+  readonly numbers: ReadonlyMap<SequenceName, number>;
+}
+
+/** Numbers that are given again where the database is set back. */
+class Numbers implements Sequences {
+  last = new Map<SequenceName, number>();
+
+  next(name: SequenceName): number {
+    const value = (this.last.get(name) ?? 0) + 1;
+    this.last.set(name, value);
+    return value;
+  }
 }
 
 /** The memory store with the right clock; every statement is seen. */
@@ -46,6 +63,7 @@ export class Database {
   readonly time: VirtualTime;
   readonly #observer: DatabaseObserver;
   readonly #tamper: Tamper | null;
+  readonly #numbers = new Numbers();
 
   constructor(options: {
     time: VirtualTime;
@@ -56,7 +74,11 @@ export class Database {
     this.time = options.time;
     this.#observer = options.observer;
     this.#tamper = options.tamper;
-    this.memory = new MemoryTaskStore({ clock: { now: () => this.nowMs }, random: options.random });
+    this.memory = new MemoryTaskStore({
+      clock: { now: () => this.nowMs },
+      random: options.random,
+      sequences: this.#numbers,
+    });
   }
 
   /** The database's clock. */
@@ -74,15 +96,26 @@ export class Database {
     return rows;
   }
 
+  /** What a standby has that hears nothing more from here on. */
+  keep(): Kept {
+    return { rows: structuredClone(this.rows), numbers: new Map(this.#numbers.last) };
+  }
+
+  /** That standby takes over: what was committed since is lost, and numbers are given again. */
+  setBack({ rows, numbers }: Kept): void {
+    Object.assign(this.rows, structuredClone(rows));
+    this.#numbers.last = new Map(numbers);
+  }
+
   /** Runs a call at this instant. */
   async execute(call: StatementCall): Promise<unknown> {
-    const run = async (): Promise<unknown> => {
+    const run = async (given: unknown = call.input): Promise<unknown> => {
       this.#observer.before(call);
       const method = this.memory[call.operation].bind(this.memory) as (
         input: unknown,
         within?: StoreTransaction,
       ) => Promise<unknown>;
-      const answer = await method(call.input, call.within);
+      const answer = await method(given, call.within);
       return answer;
     };
     const answer = await (this.#tamper === null ? run() : this.#tamper(call, run, this));

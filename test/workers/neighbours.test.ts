@@ -36,9 +36,18 @@ async function runBeside(everyMs: number, plant: Plant | null = null) {
     faults: () => ({ rate: 0, slowRate: 0 }),
     sendHint: quiet,
     observer: {
-      begin: (_, { taskId, definition, signal }) => {
+      begin: (_, { taskId, definition, signal, fence }) => {
         begun.set(taskId, (begun.get(taskId) ?? 0) + 1);
-        return { host, taskId, definition, signal, executionId: null };
+        return {
+          host,
+          taskId,
+          definition,
+          signal,
+          fence,
+          executionId: null,
+          start: null,
+          forgottenMs: null,
+        };
       },
       end: quiet,
     },

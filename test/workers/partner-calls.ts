@@ -51,6 +51,7 @@ export class PartnerCalls {
   }
 
   #check(): void {
+    if (this.#world.isSettingBack) return;
     const running = [...this.#calls].filter(
       ({ host, signal, beganMs }) => !host.isDead && !signal.aborted && !host.wasHeldUp(beganMs),
     );

@@ -1,6 +1,8 @@
 import { asExecutionId, executionNumber } from "../../shared/core/ids";
 import type { ExecutionId } from "../../shared/core/ids";
 import type {
+  Beat,
+  HeartbeatAnswer,
   StartExecutionAnswer,
   StartExecutionInput,
   TaskStore,
@@ -54,6 +56,30 @@ export const plantedBugs: readonly Plant[] = [
       const answering = run();
       definition.sharedLimitIds = sharedLimitIds;
       return answering;
+    },
+  },
+  {
+    // Where commits are lost, another execution has that number.
+    name: "executions-by-number-alone",
+    promise: "limit",
+    breaksToo: ["one holder", "clock", "order", "nothing lost"],
+    tamper: () => async (call, run) => {
+      const input = call.input as { executionId?: ExecutionId; executions?: readonly Beat[] };
+      const numbered = (id: ExecutionId): ExecutionId => asExecutionId(executionNumber(id));
+      const { executionId, executions = [] } = input;
+      if (executionId !== undefined) return run({ ...input, executionId: numbered(executionId) });
+      if (call.operation !== "heartbeat") return run();
+      const beats = executions.map((beat) => ({
+        ...beat,
+        executionId: numbered(beat.executionId),
+      }));
+      const answer = (await run({ ...input, executions: beats })) as HeartbeatAnswer;
+      return {
+        executions: executions.map((beat) => ({
+          ...answer.executions.find((told) => told.executionId === numbered(beat.executionId)),
+          executionId: beat.executionId,
+        })),
+      };
     },
   },
   {

@@ -37,6 +37,10 @@ export interface SimulationResult {
 }
 
 const tickMs = 30_000;
+/** A failover loses so much of what was committed last, at most. */
+const lostMostMs = 6_000;
+/** For so long behind it the promises about what runs aren't judged: a lease, by which all have heard, and the work that is under way. */
+const setBackMs = 13_000;
 /** The time of faults, deaths and new tasks; then everything must come to its end. */
 const chaosMs = 60_000;
 const settleMostMs = 30 * 60_000;
@@ -59,6 +63,8 @@ export class Simulation implements World {
   readonly violations: Violation[] = [];
   begun = 0;
   readonly #seed: number;
+  /** In every fourth run a standby takes over that lacks the last commits. */
+  readonly #losesCommits: boolean;
   readonly #plant: Plant | null;
   readonly #chance: Chance;
   readonly #definitions: Definitions;
@@ -77,9 +83,11 @@ export class Simulation implements World {
   #ticks = 0;
   #isChaos = true;
   #fault: Error | null = null;
+  #setBackMs = Number.NEGATIVE_INFINITY;
 
   constructor(seed: number, plant: Plant | null = null) {
     this.#seed = seed;
+    this.#losesCommits = seed % 4 === 0;
     this.#plant = plant;
     const random = createSeededRandom(seed);
     this.#chance = new Chance(random);
@@ -136,6 +144,10 @@ export class Simulation implements World {
     if (this.time.events > eventsMost && this.violations.length === 0)
       this.violate("quiet when idle", `${String(eventsMost)} events, and no rest`);
     return this.violations.length > 0 || this.#fault !== null;
+  }
+
+  get isSettingBack(): boolean {
+    return this.time.nowMs - this.#setBackMs <= setBackMs;
   }
 
   greatestLimit(definition: string, sinceMs: number): Limit {
@@ -222,12 +234,16 @@ export class Simulation implements World {
   }
 
   #begin(host: Host, context: TaskContext): Run {
+    const executionId = this.#holderOf(host, context.taskId, context.fence);
     const run: Run = {
       host,
       taskId: context.taskId,
       definition: context.definition,
       signal: context.signal,
-      executionId: this.#holderOf(host, context.taskId, context.fence),
+      fence: context.fence,
+      start: this.#startOf(executionId),
+      forgottenMs: null,
+      executionId,
     };
     // It died within this turn: what follows in it never ran.
     if (host.isDead) return run;
@@ -249,6 +265,11 @@ export class Simulation implements World {
         for (const claim of row.claims)
           if (claim.taskId === taskId && claim.fence === fence) return row.executionId;
     return null;
+  }
+
+  #startOf(executionId: ExecutionNumber | null): string | null {
+    if (executionId === null) return null;
+    return this.database.rows.executions.get(executionId)?.operationId ?? null;
   }
 
   #onCrash(host: Host): void {
@@ -331,6 +352,7 @@ export class Simulation implements World {
         host.stepWall(chance.between(-2, 2) * 3_600_000);
     });
     often(2, () => some()?.crash());
+    if (this.#losesCommits) often(4, () => this.#failOver(chance.between(50, lostMostMs)));
     often(10, () => {
       void this.#setLimit(chance.pick(limitedNames), chance.whole(0, 6));
     });
@@ -341,11 +363,34 @@ export class Simulation implements World {
     });
   }
 
+  /** A standby that lacks what is committed within that time takes over. */
+  #failOver(lostMs: number): void {
+    const kept = this.database.keep();
+    const promised = new Set(this.promised);
+    this.time.after(lostMs, () => {
+      if (!this.#isChaos) return;
+      this.database.setBack(kept);
+      this.#setBackMs = this.time.nowMs;
+      for (const taskId of this.promised) if (!promised.has(taskId)) this.promised.delete(taskId);
+      const starts = new Set(
+        [...this.database.rows.executions.values()].map((row) => row.operationId),
+      );
+      for (const run of this.runs) {
+        run.executionId = this.#holderOf(run.host, run.taskId, run.fence);
+        if (run.start !== null && !starts.has(run.start)) run.forgottenMs ??= this.time.nowMs;
+      }
+      this.#tell((check) => check.setBack?.());
+    });
+  }
+
   #enqueue(host: Host | undefined): void {
     const own = host === undefined ? undefined : this.#processes.get(host);
     if (own === undefined) return;
     const requests = drawRequests(this.#chance, own.kinds, () => `k${String((this.#keys += 1))}`);
+    const sentMs = this.time.nowMs;
     own.client.enqueueAll(requests).then((answers) => {
+      // Some of what it tells may be lost by now.
+      if (this.#setBackMs >= sentMs) return;
       for (const { taskId } of answers) this.promised.add(taskId);
     }, this.#expectTrouble);
   }

@@ -10,8 +10,13 @@ export interface Run {
   readonly taskId: TaskId;
   readonly definition: string;
   readonly signal: AbortSignal;
-  /** The holder of the task at that instant; null: none, or a worker elsewhere. */
-  readonly executionId: ExecutionNumber | null;
+  readonly fence: string;
+  /** The holder of the task at that instant; null: none, or a worker elsewhere, or the database has lost that claim. */
+  executionId: ExecutionNumber | null;
+  /** What its execution was started by; null: none. */
+  readonly start: string | null;
+  /** Since when the database has forgotten its execution; null: it hasn't. */
+  forgottenMs: number | null;
 }
 
 /** One invocation. */
@@ -57,6 +62,8 @@ export interface World {
   /** Handlers started so far. */
   readonly begun: number;
   readonly tickMs: number;
+  /** A failover has lost commits lately: workers may go by what the database doesn't know any more. */
+  readonly isSettingBack: boolean;
   /** The greatest limit of a definition in force since an instant of the database's clock. */
   greatestLimit(definition: string, sinceMs: number): Limit;
   violate(promise: PromiseName, text: string): void;
@@ -71,6 +78,8 @@ export interface Check {
   begin?(run: Run): void;
   /** A stay's deadline has come. */
   deadline?(stay: Stay): void;
+  /** The database was set back: what was committed last is lost. */
+  setBack?(): void;
   /** Everything has ended. */
   settled?(): void;
   /** Nothing was to do for a while; the statements of that while. */

@@ -82,6 +82,9 @@ export interface HeartbeatAnswer {
     /** busy: its own `work` is renewing it just now. */
     status: "renewed" | "fenced" | "ended" | "busy";
     leaseMs: number | null;
+    /** Held by the execution: tokens, and tasks that it has claimed. null: it wasn't renewed, or by a database of before. */
+    tokens: number | null;
+    claims: number | null;
     cancel: TaskId[];
     overLimit: number;
     /** As of `work`. */
@@ -196,6 +199,8 @@ export const heartbeat = operation("heartbeat", {
       executionId: executionIdOf(beat.execution, beat.start ?? null),
       status: beat.status,
       leaseMs: beat.leaseMs ?? null,
+      tokens: beat.tokens ?? null,
+      claims: beat.claims ?? null,
       cancel: (beat.cancel ?? []).map(asTaskId),
       overLimit: beat.overLimit ?? 0,
       releaseRequested: beat.releaseRequested ?? false,
@@ -210,6 +215,8 @@ interface BeatRow {
   start?: string | null;
   status: HeartbeatAnswer["executions"][number]["status"];
   leaseMs?: number;
+  tokens?: number;
+  claims?: number;
   cancel?: string[];
   overLimit?: number;
   releaseRequested?: boolean;

@@ -191,7 +191,7 @@ function answerBeat(memory: Memory, beat: Beat): HeartbeatAnswer["executions"][n
   if (execution?.state !== "live") {
     const status = execution?.state === "ended" ? "ended" : "fenced";
     const nothing = { cancel: [], overLimit: 0, releaseRequested: false, isPaused: false };
-    return { executionId, status, leaseMs: null, ...nothing };
+    return { executionId, status, leaseMs: null, tokens: null, claims: null, ...nothing };
   }
   const definition = definitionOf(memory.state, execution);
   const { leaseMs } = definition.settings;
@@ -204,6 +204,8 @@ function answerBeat(memory: Memory, beat: Beat): HeartbeatAnswer["executions"][n
     executionId,
     status: "renewed",
     leaseMs,
+    tokens: execution.tokenCount,
+    claims: execution.claims.length,
     cancel: execution.claims
       .map((claim) => claim.taskId)
       .filter((taskId) => taskOf(memory.state, taskId).isCancelRequested)

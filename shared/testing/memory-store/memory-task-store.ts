@@ -38,7 +38,7 @@ import * as sharedLimits from "./shared-limits";
 import { readStatistics, rollUpStatistics } from "./statistics";
 import { listStopped, setStop } from "./stops";
 import { createSequences, emptyState } from "./state";
-import type { Memory, MemoryState } from "./state";
+import type { Memory, MemoryState, Sequences } from "./state";
 import * as tokens from "./tokens";
 import { MemoryTransaction } from "./transaction";
 import type { StatementAnswer } from "./transaction";
@@ -90,6 +90,8 @@ export interface MemoryStoreOptions {
   /** The database's clock: epoch milliseconds. It is read once per operation. */
   clock: { now(): number };
   random: Random;
+  /** Where its numbers come from; default: sequences of its own. */
+  sequences?: Sequences;
 }
 
 /** What tests see of a memory store. A copy: changing it changes nothing. */
@@ -114,13 +116,14 @@ export interface MemoryInspection {
 export class MemoryTaskStore extends OperationStore implements port.TaskStore {
   readonly dialect = "memory";
   readonly #options: MemoryStoreOptions;
-  readonly #sequences = createSequences();
+  readonly #sequences: Sequences;
   readonly #transactions = new WeakSet<port.StoreTransaction>();
   #state = emptyState();
 
   constructor(options: MemoryStoreOptions) {
     super();
     this.#options = options;
+    this.#sequences = options.sequences ?? createSequences();
   }
 
   override async completeTask(

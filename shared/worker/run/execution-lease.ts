@@ -23,7 +23,7 @@ export interface GrantedLease {
 export interface LeaseEvents {
   /** The lease can't be trusted any more, or another execution has what it was for. */
   readonly onLost: () => void;
-  readonly onRenewed: (answer: HeartbeatAnswer["executions"][number]) => void;
+  readonly onRenewed: (answer: HeartbeatAnswer["executions"][number], sentAt: Instants) => void;
   /** Prefetched tasks that were started since the last report; the heartbeat reports them. */
   readonly takeStarted: () => TaskId[];
   readonly returnStarted: (started: readonly TaskId[]) => void;
@@ -97,7 +97,7 @@ export class ExecutionLease implements LeaseHolder {
       }
       if (answer.status === "busy" || answer.leaseMs === null) return;
       this.renew(sentAt, answer.leaseMs);
-      this.#events.onRenewed(answer);
+      this.#events.onRenewed(answer, sentAt);
     });
   }
 

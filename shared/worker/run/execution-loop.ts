@@ -13,6 +13,8 @@ import { HeldTokens } from "./held-tokens";
 import type { TokensAnswer } from "./held-tokens";
 import type { LoopOptions } from "./loop-options";
 import { LoopTimers } from "./loop-timers";
+import { OwnCalls } from "./own-calls";
+import type { Holdings } from "./own-calls";
 import type { GateMember } from "./process-gate";
 import { RunningTasks } from "./running-tasks";
 import type { AbortReason, EndedTask } from "./running-tasks";
@@ -44,6 +46,7 @@ export class ExecutionLoop implements GateMember {
   readonly #work: WorkCalls;
   readonly #failures: UntoldFailures;
   readonly #tokens: HeldTokens;
+  readonly #ownCalls: OwnCalls;
   readonly #alone: AloneTurn;
   readonly #timers: LoopTimers;
   #isCalling = false;
@@ -63,6 +66,7 @@ export class ExecutionLoop implements GateMember {
     const { executionId } = started;
     this.#options = options;
     this.#timers = new LoopTimers(environment.timers);
+    this.#ownCalls = new OwnCalls(environment.clock);
     this.outlook = new ClaimOutlook(options);
     this.#tokens = new HeldTokens(environment, {
       executionId,
@@ -95,7 +99,11 @@ export class ExecutionLoop implements GateMember {
       { executionId, leaseMs, sentAt, timeoutMs },
       {
         onLost,
-        onRenewed: (answer) => {
+        onRenewed: (answer, sentAt) => {
+          if (this.#end === null && this.#ownCalls.areForgotten(answer, sentAt, this.#holdings)) {
+            this.#lose();
+            return;
+          }
           this.#tokens.noteNeeds(answer);
           for (const taskId of answer.cancel) this.running.cancel(taskId);
           if (answer.isPaused) this.#stop("paused");
@@ -158,6 +166,11 @@ export class ExecutionLoop implements GateMember {
     this.#alone.leave();
     this.#timers.cancelAll();
     return this.#end ?? "idle";
+  }
+
+  get #holdings(): Holdings {
+    const { running, claimed, done, failed } = this.#facts().tasks;
+    return { tokens: this.#tokens.count, claims: running + claimed + done + failed };
   }
 
   /** Held tokens that no task runs or waits on. */
@@ -311,7 +324,7 @@ export class ExecutionLoop implements GateMember {
       this.#isCalling = true;
       const sentAtMs = clock.monotonicMs();
       try {
-        await this.#call(step.call);
+        await this.#ownCalls.during(this.#call(step.call));
         telemetry.record("taskgate.store.call", clock.monotonicMs() - sentAtMs, {
           operation: step.call.kind,
         });

@@ -1,6 +1,7 @@
 import { messageOf } from "../../core/foreign-value";
 import { executionNumber } from "../../core/ids";
 import { limits } from "../../core/limits";
+import type { ReleaseSurplusAnswer, ReleaseTokensAnswer } from "../../ports/task-store";
 import type { WorkerEnvironment } from "../environment";
 import { instants } from "../environment";
 import { AskOutlook, retryMaxMs } from "./ask-outlook";
@@ -377,7 +378,8 @@ export class LimitPool implements TokenNews {
     const { store } = this.#environment;
     const want = Math.min(lease.inUse + this.#waiting.wanted, limits.tokensMax);
     this.#outlook.noteAsk();
-    const answer = await store.acquireTokens({ executionId: lease.executionId, want });
+    const { executionId } = lease;
+    const answer = await lease.calls.during(store.acquireTokens({ executionId, want }));
     if (answer.deadHolders > 0) this.#reclaim();
     if (answer.status === "fenced") {
       lease.lose();
@@ -409,11 +411,12 @@ export class LimitPool implements TokenNews {
     }
     this.#leaving = count - keep;
     if (next === "surplus") this.#wantedBack = Math.max(this.#wantedBack - this.#leaving, 0);
-    const call =
+    const call = async (): Promise<ReleaseTokensAnswer | ReleaseSurplusAnswer> =>
       next === "surplus"
         ? store.releaseSurplus({ executionId, keep })
         : store.releaseTokens({ executionId, keep });
-    const answer = await call
+    const answer = await lease.calls
+      .during(call())
       .catch((error: unknown) => {
         // Whether the others are gone isn't known: no body begins on them any more.
         lease.count = keep;

@@ -8,6 +8,7 @@ import { instants } from "../environment";
 import type { LeaseHolder } from "./heartbeat";
 import { countWantedBack } from "./held-tokens";
 import { renewByKeeper } from "./kept-lease";
+import { OwnCalls } from "./own-calls";
 import { StopSignal } from "./stop-signal";
 
 /** What the database granted, and when it was asked. */
@@ -48,6 +49,8 @@ export class TokenLease implements LeaseHolder {
   /** Tokens held; only what the database has confirmed. */
   count: number;
   fence: Fence | null;
+  /** Of the pool, about its tokens. */
+  readonly calls: OwnCalls;
   readonly #environment: WorkerEnvironment;
   readonly #definition: string;
   readonly #news: TokenNews;
@@ -62,6 +65,7 @@ export class TokenLease implements LeaseHolder {
     this.#definition = grant.definition;
     this.#news = news;
     this.executionId = grant.executionId;
+    this.calls = new OwnCalls(environment.clock);
     this.count = grant.tokens;
     this.fence = grant.fence;
     this.#renewedAtMs = grant.sentAt.monotonicMs;
@@ -137,6 +141,10 @@ export class TokenLease implements LeaseHolder {
       return;
     }
     if (answer.leaseMs === null) return;
+    if (this.calls.areForgotten(answer, sentAt, { tokens: this.count, claims: 0 })) {
+      this.lose();
+      return;
+    }
     this.#trust.renew(sentAt, answer.leaseMs);
     this.#renewedAtMs = Math.max(this.#renewedAtMs, sentAt.monotonicMs);
     this.#news.onRenewed(this, {

@@ -11,6 +11,8 @@ const minuteMs = 60_000;
 const renewed: Omit<HeartbeatAnswer["executions"][number], "executionId"> = {
   status: "renewed",
   leaseMs: null,
+  tokens: null,
+  claims: null,
   cancel: [],
   overLimit: 0,
   releaseRequested: false,

@@ -27,6 +27,7 @@ export function checkLimit(world: World): Check {
       tokensBefore = isAsk(call) ? tokensOf(world, call) : "";
     },
     begin: (run) => {
+      if (world.isSettingBack) return;
       const live = countLive(run.definition);
       const rows = world.database.rows.executions;
       const sinceMs = Math.min(
@@ -101,7 +102,7 @@ function checkTokensOfRuns(world: World): void {
   for (const [executionId, count] of counts) {
     const row = rows.get(executionId);
     if (row === undefined || row.state === "dead" || row.state === "reclaimed") continue;
-    if (row.tokenCount < count)
+    if (row.tokenCount < count && !world.isSettingBack)
       world.violate(
         "limit",
         `execution ${executionId} of ${row.worker} runs ${String(count)} handlers on ${String(row.tokenCount)} tokens`,
@@ -113,10 +114,23 @@ function checkTokensOfRuns(world: World): void {
 function checkTold(world: World): void {
   for (const run of world.runs) {
     if (run.host.isFrozen || run.host.wasSuspended || run.signal.aborted) continue;
+    if (run.forgottenMs !== null) {
+      checkForgotten(world, run, run.forgottenMs);
+      continue;
+    }
+    if (world.isSettingBack) continue;
     if (run.executionId === null || isLeaseLive(world, run.executionId)) continue;
     if (world.database.rows.executions.get(run.executionId)?.state === "ended") continue;
     world.violate("limit", `nobody told ${describeRun(run)} that its lease is over`);
   }
+}
+
+/** A handler whose execution the database has forgotten is told within the lease that its worker trusts. */
+function checkForgotten(world: World, run: Run, sinceMs: number): void {
+  const definition = findDefinition(world.database.rows, run.definition);
+  const leaseMs = definition?.settings.leaseMs ?? Number.POSITIVE_INFINITY;
+  if (world.time.nowMs - sinceMs <= leaseMs) return;
+  world.violate("limit", `nobody told ${describeRun(run)} that the database has forgotten it`);
 }
 
 function describeRun(run: Run): string {

@@ -29,6 +29,9 @@ export function checkNothingLost(world: World): Check {
     }
   };
   return {
+    setBack: () => {
+      ended.clear();
+    },
     after: () => {
       calls += 1;
       if (calls % lookEvery === 0) void look();

@@ -2,7 +2,7 @@
 -- In:     @Executions: JSON array of 1..1000 {execution, start, started: [task ids]}: prefetched claims started since the last report;
 --           start: as @StartId of Work, or left out
 -- Out:    Status: done; Executions: JSON array, by execution id and then in their order, of {execution, start: as it was given, status: renewed | fenced | ended | busy (its row
---         was locked by its own call, which renews it), leaseMs, cancel: [task ids], overLimit, releaseRequested (as of Work; for an
+--         was locked by its own call, which renews it), leaseMs, tokens and claims: so many it holds, cancel: [task ids], overLimit, releaseRequested (as of Work; for an
 --         execution that was denied only where this one holds several, or one for calls of functions without tasks), paused}
 -- Raises: 50422 not such a list, an id that is no number, or a start that is no UUID; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  TaskExecution ascending, by skip; Claim (of those)
@@ -31,7 +31,7 @@ BEGIN
     IsWanted bit NOT NULL, -- a token was denied lately
     Kept int NOT NULL); -- tokens that an execution doesn't give for somebody
   DECLARE @vRenewed TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TokenCount int NOT NULL);
-  DECLARE @vCancel TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskIds nvarchar(max) NOT NULL);
+  DECLARE @vClaims TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, Claims int NOT NULL, Cancel nvarchar(max) NULL);
 
   IF Taskgate._JsonKind(@Executions) = N'[' SELECT @vCount = COUNT(*) FROM OPENJSON(@Executions) AS j;
   IF @vCount NOT BETWEEN 1 AND 1000 OR EXISTS (SELECT 1 FROM OPENJSON(@Executions) AS j WHERE j.[type] <> 5)
@@ -109,29 +109,30 @@ BEGIN
     SET IsRenewed = 1
     FROM @vBeat AS b
     WHERE b.TaskDefinitionId IS NOT NULL AND b.TaskExecutionId IN (SELECT r.TaskExecutionId FROM @vRenewed AS r);
-    INSERT INTO @vCancel (TaskExecutionId, TaskIds)
-    SELECT r.TaskExecutionId,
-           STRING_AGG(CONVERT(nvarchar(max), N'"' + CONVERT(nvarchar(20), t.TaskId) + N'"'), N',') WITHIN GROUP (ORDER BY t.TaskId)
+    INSERT INTO @vClaims (TaskExecutionId, Claims, Cancel)
+    SELECT r.TaskExecutionId, COUNT(*),
+           STRING_AGG(CASE t.CancelRequested WHEN 1 THEN CONVERT(nvarchar(max), N'"' + CONVERT(nvarchar(20), t.TaskId) + N'"') END, N',')
+             WITHIN GROUP (ORDER BY t.TaskId)
     FROM @vRenewed AS r
     INNER JOIN Taskgate.Claim AS c WITH (INDEX (PK_Claim)) ON c.TaskExecutionId = r.TaskExecutionId -- the execution's range
     INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
-    WHERE t.CancelRequested = 1
     GROUP BY r.TaskExecutionId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one range per execution, one seek per task
     SELECT @vAnswer = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"execution":"' + CONVERT(nvarchar(20), b.TaskExecutionId) + N'"')
              + COALESCE(N',"start":"' + LOWER(CONVERT(nvarchar(36), b.StartId)) + N'"', N'')
              + CASE WHEN b.IsRenewed = 1
                  THEN N',"status":"renewed","leaseMs":' + CONVERT(nvarchar(11), d.LeaseMs)
+                   + N',"tokens":' + CONVERT(nvarchar(11), r.TokenCount) + N',"claims":' + CONVERT(nvarchar(11), COALESCE(x.Claims, 0))
                    + N',"paused":' + CASE d.Paused WHEN 1 THEN N'true' ELSE N'false' END
                    + N',"overLimit":' + CONVERT(nvarchar(11), d.OverLimit) + N',"releaseRequested":'
                    + CASE WHEN d.OverLimit = 0 AND d.IsWanted = 1 AND r.TokenCount > d.Kept THEN N'true' ELSE N'false' END
-                   + N',"cancel":[' + COALESCE(x.TaskIds, N'') + N']}'
+                   + N',"cancel":[' + COALESCE(x.Cancel, N'') + N']}'
                  ELSE N',"status":"' + CASE e.State WHEN 1 THEN N'busy' WHEN 2 THEN N'ended' ELSE N'fenced' END + N'"}' END, N',')
              WITHIN GROUP (ORDER BY b.TaskExecutionId, b.Ord) + N']'
     FROM @vBeat AS b
     LEFT JOIN @vDefinition AS d ON d.TaskDefinitionId = b.TaskDefinitionId
     LEFT JOIN @vRenewed AS r ON r.TaskExecutionId = b.TaskExecutionId
-    LEFT JOIN @vCancel AS x ON x.TaskExecutionId = b.TaskExecutionId
+    LEFT JOIN @vClaims AS x ON x.TaskExecutionId = b.TaskExecutionId
     LEFT JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = b.TaskExecutionId AND b.IsRenewed = 0
       AND (b.StartId IS NULL OR e.OperationId = b.StartId)
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution that wasn't renewed

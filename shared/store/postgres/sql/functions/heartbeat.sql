@@ -2,7 +2,7 @@
 -- In:     p_executions text: JSON array of 1..1000 {execution, start, started: [task ids]}: prefetched claims started since the last report;
 --           start: as p_start_id of work, or left out
 -- Out:    status: done; executions: JSON array, by execution id and then in their order, of {execution, start: as it was given, status: renewed | fenced | ended | busy (its row
---         was locked by its own call, which renews it), leaseMs, cancel: [task ids], overLimit, releaseRequested (as of work; for an
+--         was locked by its own call, which renews it), leaseMs, tokens and claims: so many it holds, cancel: [task ids], overLimit, releaseRequested (as of work; for an
 --         execution that was denied only where this one holds several, or one for calls of functions without tasks), paused}
 -- Raises: TG422 not such a list, an id that is no number, or a start that is no UUID
 -- Locks:  task_execution ascending, by skip
@@ -62,7 +62,7 @@ begin
               _over_limit(d.task_definition_id) as over_limit)
   select '[' || string_agg(
            case when r.id is not null then
-             json_build_object('execution', a.id::text, 'start', a.start, 'status', 'renewed', 'leaseMs', r.lease_ms, 'paused', r.paused, 'overLimit', r.over_limit,
+             json_build_object('execution', a.id::text, 'start', a.start, 'status', 'renewed', 'leaseMs', r.lease_ms, 'tokens', r.token_count, 'claims', cardinality(r.inflight), 'paused', r.paused, 'overLimit', r.over_limit,
                'releaseRequested', r.over_limit = 0 and r.token_count > case when r.is_calls then 0 else 1 end
                                    and (_open_demand(r.task_definition_id, r.lease_ms, v_now) is not null
                                         or exists (select 1 from _shared_demand(r.task_definition_id, r.lease_ms, v_now) q where q.open_since is not null)),
