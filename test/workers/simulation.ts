@@ -352,7 +352,10 @@ export class Simulation implements World {
         host.stepWall(chance.between(-2, 2) * 3_600_000);
     });
     often(2, () => some()?.crash());
-    if (this.#losesCommits) often(4, () => this.#failOver(chance.between(50, lostMostMs)));
+    if (this.#losesCommits)
+      often(4, () => {
+        this.#failOver(chance.between(50, lostMostMs));
+      });
     often(10, () => {
       void this.#setLimit(chance.pick(limitedNames), chance.whole(0, 6));
     });
