@@ -48,7 +48,13 @@ interface Answer {
 }
 
 const name = "orders";
-const names: Names = { definition: name, schedule: "nightly", kind: name, burst: 1 };
+const names: Names = {
+  definition: name,
+  schedule: "nightly",
+  kind: name,
+  watermark: "by-id",
+  burst: 1,
+};
 /** Of each operation; every night more. */
 const runs = isWhole ? 20 : 4;
 
