@@ -1,3 +1,4 @@
+import { StoreUncertainError } from "../../shared/core/errors";
 import type { Random } from "../../shared/ports/random";
 import type { StoreTransaction, TaskStore } from "../../shared/ports/task-store";
 import { MemoryTaskStore } from "../../shared/testing/memory-store/memory-task-store";
@@ -64,6 +65,8 @@ export class Database {
   readonly #observer: DatabaseObserver;
   readonly #tamper: Tamper | null;
   readonly #numbers = new Numbers();
+  /** Transactions that are open: a failover ends them with their connections. */
+  readonly #open = new Set<StoreTransaction>();
 
   constructor(options: {
     time: VirtualTime;
@@ -105,10 +108,31 @@ export class Database {
   setBack({ rows, numbers }: Kept): void {
     Object.assign(this.rows, structuredClone(rows));
     this.#numbers.last = new Map(numbers);
+    this.#open.clear();
+  }
+
+  /** A transaction of the memory store's. Throws StoreUncertainError where a failover came between. */
+  transaction<Result>(body: (transaction: StoreTransaction) => Promise<Result>): Promise<Result> {
+    return this.memory.transaction(async (transaction) => {
+      this.#open.add(transaction);
+      try {
+        const result = await body(transaction);
+        this.#expectOpen(transaction);
+        return result;
+      } finally {
+        this.#open.delete(transaction);
+      }
+    });
+  }
+
+  #expectOpen(transaction: StoreTransaction): void {
+    if (!this.#open.has(transaction))
+      throw new StoreUncertainError("the connection of the transaction was lost");
   }
 
   /** Runs a call at this instant. */
   async execute(call: StatementCall): Promise<unknown> {
+    if (call.within !== undefined) this.#expectOpen(call.within);
     const run = async (given: unknown = call.input): Promise<unknown> => {
       this.#observer.before(call);
       const method = this.memory[call.operation].bind(this.memory) as (

@@ -98,7 +98,7 @@ class Network {
     const fate = this.#fate();
     return new Promise((resolve, reject) => {
       if (!host.step()) return;
-      const committed = database.memory.transaction(async (transaction) => {
+      const committed = database.transaction(async (transaction) => {
         const result = await body(transaction);
         if (!host.step()) return new Promise<Result>(() => undefined);
         await time.sleep(fate.thereMs);

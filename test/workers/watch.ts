@@ -62,6 +62,8 @@ export interface World {
   /** Handlers started so far. */
   readonly begun: number;
   readonly tickMs: number;
+  /** Failovers lose commits in this run: a task whose claim alone is lost runs beside its successor, also when it begins later. */
+  readonly losesCommits: boolean;
   /** A failover has lost commits lately: workers may go by what the database doesn't know any more. */
   readonly isSettingBack: boolean;
   /** The greatest limit of a definition in force since an instant of the database's clock. */

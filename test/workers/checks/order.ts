@@ -53,7 +53,7 @@ function checkClaims(
 }
 
 function checkStrictGroup(world: World, run: Run): void {
-  if (world.isSettingBack) return;
+  if (world.isSettingBack || (world.losesCommits && run.executionId === null)) return;
   const { tasks, groups } = world.database.rows;
   const task = tasks.get(run.taskId);
   const group = groups.get(task?.groupId ?? -1);
