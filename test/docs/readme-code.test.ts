@@ -7,10 +7,8 @@ import { QueueServiceClient } from "@azure/storage-queue";
 import ts from "typescript";
 import { startAzurite } from "../../shared/local/azurite";
 import type { Azurite } from "../../shared/local/azurite";
-import { nodeTimers } from "../../shared/platform/node-timers";
 import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
-import { noTelemetry } from "../../shared/ports/telemetry";
 import { openStore } from "../../shared/store/open-store";
 import { TaskClient } from "../../shared/worker/client/client";
 import type { WorkerEnvironment } from "../../shared/worker/environment";
@@ -24,6 +22,7 @@ import { createTestDatabase } from "../support/test-postgres";
 import { readmeBlock, root } from "./markdown";
 import type { AnyTaskKind } from "../../shared/worker/define/task-kind";
 import { taskRequest } from "../../shared/worker/define/task-ref";
+import { quietEnvironment } from "../support/quiet-environment";
 
 /*
  * Goal: what the README says to paste works as pasted. Both blocks are written to files unchanged, where the README
@@ -45,18 +44,7 @@ afterAll(async () => {
 });
 
 function environmentOf(): WorkerEnvironment {
-  const quiet = (): void => undefined;
-  return {
-    store,
-    clock: realClock,
-    timers: nodeTimers,
-    random: realRandom,
-    telemetry: noTelemetry,
-    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    wakeUp: { hint: () => Promise.resolve() },
-    workerName: "readme",
-    build: 1,
-  };
+  return quietEnvironment(store, { workerName: "readme" });
 }
 
 describe("the README's task", () => {

@@ -1,16 +1,14 @@
 import { openStore } from "../../shared/store/open-store";
 import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
-import { nodeTimers } from "../../shared/platform/node-timers";
 import type { TaskStore, WorkInput } from "../../shared/ports/task-store";
-import { noTelemetry } from "../../shared/ports/telemetry";
 import { defineTask } from "../../shared/worker/define/define-task";
-import type { WorkerEnvironment } from "../../shared/worker/environment";
 import { Heartbeat } from "../../shared/worker/run/heartbeat";
 import { createRegistry } from "../../shared/worker/define/registry";
 import { runWorker } from "../../shared/worker/run/run-worker";
 import { LimitPools } from "../../shared/worker/run/limit-pools";
 import { withTokens } from "../../shared/worker/run/with-tokens";
 import { OverlapLog } from "./overlap-log";
+import { quietEnvironment } from "../support/quiet-environment";
 
 /*
  * One process of the limit test: restarts executions of 0.3 to 1 s that want 1 to 20 tokens, until it is told to stop by
@@ -28,18 +26,7 @@ async function main(): Promise<void> {
   const plant = mode === "early-release" || mode === "deaf" ? planted[mode] : null;
   const log = new OverlapLog(ownerUrl, name);
   const store = noteAnswers(plant?.(opened) ?? opened, log);
-  const quiet = (): void => undefined;
-  const environment: WorkerEnvironment = {
-    store,
-    clock: realClock,
-    timers: nodeTimers,
-    random: realRandom,
-    telemetry: noTelemetry,
-    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    wakeUp: { hint: () => Promise.resolve() },
-    workerName: name,
-    build: 1,
-  };
+  const environment = quietEnvironment(store, { workerName: name });
   const heartbeat = new Heartbeat(environment);
   const pools = new LimitPools(environment, heartbeat);
   const task = defineTask({

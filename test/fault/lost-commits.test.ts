@@ -8,19 +8,17 @@ import type { ExecutionNumber } from "../../shared/core/ids";
 import { startEmbeddedPostgres } from "../../shared/local/embedded-postgres";
 import type { EmbeddedPostgres } from "../../shared/local/embedded-postgres";
 import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
-import { nodeTimers } from "../../shared/platform/node-timers";
 import type { TaskStore } from "../../shared/ports/task-store";
-import { noTelemetry } from "../../shared/ports/telemetry";
 import { migrateStore, openStore } from "../../shared/store/open-store";
 import { defineTask } from "../../shared/worker/define/define-task";
 import { createRegistry } from "../../shared/worker/define/registry";
-import type { WorkerEnvironment } from "../../shared/worker/environment";
 import { register } from "../../shared/worker/client/register";
 import { Heartbeat } from "../../shared/worker/run/heartbeat";
 import { LimitPools } from "../../shared/worker/run/limit-pools";
 import { runWorker } from "../../shared/worker/run/run-worker";
 import { withTokens } from "../../shared/worker/run/with-tokens";
 import { enqueue, statusOf } from "../support/builders";
+import { quietEnvironment } from "../support/quiet-environment";
 
 /*
  * Goal: a worker whose execution the database has forgotten doesn't take the execution of another one for its own, though both have
@@ -105,18 +103,7 @@ async function openHost(url: string, workerName: string): Promise<Host> {
   const events: string[] = [];
   const end = new AbortController();
   const store = notingStarts(opened, started);
-  const quiet = (): void => undefined;
-  const environment: WorkerEnvironment = {
-    store,
-    clock: realClock,
-    timers: nodeTimers,
-    random: realRandom,
-    telemetry: noTelemetry,
-    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    wakeUp: { hint: () => Promise.resolve() },
-    workerName,
-    build: 1,
-  };
+  const environment = quietEnvironment(store, { workerName });
   const heartbeat = new Heartbeat(environment);
   const pools = new LimitPools(environment, heartbeat);
   closers.push(() => pools.stop());

@@ -1,12 +1,10 @@
 import { openStore } from "../../shared/store/open-store";
-import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
-import { nodeTimers } from "../../shared/platform/node-timers";
-import { noTelemetry } from "../../shared/ports/telemetry";
-import type { WorkerEnvironment } from "../../shared/worker/environment";
+import { realRandom, sleep } from "../../shared/platform/real-clock";
 import { Heartbeat } from "../../shared/worker/run/heartbeat";
 import { LimitPools } from "../../shared/worker/run/limit-pools";
 import { withTokens } from "../../shared/worker/run/with-tokens";
 import { OverlapLog } from "./overlap-log";
+import { quietEnvironment } from "../support/quiet-environment";
 
 /*
  * One process of the test of several limits: callers whose lists of limits overlap, until SIGTERM. Each body writes when it
@@ -24,18 +22,7 @@ const lists = [[wide, middle], [middle, narrow], [narrow, wide], [wide], [narrow
 async function main(): Promise<void> {
   const store = openStore({ url, connectionsMax: 4, random: realRandom, sleep });
   const log = new OverlapLog(ownerUrl, name);
-  const quiet = (): void => undefined;
-  const environment: WorkerEnvironment = {
-    store,
-    clock: realClock,
-    timers: nodeTimers,
-    random: realRandom,
-    telemetry: noTelemetry,
-    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    wakeUp: { hint: () => Promise.resolve() },
-    workerName: name,
-    build: 1,
-  };
+  const environment = quietEnvironment(store, { workerName: name });
   const pools = new LimitPools(environment, new Heartbeat(environment));
   let isOver = false;
   process.on("SIGTERM", () => {

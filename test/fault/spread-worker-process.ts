@@ -1,14 +1,12 @@
 import { Pool } from "pg";
-import { nodeTimers } from "../../shared/platform/node-timers";
 import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
-import { noTelemetry } from "../../shared/ports/telemetry";
 import { openStore } from "../../shared/store/open-store";
 import { defineTask } from "../../shared/worker/define/define-task";
-import type { WorkerEnvironment } from "../../shared/worker/environment";
 import { Heartbeat } from "../../shared/worker/run/heartbeat";
 import { createRegistry } from "../../shared/worker/define/registry";
 import { runWorker } from "../../shared/worker/run/run-worker";
 import { OverlapLog } from "./overlap-log";
+import { quietEnvironment } from "../support/quiet-environment";
 
 /*
  * One host of the spread trials: it arrives with one message, and from then on is woken only by hints, which any of the
@@ -36,13 +34,7 @@ async function main(): Promise<void> {
   const store = openStore({ url, connectionsMax: 4, random: realRandom, sleep });
   const log = mode === "log" ? new OverlapLog(ownerUrl, name) : null;
   const quiet = (): void => undefined;
-  const environment: WorkerEnvironment = {
-    store,
-    clock: realClock,
-    timers: nodeTimers,
-    random: realRandom,
-    telemetry: noTelemetry,
-    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+  const environment = quietEnvironment(store, {
     wakeUp: {
       hint: async (about, { inMs = 0 } = {}) => {
         const text =
@@ -51,8 +43,7 @@ async function main(): Promise<void> {
       },
     },
     workerName: name,
-    build: 1,
-  };
+  });
   const task = defineTask({
     name: definition,
     limit: 4,

@@ -1,9 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import "../support/node-errors";
-import { nodeTimers } from "../../shared/platform/node-timers";
 import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
-import { noTelemetry } from "../../shared/ports/telemetry";
 import { loadSettings } from "../../shared/settings/load-settings";
 import { checkStoreSchema, migrateStore, openStore } from "../../shared/store/open-store";
 import { TaskClient } from "../../shared/worker/client/client";
@@ -16,24 +14,14 @@ import { withClient } from "../support/test-postgres";
 import { inEmptyDatabase, rowsOf } from "./empty-database";
 import { dumpSchema } from "./schema-dump";
 import { taskRequest } from "../../shared/worker/define/task-ref";
+import { quietEnvironment } from "../support/quiet-environment";
 
 /*
  * Goal: a team that can't have the schema `taskgate` names another one and loses nothing. The whole slice runs there:
  * register, enqueue, work, finish, check_invariants.
  */
 function environmentOf(store: TaskStore): WorkerEnvironment {
-  const quiet = (): void => undefined;
-  return {
-    store,
-    clock: realClock,
-    timers: nodeTimers,
-    random: realRandom,
-    telemetry: noTelemetry,
-    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    wakeUp: { hint: () => Promise.resolve() },
-    workerName: "other schema",
-    build: 1,
-  };
+  return quietEnvironment(store, { workerName: "other schema" });
 }
 
 /** Enqueues ten tasks, one of which fails once, and works until nothing is left. */

@@ -3,10 +3,8 @@
  * upgraded, a newer one is left for a newer build.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { nodeTimers } from "../../../shared/platform/node-timers";
 import { realClock, realRandom, sleep } from "../../../shared/platform/real-clock";
 import type { TaskStore } from "../../../shared/ports/task-store";
-import { noTelemetry } from "../../../shared/ports/telemetry";
 import { openStore } from "../../../shared/store/open-store";
 import { TaskClient } from "../../../shared/worker/client/client";
 import { completeTasks } from "../../../shared/worker/client/complete-tasks";
@@ -15,17 +13,16 @@ import { createRegistry } from "../../../shared/worker/define/registry";
 import type { StandardSchema } from "../../../shared/worker/define/standard-schema";
 import type { AnyTaskKind } from "../../../shared/worker/define/task-kind";
 import { taskRef } from "../../../shared/worker/define/task-ref";
-import type { WorkerEnvironment } from "../../../shared/worker/environment";
 import { Heartbeat } from "../../../shared/worker/run/heartbeat";
 import { runWorker } from "../../../shared/worker/run/run-worker";
 import { registerBuild } from "../../../shared/worker/run/schedules";
 import { urlAs } from "../../support/roles";
 import { createTestDatabase, withClient } from "../../support/test-postgres";
+import { quietEnvironment } from "../../support/quiet-environment";
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 let store: TaskStore;
 let seen: unknown[] = [];
-const quiet = (): void => undefined;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -48,17 +45,7 @@ afterAll(async () => {
 /** A build of the app: its worker and its client. */
 function buildOf(build: number, kind: AnyTaskKind) {
   const registry = createRegistry([kind]);
-  const environment: WorkerEnvironment = {
-    store,
-    clock: realClock,
-    timers: nodeTimers,
-    random: realRandom,
-    telemetry: noTelemetry,
-    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    wakeUp: { hint: () => Promise.resolve() },
-    workerName: `build ${String(build)}`,
-    build,
-  };
+  const environment = quietEnvironment(store, { workerName: `build ${String(build)}`, build });
   const heartbeat = new Heartbeat(environment);
   return {
     client: new TaskClient(environment, registry),
