@@ -1,8 +1,6 @@
-import { nodeTimers } from "../../shared/platform/node-timers";
 import { realClock, realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
 import type { WakeUp } from "../../shared/ports/wake-up";
-import { noTelemetry } from "../../shared/ports/telemetry";
 import { openStore } from "../../shared/store/open-store";
 import { TaskClient } from "../../shared/worker/client/client";
 import type { WorkerEnvironment } from "../../shared/worker/environment";
@@ -11,6 +9,7 @@ import { createRegistry } from "../../shared/worker/define/registry";
 import { runWorker } from "../../shared/worker/run/run-worker";
 import type { WorkerResult } from "../../shared/worker/run/run-worker";
 import type { AnyTaskKind } from "../../shared/worker/define/task-kind";
+import { quietEnvironment } from "../support/quiet-environment";
 
 /** What a scenario works with: the product's own parts, no telemetry, no log. */
 export interface Bench {
@@ -36,19 +35,11 @@ export function openBench(
   kinds: readonly AnyTaskKind[],
   { wakeUp, decorate = (store) => store }: BenchParts = {},
 ): Bench {
-  const quiet = (): void => undefined;
   const store = decorate(openStore({ url, connectionsMax: 4, random: realRandom, sleep }));
-  const environment: WorkerEnvironment = {
-    store,
-    clock: realClock,
-    timers: nodeTimers,
-    random: realRandom,
-    telemetry: noTelemetry,
-    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    wakeUp: wakeUp ?? { hint: () => Promise.resolve() },
+  const environment = quietEnvironment(store, {
     workerName: `bench ${String(process.pid)}`,
-    build: 1,
-  };
+    ...(wakeUp === undefined ? {} : { wakeUp }),
+  });
   const registry = createRegistry(kinds);
   const heartbeat = new Heartbeat(environment);
   return {

@@ -18,7 +18,9 @@ import { LimitPools } from "../../shared/worker/run/limit-pools";
 import { runWorker } from "../../shared/worker/run/run-worker";
 import { withTokens } from "../../shared/worker/run/with-tokens";
 import { enqueue, statusOf } from "../support/builders";
+import { until } from "../support/gate";
 import { quietEnvironment } from "../support/quiet-environment";
+import { overriding } from "../unit/worker/worker-bench";
 
 /*
  * Goal: a worker whose execution the database has forgotten doesn't take the execution of another one for its own, though both have
@@ -147,34 +149,23 @@ async function openHost(url: string, workerName: string): Promise<Host> {
 }
 
 function notingStarts(store: TaskStore, started: ExecutionNumber[]): TaskStore {
-  return new Proxy(store, {
-    get: (target, property) => {
-      const member: unknown = Reflect.get(target, property, target);
-      if (property !== "startExecution")
-        return typeof member === "function" ? (member.bind(target) as unknown) : member;
-      return async (input: Parameters<TaskStore["startExecution"]>[0]) => {
-        const answer = await target.startExecution(input);
-        if (answer.executionId !== null) started.push(executionNumber(answer.executionId));
-        return answer;
-      };
+  return overriding(store, {
+    startExecution: async (input) => {
+      const answer = await store.startExecution(input);
+      if (answer.executionId !== null) started.push(executionNumber(answer.executionId));
+      return answer;
     },
   });
 }
 
-async function until(what: string, isSo: () => boolean): Promise<void> {
-  const deadlineMs = realClock.monotonicMs() + 20_000;
-  while (!isSo()) {
-    if (realClock.monotonicMs() > deadlineMs) throw new Error(`${what}: not within 20 s`);
-    await sleep(10);
-  }
-}
+const mostMs = 20_000;
 
 /** Begins a task, and then a call under a limit. */
 async function begin(host: Host): Promise<unknown> {
   const worked = host.work();
-  await until("the task begins", () => host.events.includes("task begins"));
+  await until("the task begins", () => host.events.includes("task begins"), mostMs);
   const called = host.call();
-  await until("the body begins", () => host.events.includes("body begins"));
+  await until("the body begins", () => host.events.includes("body begins"), mostMs);
   return Promise.allSettled([worked, called]);
 }
 
@@ -185,14 +176,14 @@ test("a database that lost its last commits: the worker that it forgot is told t
   await enqueue(forgotten.store, name, 2);
   await server.keep();
   const forgottenEnds = begin(forgotten);
-  await until("the forgotten one begins", () => forgotten.events.length === 2);
+  await until("the forgotten one begins", () => forgotten.events.length === 2, mostMs);
   await server.setBack();
 
   const other = await openHost(server.url, "other");
   const otherEnds = begin(other);
-  await until("the other one begins", () => other.events.length === 2);
+  await until("the other one begins", () => other.events.length === 2, mostMs);
   expect(other.started).toEqual(forgotten.started);
-  await until("the forgotten one is told", () => forgotten.events.length === 4);
+  await until("the forgotten one is told", () => forgotten.events.length === 4, mostMs);
   expect(forgotten.events.slice(2).sort()).toEqual([
     "body is told to stop",
     "task is told to stop",

@@ -22,7 +22,7 @@ export function createGate(): Gate {
 /** Asks until `isTrue` says so; throws with `what` after `deadlineMs`. */
 export async function until(
   what: string,
-  isTrue: () => Promise<boolean>,
+  isTrue: () => boolean | Promise<boolean>,
   deadlineMs = 10_000,
 ): Promise<void> {
   const end = performance.now() + deadlineMs;

@@ -2,7 +2,9 @@ import { describe, expect, test } from "@jest/globals";
 import { holds } from "./explore-case";
 import { allCases } from "./list/all";
 import { scenarioOf } from "./scenario";
+import type { ModelCase } from "./model-case";
 import { findVariant, switchedVariants } from "./variants";
+import type { Variant } from "./variants";
 import { replay } from "../../tsql-server/schedule/replay";
 import { parseSchedule } from "../../tsql-server/schedule/run";
 import { fewOf } from "../../support/whole";
@@ -26,24 +28,33 @@ describe.each(fewOf(["azure", "locking"] as const))("%s", (engine) => {
   );
 });
 
-test("an index that covers a read shows a row whose own entry is deleted before it, and no lock on it stays", () => {
-  const model = allCases.find(({ name }) => name === "cancel-x-promote-into-a-group");
-  const variant = findVariant("locking, row after row");
+/** A case in a variant. */
+function find(name: string, variantName: string): readonly [ModelCase, Variant] {
+  const model = allCases.find((one) => one.name === name);
+  const variant = findVariant(variantName);
   if (model === undefined || variant === undefined) throw new Error("the case is gone");
+  return [model, variant];
+}
+
+/** What is wrong in one order of steps. */
+function problemOf(model: ModelCase, variant: Variant, steps: string): string {
+  return replay(scenarioOf(model, variant), parseSchedule(steps)).problem;
+}
+
+test("an index that covers a read shows a row whose own entry is deleted before it, and no lock on it stays", () => {
+  const found = find("cancel-x-promote-into-a-group", "locking, row after row");
   // The promotion deletes its row; the cancel reads its index; then both come to the group.
-  const schedule = parseSchedule("1 1 1 1 1 1 1 1 2 2 2 2 2 2 2 2 2 2 2 2 1 1 2 2 2 2 2 2 2 2 1");
-  expect(replay(scenarioOf(model, variant), schedule).problem).toBe("nothing is wrong");
+  const steps = "1 1 1 1 1 1 1 1 2 2 2 2 2 2 2 2 2 2 2 2 1 1 2 2 2 2 2 2 2 2 1";
+  expect(problemOf(...found, steps)).toBe("nothing is wrong");
 });
 
 test("where the last one of a circle dies it may be another than on a server, which ends the cheapest one", () => {
-  const model = allCases.find(({ name }) => name === "log-x-reclaim");
-  const variant = findVariant("locking, the last one dies");
-  if (model === undefined || variant === undefined) throw new Error("the case is gone");
+  const [model, variant] = find("log-x-reclaim", "locking, the last one dies");
   // The reader holds a claim and wants its execution, the reclaim the other way round.
-  const schedule = parseSchedule("2 2 2 2 2 2 1 2 2 2 1 2 1 1 1 1 1 1 1 2");
-  expect(replay(scenarioOf(model, variant), schedule).problem).toBe("nothing is wrong");
+  const steps = "2 2 2 2 2 2 1 2 2 2 1 2 1 1 1 1 1 1 1 2";
+  expect(problemOf(model, variant, steps)).toBe("nothing is wrong");
   const { victims: _, ...strict } = model;
-  expect(replay(scenarioOf(strict, variant), schedule).problem).toContain("in a circle");
+  expect(problemOf(strict, variant, steps)).toContain("in a circle");
 });
 
 test("every case that is named exists", () => {
