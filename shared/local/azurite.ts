@@ -69,7 +69,7 @@ export async function startAzurite(options: AzuriteOptions = {}): Promise<Azurit
     cwd: location ?? tmpdir(),
     // What the user set for node (an inspector, a loader) is not meant for the emulator.
     env: { ...process.env, NODE_OPTIONS: undefined, AZURITE_ACCOUNTS: `${ACCOUNT}:${key}` },
-    stopSignals: ["SIGINT", "SIGKILL"],
+    stopSteps: ["SIGINT", "SIGKILL"],
   });
   return await whenReady(service, key);
 }

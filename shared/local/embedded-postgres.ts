@@ -19,9 +19,11 @@ import {
   folderInUse,
   liveHolder,
   prepareDataDir,
+  readServerPid,
   serverUser,
   temporaryMark,
 } from "./postgres-data-folder";
+import { launchDirectly, launchThroughPgCtl, startsThroughPgCtl } from "./postgres-launch";
 import {
   addressOf,
   ensureAppLogin,
@@ -138,7 +140,7 @@ async function createCluster(plan: StartPlan): Promise<void> {
     cwd: parse(draft).root,
     env: serverEnvironment(),
     ...(user === undefined ? {} : { user }),
-    stopSignals: ["SIGINT", "SIGKILL"],
+    stopSteps: ["SIGINT", "SIGKILL"],
   });
   const timer = setTimeout(() => void initdb.stop(), INITDB_TIMEOUT_MS);
   const exit = await initdb.exited;
@@ -178,6 +180,7 @@ async function startServer(plan: StartPlan): Promise<{ port: number; service: Su
     const service = await startService(serverCommand(plan, port));
     try {
       await service.waitForOutput(/ready to accept connections/, READY_TIMEOUT_MS);
+      if (startsThroughPgCtl) service.pid = (await readServerPid(plan.dataDir)) ?? service.pid;
       return { port, service };
     } catch (error) {
       await service.stop();
@@ -210,15 +213,12 @@ function serverCommand(plan: StartPlan, port: number): Parameters<typeof startSe
   ];
   // Not synchronous_commit: with it off, the last acknowledged commits are lost with the server.
   if (options.fast === true) settings.push("fsync=off", "full_page_writes=off");
+  const launch = startsThroughPgCtl ? launchThroughPgCtl : launchDirectly;
   return {
-    command: binaries.postgres,
-    args: ["-D", dataDir, ...settings.flatMap((setting) => ["-c", setting])],
+    ...launch({ binaries, dataDir, settings }),
     cwd: parse(dataDir).root,
     env: serverEnvironment(),
     ...(user === undefined ? {} : { user }),
-    // Fast shutdown, immediate shutdown, the end. After SIGKILL the server's own children notice
-    // the loss of their parent and go as well.
-    stopSignals: ["SIGINT", "SIGQUIT", "SIGKILL"],
     removeAfter: options.keep ? [] : [dataDir],
   };
 }

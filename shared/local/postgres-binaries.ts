@@ -31,6 +31,7 @@ const VERSION_TIMEOUT_MS = 20_000;
 export interface PostgresBinaries {
   readonly initdb: string;
   readonly postgres: string;
+  readonly pgCtl: string;
 }
 
 /** What the search for the programs depends on; replaced in tests only. */
@@ -98,7 +99,11 @@ function program(nativeDir: string, name: string): string {
 }
 
 function binariesIn(nativeDir: string): PostgresBinaries {
-  return { initdb: program(nativeDir, "initdb"), postgres: program(nativeDir, "postgres") };
+  return {
+    initdb: program(nativeDir, "initdb"),
+    postgres: program(nativeDir, "postgres"),
+    pgCtl: program(nativeDir, "pg_ctl"),
+  };
 }
 
 /**

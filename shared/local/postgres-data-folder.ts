@@ -141,7 +141,7 @@ async function checkOwner(dataDir: string, user: ServiceUser | undefined): Promi
 
 /** The process that holds a data folder, if it is alive: the server, or the process that starts it. */
 export async function liveHolder(dataDir: string): Promise<number | null> {
-  const server = await readPid(join(dataDir, "postmaster.pid"));
+  const server = await readServerPid(dataDir);
   if (server !== null) {
     if (await isPostgres(server)) return server;
     // The server would look at the number alone and refuse to start.
@@ -149,6 +149,11 @@ export async function liveHolder(dataDir: string): Promise<number | null> {
   }
   const maker = await readPid(join(dataDir, temporaryMark));
   return maker !== null && isAlive(maker) ? maker : null;
+}
+
+/** The process id that the server of a data folder has noted there; null: it has ended in order, or never started. */
+export async function readServerPid(dataDir: string): Promise<number | null> {
+  return await readPid(join(dataDir, "postmaster.pid"));
 }
 
 /** The number in a file's first line; null if there is none, or the file is not ours to read. */

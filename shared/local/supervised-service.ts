@@ -16,6 +16,11 @@ export interface ServiceUser {
   readonly gid: number;
 }
 
+/** Asks a service to end: a signal, or a program that does so where signals only kill (Windows). */
+export type StopStep =
+  | NodeJS.Signals
+  | { readonly command: string; readonly args: readonly string[] };
+
 /** What to run. */
 export interface ServiceOptions {
   /** Program to run: an absolute path, or a name found on the PATH. */
@@ -26,9 +31,9 @@ export interface ServiceOptions {
   /** The whole environment of the service. Default: that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly user?: ServiceUser;
-  /** Sent one after the other until the service ends; the last should be SIGKILL. */
-  readonly stopSignals: readonly NodeJS.Signals[];
-  /** Pause between two of these signals after `stop()`, ms. Default 5,000. */
+  /** Taken one after the other until the service ends; the last should leave it no choice. */
+  readonly stopSteps: readonly StopStep[];
+  /** Pause between two of these steps after `stop()`, ms. Default 5,000. */
   readonly stopStepMs?: number;
   /** Files and folders removed when the service has ended, also if this process died before. */
   readonly removeAfter?: readonly string[];
@@ -44,7 +49,8 @@ export interface ServiceExit {
 
 /** A running service. */
 export interface SupervisedService {
-  readonly pid: number;
+  /** The process that is killed if the supervisor is lost. A program that launches the service and ends gives way to it. */
+  pid: number;
   /** Settles when the service has ended for any reason; never rejects. */
   readonly exited: Promise<ServiceExit>;
   /** The last 16 KiB that the service wrote, stdout and stderr together. */
@@ -78,7 +84,7 @@ export interface StartRequest {
   readonly cwd: string | undefined;
   readonly env: NodeJS.ProcessEnv;
   readonly user: ServiceUser | undefined;
-  readonly stopSignals: readonly NodeJS.Signals[];
+  readonly stopSteps: readonly StopStep[];
   readonly removeAfter: readonly string[];
 }
 
@@ -309,7 +315,7 @@ export async function startService(options: ServiceOptions): Promise<SupervisedS
       cwd: options.cwd,
       env: options.env === undefined ? process.env : { ...options.env },
       user: options.user,
-      stopSignals: options.stopSignals,
+      stopSteps: options.stopSteps,
       removeAfter: options.removeAfter ?? [],
     });
   });

@@ -11,9 +11,14 @@
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { rm } from "node:fs/promises";
-import type { SupervisorAnswer, SupervisorRequest, StartRequest } from "./supervised-service";
+import type {
+  StartRequest,
+  StopStep,
+  SupervisorAnswer,
+  SupervisorRequest,
+} from "./supervised-service";
 
-/** Between two stop signals once the asking process is gone; three signals end within 1.5 s. */
+/** Between two stop steps once the asking process is gone; three steps end within 1.5 s. */
 const ORPHAN_STEP_MS = 600;
 /** Windows releases the files of an ended process late; Linux and macOS need no second try. */
 const REMOVE_TRIES = 5;
@@ -81,17 +86,31 @@ async function ended(
   exitWhenIdle();
 }
 
-/** Sends the stop signals one after the other, `stepMs` apart, until the service has ended. */
+/** Takes the stop steps one after the other, `stepMs` apart, until the service has ended. */
 function stop(service: Service, stepMs: number): void {
   clearTimeout(service.stopTimer);
-  const signals = [...service.request.stopSignals];
+  const steps = [...service.request.stopSteps];
   const next = (): void => {
-    const signal = signals.shift();
-    if (signal === undefined) return;
-    service.child.kill(signal);
+    clearTimeout(service.stopTimer);
+    const step = steps.shift();
+    if (step === undefined || !services.has(service.request.id)) return;
+    if (typeof step === "string") service.child.kill(step);
+    else runStep(service, step, next);
     service.stopTimer = setTimeout(next, stepMs);
   };
   next();
+}
+
+/** Runs a program that ends the service. Where it can't, the next step is taken at once. */
+function runStep(
+  { request }: Service,
+  step: Exclude<StopStep, string>,
+  whenFailed: () => void,
+): void {
+  const { cwd, env, user } = request;
+  const options = { cwd, env, ...user, stdio: "ignore", windowsHide: true } as const;
+  const child = spawn(step.command, step.args, options);
+  child.once("error", whenFailed);
 }
 
 function exitWhenIdle(): void {

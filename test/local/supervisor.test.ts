@@ -128,7 +128,7 @@ describe("a service", () => {
     const service = await startService({
       command: process.execPath,
       args: ["-e", "process.on('SIGINT', () => {}); console.log('up'); setInterval(() => {}, 1e6)"],
-      stopSignals: ["SIGINT", "SIGKILL"],
+      stopSteps: ["SIGINT", "SIGKILL"],
       stopStepMs: 50,
     });
     await service.waitForOutput(/up/, 10_000);
@@ -136,8 +136,30 @@ describe("a service", () => {
     expect(await service.stop()).toEqual({ code: null, signal: "SIGKILL", problems: [] });
   });
 
+  test("that no signal ends is ended by a program, and one that isn't there gives way to the next", async () => {
+    const folderOfSign = await mkdtemp(join(tmpdir(), "taskgate-test-"));
+    const sign = JSON.stringify(join(folderOfSign, "end"));
+    const isThere = `require('node:fs').existsSync(${sign})`;
+    const service = await startService({
+      command: process.execPath,
+      args: ["-e", `console.log('up'); setInterval(() => ${isThere} && process.exit(7), 20)`],
+      stopSteps: [
+        { command: "/no/such/program", args: [] },
+        {
+          command: process.execPath,
+          args: ["-e", `require('node:fs').writeFileSync(${sign}, '')`],
+        },
+      ],
+      // Longer than a test may take: only the error of the first step leads to the second.
+      stopStepMs: 600_000,
+      removeAfter: [folderOfSign],
+    });
+    await service.waitForOutput(/up/, 10_000);
+    expect(await service.stop()).toEqual({ code: 7, signal: null, problems: [] });
+  });
+
   test("that cannot be started says why", async () => {
-    const start = startService({ command: "/no/such/program", args: [], stopSignals: ["SIGKILL"] });
+    const start = startService({ command: "/no/such/program", args: [], stopSteps: ["SIGKILL"] });
     await expect(start).rejects.toMatchObject({ name: "ServiceStartError", code: "ENOENT" });
   });
 
@@ -145,7 +167,7 @@ describe("a service", () => {
     const service = await startService({
       command: process.execPath,
       args: ["-e", "console.error('no such luck'); process.exitCode = 3"],
-      stopSignals: ["SIGKILL"],
+      stopSteps: ["SIGKILL"],
     });
     await expect(service.waitForOutput(/ready/, 10_000)).rejects.toThrow("no such luck");
     expect(await service.exited).toMatchObject({ code: 3, signal: null });

@@ -69,6 +69,19 @@ describe("every file", () => {
   });
 });
 
+test("a checkout has the same line ends everywhere, also where Git is told to write those of Windows", () => {
+  if (!existsSync(join(root, ".git"))) return;
+  const paths = files.map(({ path }) => path);
+  const answer = execFileSync("git", ["check-attr", "--stdin", "eol"], {
+    cwd: root,
+    encoding: "utf8",
+    input: paths.join("\n"),
+  });
+  const lines = answer.trimEnd().split("\n");
+  expect(lines).toHaveLength(paths.length);
+  expect(lines.filter((line) => !line.endsWith(": eol: lf"))).toEqual([]);
+});
+
 describe("code", () => {
   test("stands in files of at most 600 lines, SQL in 400", () => {
     const tooLong = code

@@ -95,7 +95,7 @@ ${keepsPrepared ? `max_prepared_statements = ${options.isPreparing === true ? "2
         command: pgbouncer,
         args: [join(folder, "pgbouncer.ini")],
         ...(user === undefined ? {} : { user }),
-        stopSignals: ["SIGTERM", "SIGKILL"],
+        stopSteps: ["SIGTERM", "SIGKILL"],
         // Newer ones wait for their clients' end.
         stopStepMs: 1_000,
         removeAfter: [folder],

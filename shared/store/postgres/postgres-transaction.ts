@@ -53,8 +53,10 @@ const deadPeer = {
   tcp_keepalives_idle: 15,
   tcp_keepalives_interval: 5,
   tcp_keepalives_count: 3,
-  tcp_user_timeout: 30_000,
 } as const;
+
+/** Of a connection that was sent an answer: given up when it wasn't received for so long. */
+const unansweredMs = 30_000;
 
 /**
  * Begins a transaction that its server ends when the client is silent: after `idleMs` between two statements, sooner
@@ -66,6 +68,10 @@ export function beginText(idleMs: number = limits.transactionIdleMsMax): string 
   const settings = { idle_in_transaction_session_timeout: wholeMs, ...deadPeer };
   const texts = Object.entries(settings).map(
     ([name, value]) => `set local ${name} = ${String(value)}`,
+  );
+  // Only Linux has it; elsewhere a server would write a line to its log for each transaction. `version()` names the system.
+  texts.push(
+    `select pg_catalog.set_config('tcp_user_timeout', '${String(unansweredMs)}', true) where pg_catalog.version() like '%linux%'`,
   );
   // Databases and roles may have another level as their default, at which operations that wait for a row would fail.
   return ["begin isolation level read committed", ...texts].join("; ");
