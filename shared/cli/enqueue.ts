@@ -136,8 +136,11 @@ function readJson(text: string, field: string): unknown {
   } catch (error) {
     if (error instanceof InvalidArgumentError) throw error;
     const value = `\`${text.slice(0, 60)}\``;
-    throw invalidInput([
-      { field, value, expected: `JSON, such as '{"orderId":"17"}' in single quotes` },
-    ]);
+    const example = `JSON, such as '{"orderId":"17"}'`;
+    const expected =
+      field === "--payload"
+        ? `${example} (cmd and PowerShell before 7.3 take its quotes away: use --file there)`
+        : example;
+    throw invalidInput([{ field, value, expected }]);
   }
 }

@@ -90,6 +90,8 @@ const rows: readonly Row[] = [
   [["pause", "x".repeat(201)], 2, /definition: got "x+"\.\./],
   [["pause", " "], 2, /definition: got " "/],
   // JSON.
+  // As the shells of Windows hand over text in single quotes.
+  [enqueue("--payload", "'{a:1}'"), 2, /expected JSON, .*PowerShell before 7\.3 .*: use --file/],
   [enqueue("--payload", "{'a':1}"), 2, /--payload: got `\{'a':1\}`, expected JSON/],
   [
     enqueue("--payload", '{"a":1e309}'),

@@ -18,7 +18,8 @@ export async function readLandedFile(file: LandedFile): Promise<string> {
   if (createHash("sha256").update(content).digest("hex") !== file.sha256) {
     throw new GiveUp(`${file.name} was changed after its event; the new content has its own`);
   }
-  return content.toString("utf8");
+  // Without the byte order mark with which editors on Windows begin a file.
+  return new TextDecoder().decode(content);
 }
 
 /** The rows of a landed JSON file, an array. Throws as `readLandedFile`, and GiveUp when it isn't one. */
