@@ -2,7 +2,7 @@ import type { ServiceExit } from "./supervised-service";
 
 /** What every good start says: no reason for an end. */
 const startUp =
-  /ready to accept connections|successfully listens|is starting at|listening on|starting PostgreSQL|database system was shut down at/;
+  /^server starting$|ready to accept connections|successfully listens|is starting at|listening on|starting PostgreSQL|database system was shut down at/;
 
 /** Why a service ended, for people: `SIGKILL`, or `exit code 1` and what it said besides its start. */
 export function lastWords({ code, signal, problems }: ServiceExit, output: string): string {
