@@ -3,7 +3,7 @@
 "use strict";
 const { execFileSync } = require("node:child_process");
 const { mkdirSync, mkdtempSync, rmSync } = require("node:fs");
-const { join, posix } = require("node:path");
+const { isAbsolute, join, posix } = require("node:path");
 const { rollup } = require("rollup");
 const { dts } = require("rollup-plugin-dts");
 const { listDoors, placeOf, root } = require("./doors.cjs");
@@ -64,7 +64,7 @@ async function rollUp(made, folder) {
         join(made, declarationOf(file)),
       ]),
     ),
-    external: (id) => !id.startsWith(".") && !id.startsWith("/"),
+    external: (id) => !id.startsWith(".") && !isAbsolute(id),
     plugins: [dts({ tsconfig: join(root, "tsconfig.json") })],
     onwarn({ message }) {
       const [, names] = /references private shared type exports.*: ([\w, ]+)\./.exec(message) ?? [];

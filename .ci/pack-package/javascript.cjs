@@ -109,7 +109,8 @@ async function writeJavaScript(folder, manifest) {
   const packages = new Set();
   for (const { modules } of output)
     for (const id of Object.keys(modules)) {
-      const name = /^\0?(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(id)?.[1];
+      const path = id.split("\\").join("/");
+      const name = /^\0?(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1];
       if (name !== undefined) packages.add(name);
     }
   return { files: output.map(({ fileName }) => fileName), packages: [...packages].sort() };

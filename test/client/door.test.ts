@@ -11,7 +11,8 @@ const door = join(root, "dist/shared/index.js");
 /** Packages that a fresh process has loaded behind `statement`. */
 function packagesLoadedBy(statement: string): string[] {
   const program = `${statement}
-    const names = Object.keys(require.cache).flatMap((path) => path.split("node_modules/").slice(1, 2));
+    const paths = Object.keys(require.cache).map((path) => path.replaceAll("\\\\", "/"));
+    const names = paths.flatMap((path) => path.split("node_modules/").slice(1, 2));
     process.stdout.write(JSON.stringify(names.map((path) => path.match(/^(@[^/]+\\/)?[^/]+/)[0])));`;
   const text = execFileSync(process.execPath, ["-e", program], { encoding: "utf8" });
   return [...new Set(JSON.parse(text) as string[])].sort();

@@ -137,6 +137,18 @@ describe("code", () => {
     ).toEqual([]);
   });
 
+  test("is found by jest outside of every folder that programs write", () => {
+    const { projects } = createRequire(__filename)("../jest.config.cjs") as {
+      projects: { rootDir: string; modulePathIgnorePatterns?: string[] }[];
+    };
+    const product = projects.find(({ rootDir }) => join(rootDir) === root);
+    const written = readFileSync(join(root, ".gitignore"), "utf8")
+      .split("\n")
+      .filter((line) => /^(?!node_modules|coverage|landing)[.\w]+\/$/.test(line));
+    expect(written).toEqual(["dist/", ".taskgate/"]);
+    expect(product?.modulePathIgnorePatterns).toEqual(written.map((name) => `<rootDir>/${name}`));
+  });
+
   test("has each test file that is to start before the others", () => {
     const { longest } = createRequire(__filename)("../support/longest-first.cjs") as {
       longest: string[];

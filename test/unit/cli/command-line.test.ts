@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { InvalidArgumentError, SettingsError } from "../../../shared/core/errors";
 import { renderCommandHelp, renderHelp } from "../../../shared/cli/help";
@@ -177,7 +177,10 @@ describe("taskgate work", () => {
   test.each([
     [["--poll", "5"], "--poll: got `5`, expected a time of 100ms to 10m"],
     [["--poll", "11m"], "--poll: got `11m`, expected a time of 100ms to 10m"],
-    [["--app", "nothing"], "--app: got `/nowhere/nothing`, expected the folder of an app"],
+    [
+      ["--app", "nothing"],
+      `--app: got \`${resolve("/nowhere/nothing")}\`, expected the folder of an app`,
+    ],
   ])("refuses %j with 2", async (words, message) => {
     const errors: string[] = [];
     const output = {

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { expect, test } from "@jest/globals";
 import { commands } from "../../../shared/cli/commands";
 import { readStartOptions } from "../../../shared/cli/dev";
@@ -6,7 +7,7 @@ import type { StartOptions } from "../../../shared/local/start-options";
 import { InvalidArgumentError } from "../../../shared/core/errors";
 
 const defaults: StartOptions = {
-  appRoot: "/home/me/app",
+  appRoot: resolve("/home/me/app"),
   isOnce: false,
   isWithoutSample: false,
   keepsData: false,
@@ -16,7 +17,7 @@ const defaults: StartOptions = {
   port: 7_071,
   limit: null,
   hosts: 1,
-  home: "/home/me/app",
+  home: resolve("/home/me/app"),
 };
 
 /** The options of `taskgate dev` with these words, or the sentence that refuses them. */
@@ -39,7 +40,7 @@ test("taskgate dev takes every option, with values behind a blank or a =", () =>
   const words = ["--once", "--keep", "--db=mssql://sa:x@db:1433/tasks", "--port", "8080"];
   const more = ["--json", "--limit=0", "--hosts", "3", "--home=../data", "--app", "/apps/billing"];
   expect(read(...words, ...more)).toEqual({
-    appRoot: "/apps/billing",
+    appRoot: resolve("/apps/billing"),
     isOnce: true,
     isWithoutSample: false,
     keepsData: true,
@@ -49,7 +50,7 @@ test("taskgate dev takes every option, with values behind a blank or a =", () =>
     port: 8_080,
     limit: 0,
     hosts: 3,
-    home: "/home/me/data",
+    home: resolve("/home/me/data"),
   });
   expect(read("--no-sample", "--hosts", "0", "--fast")).toEqual({
     ...defaults,

@@ -7,7 +7,7 @@ const root = join(__dirname, "..", "..", "..");
 /** The packages that a fresh process has loaded after running `code`. */
 function packagesAfter(code: string): string[] {
   const report = `
-    const found = Object.keys(require.cache).map((path) => /node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(path)?.[1]);
+    const found = Object.keys(require.cache).map((path) => path.replaceAll("\\\\", "/")).map((path) => /node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(path)?.[1]);
     process.stdout.write(JSON.stringify([...new Set(found)].filter(Boolean)));
     // Not after the repeats of a call that reaches no server.
     process.exit();`;
