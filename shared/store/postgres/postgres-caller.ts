@@ -20,7 +20,7 @@ import { readPreparesStatements } from "./postgres-pooler";
 import { readPostgresTarget } from "./postgres-tls";
 import type { PostgresTarget } from "./postgres-tls";
 import { answerOf, PostgresStatements } from "./postgres-statements";
-import { beginText, PostgresTransaction } from "./postgres-transaction";
+import { beginText, namesLinux, PostgresTransaction, serverText } from "./postgres-transaction";
 import type { QueryResult, Statement } from "./postgres-transaction";
 import { notifyStatement } from "./postgres-waiting";
 
@@ -57,6 +57,7 @@ export class PostgresCaller implements ProcedureCaller {
   readonly #statements: PostgresStatements;
   readonly #programTypes: CustomTypesConfig;
   readonly #readsCommitted = new WeakMap<PoolClient, boolean>();
+  #serverIsOnLinux: boolean | undefined;
   readonly #inFlight = new Set<Promise<unknown>>();
   readonly #lent = new Set<PoolClient>();
   #isClosed = false;
@@ -163,12 +164,21 @@ export class PostgresCaller implements ProcedureCaller {
     return isSo;
   }
 
+  /** Asked once: all connections lead to the same server, or to its standby. */
+  async #isOnLinux(client: PoolClient): Promise<boolean> {
+    if (this.#serverIsOnLinux === undefined) {
+      const [row] = (await this.#runText(client, serverText))[0]?.rows ?? [];
+      this.#serverIsOnLinux = namesLinux(row?.["version"]);
+    }
+    return this.#serverIsOnLinux;
+  }
+
   async #transactionOn<Result>(
     client: PoolClient,
     body: (transaction: PostgresTransaction) => Promise<Result>,
     { idleMs }: TransactionBounds = {},
   ): Promise<Result> {
-    await this.#bounded(client.query(beginText(idleMs)));
+    await this.#bounded(client.query(beginText(await this.#isOnLinux(client), idleMs)));
     let backend: Promise<number> | undefined;
     const runText = (text: string): Promise<QueryResult[]> => this.#runText(client, text);
     const transaction = new PostgresTransaction({

@@ -55,23 +55,34 @@ const deadPeer = {
   tcp_keepalives_count: 3,
 } as const;
 
-/** Of a connection that was sent an answer: given up when it wasn't received for so long. */
-const unansweredMs = 30_000;
+/** Of a connection that was sent an answer: given up when none has received it for so long. Only Linux has it. */
+const unanswered = { tcp_user_timeout: 30_000 } as const;
+
+/** Asks for what `namesLinux` reads. */
+export const serverText = "select version()";
+
+/** Does a server's version tell that it runs on Linux? */
+export const namesLinux = (version: unknown): boolean => String(version).includes("linux");
 
 /**
  * Begins a transaction that its server ends when the client is silent: after `idleMs` between two statements, sooner
  * when the connection is seen to be dead. Said in each transaction, because a pooler (PgBouncer) refuses settings at the
  * start of a connection and gives its server's connections to others afterwards.
  */
-export function beginText(idleMs: number = limits.transactionIdleMsMax): string {
+export function beginText(
+  isOnLinux: boolean,
+  idleMs: number = limits.transactionIdleMsMax,
+): string {
   const wholeMs = Math.max(1, Math.min(Math.round(idleMs), limits.transactionIdleMsMax));
-  const settings = { idle_in_transaction_session_timeout: wholeMs, ...deadPeer };
+  const settings = {
+    idle_in_transaction_session_timeout: wholeMs,
+    ...deadPeer,
+    // Elsewhere a server would write a line to its log for each transaction.
+    ...(isOnLinux ? unanswered : {}),
+  };
+  // SET is no query: the user's first statement may still choose an isolation level.
   const texts = Object.entries(settings).map(
     ([name, value]) => `set local ${name} = ${String(value)}`,
-  );
-  // Only Linux has it; elsewhere a server would write a line to its log for each transaction. `version()` names the system.
-  texts.push(
-    `select pg_catalog.set_config('tcp_user_timeout', '${String(unansweredMs)}', true) where pg_catalog.version() like '%linux%'`,
   );
   // Databases and roles may have another level as their default, at which operations that wait for a row would fail.
   return ["begin isolation level read committed", ...texts].join("; ");
