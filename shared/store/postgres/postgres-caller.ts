@@ -20,7 +20,7 @@ import { readPreparesStatements } from "./postgres-pooler";
 import { readPostgresTarget } from "./postgres-tls";
 import type { PostgresTarget } from "./postgres-tls";
 import { answerOf, PostgresStatements } from "./postgres-statements";
-import { beginText, namesLinux, PostgresTransaction, serverText } from "./postgres-transaction";
+import { beginText, namesLinux, PostgresTransaction } from "./postgres-transaction";
 import type { QueryResult, Statement } from "./postgres-transaction";
 import { notifyStatement } from "./postgres-waiting";
 
@@ -156,21 +156,26 @@ export class PostgresCaller implements ProcedureCaller {
    * role's and a database's default may be another level, which a connection tells when it is asked: once.
    */
   async #isReadCommitted(client: PoolClient): Promise<boolean> {
-    const known = this.#readsCommitted.get(client);
-    if (known !== undefined) return known;
-    const [level] = await this.#runText(client, "show transaction_isolation");
-    const isSo = level?.rows[0]?.["transaction_isolation"] === "read committed";
-    this.#readsCommitted.set(client, isSo);
-    return isSo;
+    return this.#readsCommitted.get(client) ?? (await this.#ask(client)).isReadCommitted;
   }
 
-  /** Asked once: all connections lead to the same server, or to its standby. */
+  /** All connections lead to the same server, or to its standby: the first one that was asked has told. */
   async #isOnLinux(client: PoolClient): Promise<boolean> {
-    if (this.#serverIsOnLinux === undefined) {
-      const [row] = (await this.#runText(client, serverText))[0]?.rows ?? [];
-      this.#serverIsOnLinux = namesLinux(row?.["version"]);
-    }
-    return this.#serverIsOnLinux;
+    return this.#serverIsOnLinux ?? (await this.#ask(client)).isOnLinux;
+  }
+
+  async #ask(
+    client: PoolClient,
+  ): Promise<{ readonly isReadCommitted: boolean; readonly isOnLinux: boolean }> {
+    const [level, server] = await this.#runText(
+      client,
+      "show transaction_isolation; select version()",
+    );
+    const isReadCommitted = level?.rows[0]?.["transaction_isolation"] === "read committed";
+    const isOnLinux = namesLinux(server?.rows[0]?.["version"]);
+    this.#readsCommitted.set(client, isReadCommitted);
+    this.#serverIsOnLinux = isOnLinux;
+    return { isReadCommitted, isOnLinux };
   }
 
   async #transactionOn<Result>(

@@ -58,10 +58,7 @@ const deadPeer = {
 /** Of a connection that was sent an answer: given up when none has received it for so long. Only Linux has it. */
 const unanswered = { tcp_user_timeout: 30_000 } as const;
 
-/** Asks for what `namesLinux` reads. */
-export const serverText = "select version()";
-
-/** Does a server's version tell that it runs on Linux? */
+/** Does what `version()` answers tell of a server on Linux? */
 export const namesLinux = (version: unknown): boolean => String(version).includes("linux");
 
 /**
