@@ -30,8 +30,8 @@ beforeEach(async () => {
   const binaries = await preparePostgresBinaries({ user });
   service = await startService({
     ...launchThroughPgCtl({ binaries, dataDir, settings }),
-    cwd: "/",
-    env: { LC_ALL: "C" },
+    cwd: folder,
+    env: { ...process.env, LC_ALL: "C" },
     ...(user === undefined ? {} : { user }),
   });
   await service.waitForOutput(/ready to accept connections/, 20_000);
