@@ -19,6 +19,9 @@ function sourceOf(compiled) {
   throw new Error(`package.json names ${compiled}, but there is no ${source}`);
 }
 
+/** A path of this system with the slashes that the package and its sources are named by. */
+const slashed = (path) => path.split("\\").join("/");
+
 /** Where a source lies in the package: `shared/cli/main.ts` becomes `lib/cli/main.js`. */
 const placeOf = (source) => source.replace(/^shared\//, "lib/").replace(/\.ts$/, ".js");
 
@@ -43,4 +46,4 @@ const programs = {
   "shared/local/supervised-service.ts": "shared/local/supervisor.ts",
 };
 
-module.exports = { listCommands, listDoors, placeOf, programs, readManifest, root };
+module.exports = { listCommands, listDoors, placeOf, programs, readManifest, root, slashed };

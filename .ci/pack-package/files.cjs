@@ -9,7 +9,7 @@ const {
   writeFileSync,
 } = require("node:fs");
 const { dirname, join, relative } = require("node:path");
-const { root } = require("./doors.cjs");
+const { root, slashed } = require("./doors.cjs");
 
 const isSql = /^shared\/store\/(mssql|postgres)\/sql\/(.+)$/;
 /** Of the SQL's folders, what the product reads; the other files are for people and tests. */
@@ -21,7 +21,7 @@ function listOthers() {
   return readdirSync(join(root, "shared"), { recursive: true })
     .map((name) => join(root, "shared", String(name)))
     .filter((path) => statSync(path).isFile() && !path.endsWith(".ts"))
-    .map((path) => relative(root, path).split("\\").join("/"))
+    .map((path) => slashed(relative(root, path)))
     .sort();
 }
 
@@ -50,7 +50,7 @@ function writeAssets(folder, { version }) {
 /** The sample as `taskgate init --template flights` writes it: the files of functions/, by their paths, in one. */
 function writeSample(folder) {
   const files = readdirSync(join(root, "functions"), { recursive: true })
-    .map((name) => `functions/${String(name).split("\\").join("/")}`)
+    .map((name) => `functions/${slashed(String(name))}`)
     .filter((path) => /\.(?:ts|sql)$/.test(path))
     .sort();
   const texts = files.map((path) => [path, readFileSync(join(root, path), "utf8")]);

@@ -7,7 +7,7 @@ const commonjs = require("@rollup/plugin-commonjs");
 const { nodeResolve } = require("@rollup/plugin-node-resolve");
 const { transform } = require("@swc/core");
 const { rollup } = require("rollup");
-const { listCommands, listDoors, placeOf, programs, root } = require("./doors.cjs");
+const { listCommands, listDoors, placeOf, programs, root, slashed } = require("./doors.cjs");
 
 /** Files that a source loads when it needs them, instead of with itself. */
 const loadedLater = /(?:\bload|\brequireLater|\bcreateRequire\(__filename\))\(\s*"(\.[^"]+)"/g;
@@ -17,7 +17,7 @@ function sourcePath(id) {
   const path = relative(root, id);
   return path.startsWith("..") || path.startsWith("node_modules") || !id.endsWith(".ts")
     ? null
-    : path.split("\\").join("/");
+    : slashed(path);
 }
 
 /** TypeScript to JavaScript; comments stay. */
@@ -109,8 +109,7 @@ async function writeJavaScript(folder, manifest) {
   const packages = new Set();
   for (const { modules } of output)
     for (const id of Object.keys(modules)) {
-      const path = id.split("\\").join("/");
-      const name = /^\0?(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1];
+      const name = /^\0?(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(slashed(id))?.[1];
       if (name !== undefined) packages.add(name);
     }
   return { files: output.map(({ fileName }) => fileName), packages: [...packages].sort() };

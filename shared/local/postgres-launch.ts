@@ -29,9 +29,10 @@ export function launchDirectly({ binaries, dataDir, settings }: ServerPlan): Ser
 }
 
 /**
- * The server through `pg_ctl`, for Windows. There the server refuses an administrator, and `pg_ctl` takes those rights
- * away (https://www.postgresql.org/docs/current/app-pg-ctl.html); a signal of Node kills at once, so that the next start would
- * have to recover the data, and `pg_ctl stop` asks. `pg_ctl` itself ends soon: the service has ended when its output is closed, which the server keeps open.
+ * The server through `pg_ctl`, for Windows. There the server refuses an administrator, and `pg_ctl` takes those rights away
+ * (https://www.postgresql.org/docs/current/app-pg-ctl.html). A signal of Node kills at once there, so that the next start
+ * would have to recover the data; `pg_ctl stop` asks. `pg_ctl start` itself ends soon: the service has ended when its output
+ * is closed, which the server keeps open.
  */
 export function launchThroughPgCtl({ binaries, dataDir, settings }: ServerPlan): ServerLaunch {
   const options = settings.map((setting) => `-c ${setting}`).join(" ");

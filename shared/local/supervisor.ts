@@ -101,7 +101,7 @@ function stop(service: Service, stepMs: number): void {
   next();
 }
 
-/** Runs a program that ends the service. Where it can't, the next step is taken at once. */
+/** Runs a program that ends the service. Where it isn't there, the next step is taken at once. */
 function runStep(
   { request }: Service,
   step: Exclude<StopStep, string>,

@@ -1,22 +1,12 @@
-import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "@jest/globals";
 import { ensureBuilt, root } from "../functions/built-app";
+import { packagesLoadedBy } from "../support/loaded-packages";
 
 /* Goal: any Node program can require the door `taskgate`: drivers, Azure's clients and telemetry are loaded when they are used. */
 beforeAll(() => void ensureBuilt(), 180_000);
 
 const door = join(root, "dist/shared/index.js");
-
-/** Packages that a fresh process has loaded behind `statement`. */
-function packagesLoadedBy(statement: string): string[] {
-  const program = `${statement}
-    const paths = Object.keys(require.cache).map((path) => path.replaceAll("\\\\", "/"));
-    const names = paths.flatMap((path) => path.split("node_modules/").slice(1, 2));
-    process.stdout.write(JSON.stringify(names.map((path) => path.match(/^(@[^/]+\\/)?[^/]+/)[0])));`;
-  const text = execFileSync(process.execPath, ["-e", program], { encoding: "utf8" });
-  return [...new Set(JSON.parse(text) as string[])].sort();
-}
 
 const heavy = /^(pg|mssql|tedious|applicationinsights|@azure\/.*|@opentelemetry\/.*)$/;
 

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { describePosix } from "../support/posix";
 import { readAzureYaml } from "../static/bicep/azure-yaml";
 import type { Answer } from "./fake-programs";
 import { certificate, fakeAzd, makeProgram, runNode, serveHttps } from "./fake-programs";
@@ -19,8 +20,6 @@ import type { Asked } from "./fake-programs";
 // Goal: what azd's hooks do, step by step, in a checkout of their own: npm, azd, the compiler and the command line are
 // programs that note how they were called. The real ones are tested beside this.
 const root = join(__dirname, "../..");
-const describeHere = process.platform === "win32" ? describe.skip : describe;
-
 let folder: string;
 let path: string;
 beforeEach(() => {
@@ -105,7 +104,7 @@ function hook(step: string, env: Record<string, string> = {}): ReturnType<typeof
   return runNode([join(folder, "infra/azd-hook.mjs"), step], { cwd: tmpdir(), env: all });
 }
 
-describeHere("the hooks' script", () => {
+describePosix("the hooks' script", () => {
   test("installs in a fresh clone, and not again while the lock file stays the same", async () => {
     expect(await hook("install")).toMatchObject({ code: 0 });
     expect(await hook("install")).toMatchObject({ code: 0, out: "" });
@@ -198,7 +197,7 @@ describeHere("the hooks' script", () => {
   });
 });
 
-describeHere("after the deployment", () => {
+describePosix("after the deployment", () => {
   /** The app and Resource Manager behind one address; the app refuses the first call, as one that starts does. */
   async function announce(
     answer: (asked: Asked, count: number) => Answer,

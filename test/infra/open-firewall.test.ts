@@ -9,6 +9,7 @@ import type { SimulatedServer } from "../tsql-server/tds/simulated-server";
 import { startTaskgateServer } from "../tsql/wire/start-taskgate-server";
 import { certificate, fakeAzd, makeProgram, runNode, serveHttps } from "./fake-programs";
 import type { Asked } from "./fake-programs";
+import { testPosix } from "../support/posix";
 import { testWhole } from "../support/whole";
 
 // Goal: `taskgate migrate --open-firewall`, as a process of its own: its token is azd's, it opens exactly its own address,
@@ -16,7 +17,6 @@ import { testWhole } from "../support/whole";
 const serverId =
   "/subscriptions/s/resourceGroups/rg-taskgate-dev/providers/Microsoft.Sql/servers/sql-1";
 const rulePath = `${serverId}/firewallRules/taskgate-migrate-203-0-113-7?api-version=2023-08-01`;
-const testHere = process.platform === "win32" ? test.skip : test;
 const root = join(__dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "taskgate-azd-"));
 const path = makeProgram(folder, "azd", fakeAzd);
@@ -93,7 +93,7 @@ function migrate(...words: string[]): ReturnType<typeof runNode> {
 const calls = (): string[] => arm.asked.map(({ method, path: asked }) => `${method} ${asked}`);
 
 describe("migrate --open-firewall", () => {
-  testHere(
+  testPosix(
     "opens the named address with azd's token, migrates, and closes it again",
     async () => {
       answerOf = openAndClose;
@@ -122,7 +122,7 @@ describe("migrate --open-firewall", () => {
     60_000,
   );
 
-  testHere(
+  testPosix(
     "closes it after a migration that fails, and ends with the failure",
     async () => {
       answerOf = openAndClose;
@@ -136,7 +136,7 @@ describe("migrate --open-firewall", () => {
     60_000,
   );
 
-  testHere(
+  testPosix(
     "says which right is missing, and that the address may be set by hand",
     async () => {
       answerOf = () => ({
@@ -151,7 +151,7 @@ describe("migrate --open-firewall", () => {
     60_000,
   );
 
-  testHere(
+  testPosix(
     "names the rule that could not be closed, and ends as failed",
     async () => {
       answerOf = (asked) =>

@@ -13,12 +13,13 @@ import { startService, type SupervisedService } from "../../shared/local/supervi
 /* On Windows the server is started and ended through pg_ctl. It is the same program elsewhere, so it is tried with a real server. */
 
 let folder: string;
+let dataDir: string;
 let service: SupervisedService;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "taskgate-test-"));
   await chmod(folder, 0o755);
-  const dataDir = join(folder, "data with a blank");
+  dataDir = join(folder, "data with a blank");
   const made = await startEmbeddedPostgres({ dataDir, keep: true, fast: true });
   await made.stop();
   const user = await serverUser();
@@ -43,7 +44,6 @@ afterEach(async () => {
 });
 
 test("a server that pg_ctl has started is told to shut down and ends in order", async () => {
-  const dataDir = join(folder, "data with a blank");
   expect(await readServerPid(dataDir)).not.toBe(null);
   await service.stop();
   expect(service.output()).toContain("received fast shutdown request");
@@ -52,7 +52,7 @@ test("a server that pg_ctl has started is told to shut down and ends in order", 
 });
 
 test("a server that pg_ctl has started and that is killed has ended, although pg_ctl ended long before", async () => {
-  const pid = await readServerPid(join(folder, "data with a blank"));
+  const pid = await readServerPid(dataDir);
   process.kill(pid ?? 0, "SIGKILL");
   expect(await service.exited).toMatchObject({ problems: [] });
 });

@@ -5,6 +5,7 @@ import { commandWord } from "../../../shared/core/command-word";
 import { realRandom } from "../../../shared/platform/real-clock";
 import { MemoryTaskStore } from "../../../shared/testing/memory-store/memory-task-store";
 import { registration } from "../../support/builders";
+import { testPosix } from "../../support/posix";
 
 /* Goal: a command that a message tells of can be copied into a shell, whatever the names in it. */
 
@@ -15,9 +16,7 @@ test.each(["greet", "resize-image", "Überweisung", "日本語", "a/b", "mail@2"
   },
 );
 
-const testHere = process.platform === "win32" ? test.skip : test;
-
-testHere.each([
+testPosix.each([
   ...["import orders", "$(touch pwned)", 'o\'brien "quoted" `x`', "a;b", "a&b", "a|b", "<script>"],
   ...[
     "back\\slash",

@@ -1,22 +1,13 @@
-import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import { packagesLoadedBy } from "../../support/loaded-packages";
 
 const root = join(__dirname, "..", "..", "..");
 
-/** The packages that a fresh process has loaded after running `code`. */
+/** The packages that are loaded from the sources after running `code`. */
 function packagesAfter(code: string): string[] {
-  const report = `
-    const found = Object.keys(require.cache).map((path) => path.replaceAll("\\\\", "/")).map((path) => /node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(path)?.[1]);
-    process.stdout.write(JSON.stringify([...new Set(found)].filter(Boolean)));
-    // Not after the repeats of a call that reaches no server.
-    process.exit();`;
-  const output = execFileSync(
-    process.execPath,
-    ["-r", join(root, "test/support/register-swc.cjs"), "-e", code + report],
-    { cwd: root, encoding: "utf8" },
-  );
-  return JSON.parse(output) as string[];
+  const register = join(root, "test/support/register-swc.cjs");
+  return packagesLoadedBy(code, { cwd: root, nodeArguments: ["-r", register] });
 }
 
 const open = 'const { openStore } = require("./shared/store/open-store.ts");';
