@@ -35,6 +35,8 @@ export interface EnqueueServices {
 export interface EnqueueOptions {
   /** A transaction of the user's: the tasks exist when it commits. */
   readonly within?: StoreTransaction | undefined;
+  /** `jsonTextOf` has written each payload: the store needn't look at it once more. */
+  readonly arePayloadsWritten?: true;
   /** Of a call that is made as one, in any size: the store refuses one that is too large. */
   readonly operationId?: OperationId;
   /** The operator that adds them, for the audit; left out: the app itself. */
@@ -127,12 +129,13 @@ function sender(
   const { first, tasks, options } = input;
   const { definition, waveId } = first;
   const { within, operationId = asOperationId(random.uuid()), onLate } = options;
-  const { changedBy, reason } = options;
+  const { changedBy, reason, arePayloadsWritten } = options;
   const outside = {
     name: definition,
     build,
     tasks,
     operationId: within === undefined ? operationId : null,
+    ...(arePayloadsWritten && { arePayloadsWritten }),
     ...(changedBy === undefined ? {} : { changedBy }),
     ...(reason === undefined ? {} : { reason }),
   };
@@ -149,11 +152,16 @@ function sender(
 /** Tasks of one definition, and of one wave or none. In the order of their first ones. */
 function callsOf<Entry extends PreparedTask>(entries: readonly Entry[]): Entry[][] {
   const calls = new Map<string, Entry[]>();
+  let before: { entry: Entry; call: Entry[] } | null = null;
   for (const entry of entries) {
-    const key = JSON.stringify([entry.definition, entry.waveId ?? null]);
-    const call = calls.get(key) ?? [];
-    call.push(entry);
-    calls.set(key, call);
+    const { definition, waveId } = entry;
+    if (before?.entry.definition !== definition || before.entry.waveId !== waveId) {
+      const key: string = JSON.stringify([definition, waveId ?? null]);
+      const call: Entry[] = calls.get(key) ?? [];
+      calls.set(key, call);
+      before = { entry, call };
+    }
+    before.call.push(entry);
   }
   return [...calls.values()];
 }

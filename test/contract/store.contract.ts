@@ -16,6 +16,7 @@ import { describeEnds } from "./ends.contract";
 import { describeEnqueue } from "./enqueue.contract";
 import { describeEnqueueGroups } from "./enqueue-groups.contract";
 import { describeEnqueueKeys } from "./enqueue-keys.contract";
+import { describePayloads } from "./payloads.contract";
 import { describeExecutions } from "./executions.contract";
 import { describeExplain } from "./explain.contract";
 import { describeFailures } from "./failures.contract";
@@ -121,6 +122,7 @@ export function describeStore(setup: StoreSetup): void {
   describeKinds(setup);
   describeKindKeys(setup);
   describeEnqueueKeys(setup);
+  describePayloads(setup);
   describeDedupe(setup);
   describeReplace(setup);
   describeSetSchedules(setup);

@@ -77,6 +77,7 @@ const newer: readonly string[] = [
   "reason",
   "isChecked",
   "startId",
+  "payloads",
 ];
 
 /** A store as that build had it: its calls know no newer parameter, all of which stand last. */

@@ -46,10 +46,18 @@ export interface EnqueuedTasks {
 }
 
 /** Keys, numbers, and payloads that are the text of a JSON object or array. */
-export function checkNewTasks(input: { name: string; tasks: readonly NewTask[] }): void {
-  checkName(input.name);
-  input.tasks.forEach((task, index) => {
-    checkNewTask(task, `tasks[${String(index)}]`);
+export function checkNewTasks(input: {
+  name: string;
+  tasks: readonly NewTask[];
+  arePayloadsWritten?: true;
+}): void {
+  const { name, tasks, arePayloadsWritten } = input;
+  checkName(name);
+  tasks.forEach((task, index) => {
+    const at = `tasks[${String(index)}]`;
+    checkNewTask(task, at);
+    if (task.payload !== null && arePayloadsWritten !== true)
+      checkJsonContainer(`${at}.payload`, task.payload);
   });
 }
 
@@ -68,7 +76,46 @@ function checkNewTask(task: NewTask, at: string): void {
   if (task.dedupeMs !== undefined)
     checkInteger(`${at}.dedupeMs`, task.dedupeMs, { min: 1, max: limits.runInMsMax });
   checkInstant(`${at}.runAt`, task.runAt ?? null);
-  if (task.payload !== null) checkJsonContainer(`${at}.payload`, task.payload);
+}
+
+/**
+ * The tasks of one call. Where they differ in nothing but their payloads, as those of most large calls, the payloads go as
+ * they are: no text within a text is written and read, and what is common is read once.
+ */
+export function callToSql(tasks: readonly NewTask[]): { tasks: string; payloads: string | null } {
+  const payloads = tasks.length > 1 ? alikeButFor(tasks) : null;
+  if (payloads === null) return { tasks: tasksToSql(tasks), payloads: null };
+  return {
+    tasks: tasksToSql([{ ...tasks[0], payload: null }]),
+    payloads: `[${payloads.join(",")}]`,
+  };
+}
+
+/** The payloads of tasks that are alike in all else; null: they aren't, or one has none. */
+function alikeButFor(tasks: readonly NewTask[]): string[] | null {
+  const [first] = tasks;
+  const payloads: string[] = [];
+  for (const task of tasks) {
+    if (task.payload === null || first === undefined || !isAlike(task, first)) return null;
+    payloads.push(task.payload);
+  }
+  return payloads;
+}
+
+/** Member by member: this runs for each task of a large call. */
+function isAlike(task: NewTask, other: NewTask): boolean {
+  return (
+    task.kind === other.kind &&
+    task.priority === other.priority &&
+    task.group === other.group &&
+    task.groupScope === other.groupScope &&
+    task.runInMs === other.runInMs &&
+    task.runAt?.getTime() === other.runAt?.getTime() &&
+    task.dedupeKey === other.dedupeKey &&
+    task.dedupeMs === other.dedupeMs &&
+    task.onDuplicate === other.onDuplicate &&
+    task.traceParent === other.traceParent
+  );
 }
 
 /** The array that the procedures read. Members that they don't know are left out here. */

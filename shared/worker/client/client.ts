@@ -88,13 +88,16 @@ export class TaskClient implements EnqueueCalls {
     const prepared: PreparedTask[] = [];
     for (const [index, request] of requests.entries()) {
       try {
-        prepared.push(await prepareChecked(request, trace, this.#registry));
+        const one = prepareChecked(request, trace, this.#registry);
+        // Of a schema that answers at once nothing is waited for: a turn for each task is a tenth of a large call.
+        prepared.push(one instanceof Promise ? await one : one);
       } catch (error) {
         throw inTask(error, { index, of: requests.length });
       }
     }
     const results = await enqueuePrepared(this.#environment, prepared, {
       within: transaction,
+      arePayloadsWritten: true,
       call: (definition, send) => {
         const about = { registry: this.#registry, definition, isWithin: transaction !== undefined };
         return ensureRegistered(this.#environment, about, send);
@@ -104,11 +107,13 @@ export class TaskClient implements EnqueueCalls {
       },
     });
     this.#environment.telemetry.count("taskgate.task.enqueued", requests.length);
-    if (transaction !== undefined)
-      return results.map((result) => ({ ...result, startsWithinMs: null }));
-    const within = await this.#startsWithinMs(prepared.map(({ definition }) => definition));
-    return results.map((result, index) => ({
-      ...result,
+    const within =
+      transaction === undefined
+        ? await this.#startsWithinMs(prepared.map(({ definition }) => definition))
+        : new Map<string, number | null>();
+    return results.map(({ taskId, outcome }, index) => ({
+      taskId,
+      outcome,
       startsWithinMs: within.get(prepared[index]?.definition ?? "") ?? null,
     }));
   }

@@ -1,16 +1,16 @@
 -- Taskgate._ReadTasks: the entries of an enqueue, each with the first problem found in it.
--- In:     @Tasks: JSON array, as EnqueueTasks has it; @WaveId: theirs: then no instant; @Now
+-- In:     @Tasks, @Payloads: JSON arrays, as EnqueueTasks has them; @WaveId: theirs: then no instant; @Now
 -- Out:    Ord: the entry's index; Payload, Kind, Priority, GroupKey, IsGlobal, RunAt: null: at once, DedupeKey, DedupeMs, TraceParent,
 --         IsReplacing; Unreadable: a field that can't be read, or N'': it is no object; Problem: one that has no allowed value; or null
--- Raises: 13609 @Tasks isn't JSON
+-- Raises: 13609 @Tasks or @Payloads isn't JSON
 -- Locks:  none
--- Plan:   no table. The text is read once, each entry once more
+-- Plan:   no table. A text is read once, each entry once more, a payload of @Payloads not again
 -- Twin:   none: it stands in postgres/sql/functions/enqueue_tasks.sql, _find_bad_entry.sql
-CREATE OR ALTER FUNCTION Taskgate._ReadTasks (@Tasks nvarchar(max), @WaveId bigint, @Now datetime2(3))
+CREATE OR ALTER FUNCTION Taskgate._ReadTasks (@Tasks nvarchar(max), @Payloads nvarchar(max), @WaveId bigint, @Now datetime2(3))
 RETURNS TABLE
 AS
 RETURN
-  SELECT CONVERT(int, j.[key]) AS Ord, x.Payload, LEFT(v.Kind COLLATE Latin1_General_100_BIN2, 200) AS Kind,
+  SELECT p.Ord, x.Payload, LEFT(v.Kind COLLATE Latin1_General_100_BIN2, 200) AS Kind,
          CASE WHEN x.Priority BETWEEN -32768 AND 32767 THEN x.Priority ELSE 100 END AS Priority, LEFT(v.GroupKey COLLATE Latin1_General_100_BIN2, 200) AS GroupKey,
          CASE WHEN v.GroupScope COLLATE Latin1_General_100_BIN2 = N'global' THEN 1 ELSE 0 END AS IsGlobal,
          CASE WHEN x.RunAt > @Now THEN x.RunAt END AS RunAt, LEFT(v.DedupeKey COLLATE Latin1_General_100_BIN2, 200) AS DedupeKey, x.DedupeMs, LEFT(v.Trace, 55) AS TraceParent,
@@ -36,6 +36,7 @@ RETURN
            WHEN v.DuplicateJson IS NOT NULL THEN N'onDuplicate: expected keep or replace (' + LEFT(v.DuplicateJson, 100) + N')'
            WHEN v.TraceJson IS NOT NULL THEN N'trace: expected a W3C traceparent (' + LEFT(v.TraceJson, 100) + N')' END AS Unreadable,
          CASE
+           WHEN @Payloads IS NOT NULL AND COALESCE(v.PayloadText, v.PayloadJson) IS NOT NULL THEN N'payload: expected none beside payloads'
            WHEN x.Bytes > 65536 THEN N'payload: expected at most 65536 bytes (' + CONVERT(nvarchar(20), x.Bytes) + N')'
            WHEN x.IsWhole = 0
              THEN N'payload: expected the text of a JSON object or array (' + LEFT(x.Payload, 100) + N')'
@@ -74,7 +75,14 @@ RETURN
     DedupeKeyJson nvarchar(max) N'$.dedupeKey' AS JSON, DedupeMsJson nvarchar(max) N'$.dedupeMs' AS JSON, TraceJson nvarchar(max) N'$.trace' AS JSON,
     DuplicateJson nvarchar(max) N'$.onDuplicate' AS JSON) AS v
   CROSS APPLY (
-    SELECT n.Payload, n.Utf8, DATALENGTH(n.Utf8) AS Bytes, ISJSON(n.Payload) AS IsWhole, n.Priority, n.RunInMs, n.DedupeMs, n.At,
+    SELECT CONVERT(int, j.[key]) AS Ord, COALESCE(v.PayloadText, v.PayloadJson) AS Payload, ISJSON(COALESCE(v.PayloadText, v.PayloadJson)) AS IsWhole
+    WHERE @Payloads IS NULL
+    UNION ALL
+    SELECT CONVERT(int, o.[key]), COALESCE(o.[value], N'null'), CASE WHEN o.[type] IN (4, 5) THEN 1 ELSE 0 END
+    FROM OPENJSON(@Payloads) AS o
+    WHERE @Payloads IS NOT NULL) AS p
+  CROSS APPLY (
+    SELECT p.Payload, n.Utf8, DATALENGTH(n.Utf8) AS Bytes, p.IsWhole, n.Priority, n.RunInMs, n.DedupeMs, n.At,
            CASE
              WHEN v.RunAt IS NOT NULL THEN n.At
              WHEN n.RunInMs BETWEEN 0 AND 3153600000000
@@ -83,7 +91,7 @@ RETURN
     FROM (
       -- An empty text would convert to 0; what can't be converted is null, and found out above.
       SELECT TRY_CONVERT(int, NULLIF(v.Priority, N'')) AS Priority, TRY_CONVERT(bigint, NULLIF(v.RunInMs, N'')) AS RunInMs,
-             TRY_CONVERT(bigint, NULLIF(v.DedupeMs, N'')) AS DedupeMs, i.At, COALESCE(v.PayloadText, v.PayloadJson) AS Payload,
+             TRY_CONVERT(bigint, NULLIF(v.DedupeMs, N'')) AS DedupeMs, i.At,
              -- Half of a surrogate pair has no UTF-8: another character takes its place.
-             CONVERT(varchar(max), COALESCE(v.PayloadText, v.PayloadJson) COLLATE Latin1_General_100_BIN2_UTF8) AS Utf8
+             CONVERT(varchar(max), p.Payload COLLATE Latin1_General_100_BIN2_UTF8) AS Utf8
       FROM Taskgate._InstantOf(v.RunAt) AS i) AS n) AS x;

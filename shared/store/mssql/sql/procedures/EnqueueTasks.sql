@@ -13,6 +13,7 @@
 --         @WaveId bigint: they are blocked until this wave of a batch opens, or null; runInMs and runAt are refused then;
 --           @ChangedBy: the operator, for the audit; null: the app itself, which leaves no entry there; @Reason: why, for that entry
 --         @IsChecked bit: 1: the caller wrote no member that isn't named above, as the package does; else one is looked for, and refused
+--         @Payloads: JSON array of 1..10000 payloads, objects or arrays as they are, within the 8 MiB: a task each, with what the one entry of @Tasks, without a payload, says of all; null: @Tasks says all
 -- Out:    Status: enqueued | sealed | late (the wave takes no tasks, as it is sealed, or any more: nothing was written); TaskIds: JSON array of strings in input order (of a duplicate: the first task's);
 --         Outcomes: JSON array of enqueued | duplicate | replaced in input order, or null when all are enqueued
 --         Ready: some may be claimed at once; NextDueMs bigint: the earliest scheduled of them, or null
@@ -28,14 +29,14 @@
 --         completions of their tasks. Two transactions that take the same keys in several calls, in opposite order, wait for each
 --         other (50425, 1205): prefer one call with many tasks. The call that opens a wave wants its gate alone and skips a taken one:
 --         no call waits for those that share it
--- Plan:   primary keys and unique names; the text of @Tasks is read twice, to see that it is JSON and for its entries, and a third time where its members' names aren't checked. As many
+-- Plan:   primary keys and unique names; the texts of @Tasks and @Payloads are read twice, to see that they are JSON and for their entries, and @Tasks a third time where its members' names aren't checked. As many
 --         statements for one task as for 10000, but for one lock per key that may not exist yet, and one for each 1000 groups.
 --         Joins are loops in the written order: the plan of the first call, whatever its size, serves all
 -- Once:   by operation id, and by dedupe key
 -- Twin:   postgres/sql/functions/enqueue_tasks.sql, _enqueue_grouped.sql
 CREATE OR ALTER PROCEDURE Taskgate.EnqueueTasks
   @Name nvarchar(max), @Build bigint, @Tasks nvarchar(max), @OperationId uniqueidentifier = NULL, @JoinsTransaction bit = 0,
-  @WaveId bigint = NULL, @ChangedBy nvarchar(max) = NULL, @Reason nvarchar(max) = NULL, @IsChecked bit = 0
+  @WaveId bigint = NULL, @ChangedBy nvarchar(max) = NULL, @Reason nvarchar(max) = NULL, @IsChecked bit = 0, @Payloads nvarchar(max) = NULL
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -71,13 +72,17 @@ BEGIN
   DECLARE @vSlot TABLE (GroupId int NOT NULL, K int NOT NULL, Slot smallint NOT NULL, PRIMARY KEY CLUSTERED (GroupId, K));
 
   -- 1. The call as a whole.
-  SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Tasks COLLATE Latin1_General_100_BIN2_UTF8));
+  SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Tasks COLLATE Latin1_General_100_BIN2_UTF8)) + COALESCE(DATALENGTH(CONVERT(varchar(max), @Payloads COLLATE Latin1_General_100_BIN2_UTF8)), 0);
   IF @vBytes > 8388608 SET @vMessage = N'tasks: expected at most 8388608 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
   IF @vMessage IS NOT NULL THROW 50413, @vMessage, 1;
   IF @ChangedBy IS NOT NULL OR @Reason IS NOT NULL EXEC Taskgate._CheckActor @ChangedBy = @vActor OUTPUT, @Reason = @Reason; -- null stays: no entry
   IF COALESCE(ISJSON(@Tasks), 0) = 0 OR CHARINDEX(N'[', @Tasks COLLATE Latin1_General_100_BIN2) = 0
     OR CHARINDEX(N'{', LEFT(@Tasks, CHARINDEX(N'[', @Tasks COLLATE Latin1_General_100_BIN2)) COLLATE Latin1_General_100_BIN2) > 0 -- as _JsonKind
     SET @vMessage = N'tasks: expected a JSON array (' + COALESCE(REPLACE(LEFT(@Tasks, 100), N'%', N'%%'), N'<NULL>') + N')';
+  ELSE IF ISJSON(@Payloads) = 0 OR CHARINDEX(N'[', @Payloads COLLATE Latin1_General_100_BIN2) = 0 OR CHARINDEX(N'{', LEFT(@Payloads, CHARINDEX(N'[', @Payloads COLLATE Latin1_General_100_BIN2)) COLLATE Latin1_General_100_BIN2) > 0
+    SET @vMessage = N'payloads: expected a JSON array (' + REPLACE(LEFT(@Payloads, 100), N'%', N'%%') + N')';
+  ELSE IF @Payloads IS NOT NULL
+    SELECT @vMessage = CASE COUNT(*) WHEN 1 THEN NULL ELSE N'tasks: expected one entry beside payloads (' + CONVERT(nvarchar(11), COUNT(*)) + N')' END FROM OPENJSON(@Tasks) AS j;
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
@@ -106,10 +111,10 @@ BEGIN
     SELECT TOP (10001) e.Ord, e.Payload, COALESCE(e.Kind, @vName), e.Priority, e.GroupKey,
            CASE e.IsGlobal WHEN 1 THEN 0 ELSE COALESCE(@vDefinition, -1) END, e.RunAt, e.DedupeKey, e.DedupeMs, e.TraceParent, e.IsReplacing,
            e.Unreadable, e.Problem, 1, 1
-    FROM Taskgate._ReadTasks(@Tasks, @WaveId, @vNow) AS e;
+    FROM Taskgate._ReadTasks(@Tasks, @Payloads, @WaveId, @vNow) AS e;
     SET @vCount = @@ROWCOUNT;
     IF @vCount NOT BETWEEN 1 AND 10000
-      SELECT @vMessage = N'tasks: expected 1..10000 entries (' + CONVERT(nvarchar(11), COUNT(*)) + N')' FROM OPENJSON(@Tasks) AS j;
+      SELECT @vMessage = N'tasks: expected 1..10000 entries (' + CONVERT(nvarchar(11), COUNT(*)) + N')' FROM OPENJSON(COALESCE(@Payloads, @Tasks)) AS j;
     IF @vMessage IS NOT NULL THROW 50413, @vMessage, 1;
     IF @vDefinition IS NULL
       SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
@@ -134,7 +139,7 @@ BEGIN
     IF @vMessage IS NOT NULL THROW @vNumber, @vMessage, 1;
     IF EXISTS (SELECT 1 FROM Taskgate.TaskKind AS k WITH (FORCESEEK) WHERE k.TaskDefinitionId = @vDefinition) -- one probe
     BEGIN
-      EXEC Taskgate._ApplyKinds @TaskDefinitionId = @vDefinition, @Name = @vName, @Build = @Build, @Tasks = @Tasks, @WaveId = @WaveId, @Now = @vNow, @oEntries = @vKinds OUTPUT;
+      EXEC Taskgate._ApplyKinds @TaskDefinitionId = @vDefinition, @Name = @vName, @Build = @Build, @Tasks = @Tasks, @Payloads = @Payloads, @WaveId = @WaveId, @Now = @vNow, @oEntries = @vKinds OUTPUT;
       UPDATE t SET GroupKey = COALESCE(t.GroupKey, s.GroupKey COLLATE Latin1_General_100_BIN2),
           DedupeKey = COALESCE(t.DedupeKey, s.DedupeKey COLLATE Latin1_General_100_BIN2), DedupeMs = COALESCE(s.DedupeMs, t.DedupeMs),
           Priority = COALESCE(s.Priority, t.Priority), RunAt = COALESCE(s.RunAt, t.RunAt) -- what the caller said isn't among them

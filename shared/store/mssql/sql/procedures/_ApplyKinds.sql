@@ -1,6 +1,6 @@
 -- Taskgate._ApplyKinds: what the code says of the kinds of a call's entries, where the caller said nothing.
 -- In:     @TaskDefinitionId int; @Name: the definition, the kind of entries that name none; @Build bigint: of the caller's code, 0: it
---         has none; @Tasks: the entries, sound ones; @WaveId: theirs: then no delay; @Now
+--         has none; @Tasks, @Payloads: the entries, sound ones, as EnqueueTasks has them; @WaveId: theirs: then no delay; @Now
 -- Out:    @oEntries: JSON array of {o: the entry's index, group, dedupeKey, dedupeMs, priority, runAt}: fields to be added, or null
 -- Raises: 50422 a payload has no key at a path, naming entry and member; 50424 the group is a function in the code and the caller
 --         said none; or a key is another than the payload's, of a caller without code or with the code that is registered
@@ -8,7 +8,7 @@
 -- Plan:   primary keys, one probe per entry
 -- Twin:   postgres/sql/functions/_apply_kinds.sql
 CREATE OR ALTER PROCEDURE Taskgate._ApplyKinds
-  @TaskDefinitionId int, @Name nvarchar(200), @Build bigint, @Tasks nvarchar(max), @WaveId bigint, @Now datetime2(3), @oEntries nvarchar(max) OUTPUT
+  @TaskDefinitionId int, @Name nvarchar(200), @Build bigint, @Tasks nvarchar(max), @Payloads nvarchar(max), @WaveId bigint, @Now datetime2(3), @oEntries nvarchar(max) OUTPUT
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -33,13 +33,20 @@ BEGIN
          CASE WHEN e.DedupeMs IS NULL THEN k.DedupeMs END, CASE WHEN e.Priority IS NULL THEN k.Priority END,
          CASE WHEN e.RunInMs IS NULL AND e.RunAt IS NULL AND @WaveId IS NULL THEN k.RunInMs END
   FROM (
-    SELECT CONVERT(int, j.[key]) AS Ord, j.[value] AS Entry, COALESCE(v.PayloadText, v.PayloadJson) AS Payload, COALESCE(v.Kind, @Name) AS Kind,
+    SELECT p.Ord, j.[value] AS Entry, p.Payload, COALESCE(v.Kind, @Name) AS Kind,
            v.GroupKey, v.DedupeKey, v.DedupeMs, v.Priority, v.RunInMs, v.RunAt
     FROM OPENJSON(@Tasks) AS j
     CROSS APPLY OPENJSON(j.[value]) WITH (
       PayloadText nvarchar(max) N'$.payload', PayloadJson nvarchar(max) N'$.payload' AS JSON, Kind nvarchar(200) N'$.kind', GroupKey nvarchar(200) N'$.group',
       DedupeKey nvarchar(200) N'$.dedupeKey', DedupeMs nvarchar(100) N'$.dedupeMs', Priority nvarchar(100) N'$.priority', RunInMs nvarchar(100) N'$.runInMs',
-      RunAt nvarchar(100) N'$.runAt') AS v) AS e
+      RunAt nvarchar(100) N'$.runAt') AS v
+    CROSS APPLY (
+      SELECT CONVERT(int, j.[key]) AS Ord, COALESCE(v.PayloadText, v.PayloadJson) AS Payload
+      WHERE @Payloads IS NULL
+      UNION ALL
+      SELECT CONVERT(int, o.[key]), o.[value]
+      FROM OPENJSON(@Payloads) AS o
+      WHERE @Payloads IS NOT NULL) AS p) AS e
   INNER JOIN Taskgate.TaskKind AS k ON k.TaskDefinitionId = @TaskDefinitionId AND k.Kind = e.Kind COLLATE Latin1_General_100_BIN2
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per entry
   SELECT TOP (1) @vNumber = CASE WHEN x.Problem LIKE N'!%' THEN 50422 ELSE 50424 END,

@@ -1,17 +1,20 @@
 -- taskgate._enqueue_plain: the part of enqueue_tasks for entries that say no more than payload, kind, priority and one trace, as most do.
--- In:     p_task_definition_id int, p_name text: the definition; p_build bigint; p_tasks json, p_operation_id uuid: as of enqueue_tasks; p_now timestamptz
+-- In:     p_task_definition_id int, p_name text: the definition; p_build bigint; p_tasks json, p_payloads text, p_operation_id uuid: as of enqueue_tasks; p_now timestamptz
 -- Out:    text: JSON array of the ids as strings, in input order; null: nothing was written, as an entry says more or something bad, or the operation id
 --         was used before, and enqueue_tasks has to look at each
 -- Raises: -
 -- Locks:  operation (a repeat of itself); new rows
 -- Plan:   primary key of operation; one pass over the text, one over the rows
 -- Twin:   inside mssql/sql/procedures/EnqueueTasks.sql
-create or replace function taskgate._enqueue_plain(p_task_definition_id int, p_name text, p_build bigint, p_tasks json, p_operation_id uuid, p_now timestamptz) returns text
+create or replace function taskgate._enqueue_plain(p_task_definition_id int, p_name text, p_build bigint, p_tasks json, p_payloads text, p_operation_id uuid, p_now timestamptz) returns text
 language plpgsql as $$
 declare
   v_begin text := left(p_tasks::text, 20000);        -- where the first entries say more, most say more: the pass over all of them is spared
   v record;
   v_trace text;
+  v_kind text;
+  v_priority int;
+  v_is_sound boolean := true;
   v_ids bigint[];
   v_answer text;
 begin
@@ -27,11 +30,20 @@ begin
       into v
       from json_to_recordset(p_tasks) as r(payload text, kind text, priority int, trace text, "group" text, "groupScope" text, "runInMs" text, "runAt" text,
                                            "dedupeKey" text, "dedupeMs" text, "onDuplicate" text);
+    if p_payloads is not null then                   -- of one entry: its kind, priority and trace are those of all payloads
+      v_is_sound := cardinality(v.payloads) = 1 and v.payloads[1] is null;
+      select array_agg(j.payload), v_is_sound and bool_and(j.is_sound and octet_length(j.payload) <= 65536) into v.payloads, v_is_sound
+        from (select e.value::text as payload, json_typeof(e.value) in ('object', 'array') as is_sound
+                from json_array_elements(p_payloads::json) e offset 0) j;   -- offset: a payload's text is made once
+      v_is_sound := v_is_sound and cardinality(v.payloads) <= 10000;
+    end if;
   exception when data_exception or statement_too_complex then
     return null;
   end;
   v_trace := v.traces[1];                            -- looked at once for all; written as enqueue_tasks has it
-  if v.says_more_or_bad or not (v_trace like '__-________________________________-________________-__' and char_length(translate(v_trace, '0123456789abcdef', '')) = 3)
+  v_kind := v.kinds[1];
+  v_priority := v.priorities[1];
+  if v_is_sound is not true or v.says_more_or_bad or not (v_trace like '__-________________________________-________________-__' and char_length(translate(v_trace, '0123456789abcdef', '')) = 3)
     or cardinality(array_remove(v.traces, v_trace)) > 0 then
     return null;
   end if;
@@ -47,7 +59,7 @@ begin
     if not found then return null; end if;
   end if;
   with new as materialized (
-    select u.id, u.kind, u.priority::smallint as priority, u.payload from unnest(v_ids, v.kinds, v.priorities, v.payloads) as u(id, kind, priority, payload)),
+    select u.id, coalesce(u.kind, v_kind) as kind, coalesce(u.priority, v_priority)::smallint as priority, u.payload from unnest(v_ids, v.kinds, v.priorities, v.payloads) as u(id, kind, priority, payload)),
   added as (insert into task (task_id, task_definition_id, kind, priority, created_at, build, trace_parent, payload)
             select n.id, p_task_definition_id, n.kind, n.priority, p_now, p_build, v_trace, n.payload from new n)
   insert into ready (task_definition_id, priority, rank, task_id) select p_task_definition_id, n.priority, 0, n.id from new n;

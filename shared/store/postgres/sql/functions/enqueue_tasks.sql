@@ -13,6 +13,8 @@
 --         p_wave_id bigint: they are blocked until this wave of a batch opens, or null; runInMs and runAt are refused then
 --         p_changed_by: the operator, for the audit; null: the app itself, which leaves no entry there; p_reason: why, for that entry
 --         p_is_checked: true: the caller wrote no member that isn't named above, as the package does; else one is looked for, and refused
+--         p_payloads text: JSON array of 1..10000 payloads, objects or arrays as they are, within the 8 MiB: a task each, with what the one entry of p_tasks, without a payload,
+--           says of all; null: p_tasks says all
 -- Out:    status: enqueued | sealed | late (the wave takes no tasks, as it is sealed, or any more: nothing was written); task_ids: JSON array of strings in input order (of a duplicate: the first task's);
 --         outcomes: JSON array of enqueued | duplicate | replaced in input order, or null when all are enqueued
 --         ready: some may be claimed at once; next_due_ms: the earliest scheduled of them, or null
@@ -27,6 +29,7 @@
 create or replace function taskgate.enqueue_tasks(
   p_name text, p_build bigint, p_tasks text, p_operation_id uuid default null, p_joins_transaction boolean default true,
   p_wave_id bigint default null, p_changed_by text default null, p_reason text default null, p_is_checked boolean default false,
+  p_payloads text default null,
   out status text, out task_ids text, out outcomes text, out ready boolean, out next_due_ms bigint)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
@@ -48,8 +51,8 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception 'transaction: expected isolation level read committed (%)', current_setting('transaction_isolation') using errcode = 'TG490';
   end if;
-  if octet_length(p_tasks) > 8388608 then
-    raise exception 'tasks: expected at most 8388608 bytes (%)', octet_length(p_tasks) using errcode = 'TG413';
+  if octet_length(p_tasks) + coalesce(octet_length(p_payloads), 0) > 8388608 then
+    raise exception 'tasks: expected at most 8388608 bytes (%)', octet_length(p_tasks) + coalesce(octet_length(p_payloads), 0) using errcode = 'TG413';
   end if;
   if p_changed_by is not null or p_reason is not null then perform _check_actor(p_changed_by, p_reason); end if;
   p_build := coalesce(p_build, 0);
@@ -61,12 +64,13 @@ begin
   if v_tasks is null or json_typeof(v_tasks) <> 'array' then
     raise exception 'tasks: expected a JSON array (%)', left(p_tasks, 100) using errcode = 'TG422';
   end if;
-  if json_array_length(v_tasks) not between 1 and 10000 then
+  if p_payloads is null and json_array_length(v_tasks) not between 1 and 10000 then
     raise exception 'tasks: expected 1..10000 entries (%)', json_array_length(v_tasks) using errcode = 'TG413';
   end if;
   select x.task_definition_id, x.group_slots, x.group_strict, exists (select 1 from task_kind k where k.task_definition_id = x.task_definition_id) as has_kinds
     into d from task_definition x where x.name = p_name;
-  if not found then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
+  if not found and p_payloads is not null then perform _entry_per_payload(v_tasks, p_payloads); end if;
+  if d.task_definition_id is null then raise exception 'name: unknown definition (%)', p_name using errcode = 'TG404'; end if;
   if not p_is_checked then                           -- a fifth of the time of a large call
     begin
       select 'tasks[' || e.n - 1 || ']: expected no members but payload, kind, priority, group, groupScope, runInMs, runAt, dedupeKey, dedupeMs, onDuplicate and trace (' || left(m.name, 100) || ')'
@@ -80,11 +84,15 @@ begin
     if v_unknown is not null then raise exception '%', v_unknown using errcode = 'TG422'; end if;
   end if;
   if p_wave_id is null and p_changed_by is null and not d.has_kinds then
-    task_ids := _enqueue_plain(d.task_definition_id, p_name, p_build, v_tasks, p_operation_id, v_now);
+    task_ids := _enqueue_plain(d.task_definition_id, p_name, p_build, v_tasks, p_payloads, p_operation_id, v_now);
     if task_ids is not null then
       ready := true;
       return;
     end if;
+  end if;
+  if p_payloads is not null then
+    p_tasks := _entry_per_payload(v_tasks, p_payloads);
+    v_tasks := p_tasks::json;
   end if;
   if p_operation_id is not null then
     insert into operation (operation_id, name, done_at) values (p_operation_id, 'enqueue_tasks', v_now) on conflict do nothing;
