@@ -256,9 +256,13 @@ function enqueue(dice: Dice, known: Knowledge, definition: KnownDefinition): Act
 function newEnqueue(dice: Dice, known: Knowledge, definition: KnownDefinition): EnqueueCall {
   const count = dice.pick([1, 1, 1, 2, 3, 5]);
   const wave = dice.percent(40) ? dice.pickAny(known.batches.at(-1)?.waves ?? []) : undefined;
-  const tasks = Array.from({ length: count }, () =>
-    chooseTask(dice, known.taste, wave !== undefined),
-  );
+  const choose = (): EnqueuedTask => chooseTask(dice, known.taste, wave !== undefined);
+  const common = choose();
+  // Those that differ in their payloads alone go to the database by another form.
+  const next = dice.percent(30)
+    ? (): EnqueuedTask => ({ ...common, payload: dice.pick(payloads.slice(1)) })
+    : choose;
+  const tasks = Array.from({ length: count }, next);
   return {
     do: "enqueue",
     definition: definition.name,

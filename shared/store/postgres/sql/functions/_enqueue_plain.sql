@@ -58,10 +58,11 @@ begin
     values (p_operation_id, 'enqueue_tasks', p_now, _enqueued(p_task_definition_id, v_answer, null, true, null)) on conflict do nothing;
     if not found then return null; end if;
   end if;
-  with new as materialized (
-    select u.id, coalesce(u.kind, v_kind) as kind, coalesce(u.priority, v_priority)::smallint as priority, u.payload from unnest(v_ids, v.kinds, v.priorities, v.payloads) as u(id, kind, priority, payload)),
-  added as (insert into task (task_id, task_definition_id, kind, priority, created_at, build, trace_parent, payload)
-            select n.id, p_task_definition_id, n.kind, n.priority, p_now, p_build, v_trace, n.payload from new n)
-  insert into ready (task_definition_id, priority, rank, task_id) select p_task_definition_id, n.priority, 0, n.id from new n;
+  with added as (
+    insert into task (task_id, task_definition_id, kind, priority, created_at, build, trace_parent, payload)
+    select u.id, p_task_definition_id, coalesce(u.kind, v_kind), coalesce(u.priority, v_priority)::smallint, p_now, p_build, v_trace, u.payload
+      from unnest(v_ids, v.kinds, v.priorities, v.payloads) as u(id, kind, priority, payload))
+  insert into ready (task_definition_id, priority, rank, task_id)
+  select p_task_definition_id, coalesce(u.priority, v_priority)::smallint, 0, u.id from unnest(v_ids, v.priorities) as u(id, priority);
   return v_answer;
 end $$;
