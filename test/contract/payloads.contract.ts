@@ -15,7 +15,7 @@ import { refusalOf } from "./refused-sql";
 
 /*
  * Tasks of one call that differ in nothing but their payloads. The store sends what they have in common once, and the
- * payloads as they are, beside it; in plain SQL anybody may.
+ * payloads as they are, beside it; plain SQL may do the same.
  */
 export function describePayloads(setup: StoreSetup): void {
   describe("tasks of one call that differ in their payloads alone", () => {
@@ -88,7 +88,7 @@ function describeAlike(setup: StoreSetup): void {
       expect(counts(one)).toEqual(counts(other));
     });
 
-  test("replace by the first of them what has the key of all", async () => {
+  test("replace a task that has the key of all, by the first of them", async () => {
     const { store } = open();
     const name = await define(store);
     const first = await enqueueOne(store, name, { payload: "{}", dedupeKey: "k" });

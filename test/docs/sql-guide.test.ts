@@ -115,12 +115,15 @@ describe.each([
     await paste(block(`${dialect}-enqueue`));
     await bench.work("sql");
     expect(await database.loaded()).toEqual(["north", "south"]);
+    await paste(block(`${dialect}-payloads`));
+    await bench.work("sql");
+    expect(await database.loaded()).toEqual(["east", "north", "south", "west"]);
     await paste(block(`${dialect}-watch`));
     await paste(block(`${dialect}-change`));
     expect(await statusOf(store, "sql")).toMatchObject({
       limit: 5,
       limitSource: "operator",
-      done: 2,
+      done: 4,
       paused: false,
     });
   });

@@ -80,7 +80,7 @@ function checkNewTask(task: NewTask, at: string): void {
 
 /**
  * The tasks of one call. Where they differ in nothing but their payloads, as those of most large calls, the payloads go as
- * they are: no text within a text is written and read, and what is common is read once.
+ * they are: no text within a text is written and read, and the common members are read once.
  */
 export function callToSql(tasks: readonly NewTask[]): { tasks: string; payloads: string | null } {
   const payloads = tasks.length > 1 ? alikeButFor(tasks) : null;
