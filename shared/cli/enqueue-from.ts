@@ -141,11 +141,13 @@ function newTaskOf(source: SourceTask, plan: FromPlan, problems: ProblemList): N
   const read = source.read(problems);
   const task = read === null ? null : readTaskAt(read, { path, problems });
   if (task === null) return null;
-  const { groupScope, ...others } = task;
+  const { groupScope, runAt, ...others } = task;
   const { template } = plan;
-  // A scope belongs to its group: options may name another one, or none.
+  // A scope belongs to its group: options may name another one, or none. So may another time be named, in either way.
   const scope = template.group === undefined && groupScope !== undefined ? { groupScope } : {};
-  const whole = { ...others, ...scope, ...template, payload: task.payload };
+  const isTimed = template.runAt !== undefined || template.runInMs !== undefined;
+  const time = isTimed || runAt === undefined ? {} : { runAt };
+  const whole = { ...others, ...scope, ...time, ...template, payload: task.payload };
   if (plan.key === undefined) return whole;
   const found = keyOf(task.payload, plan.key);
   if ("key" in found && found.key !== null)

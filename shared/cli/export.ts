@@ -50,7 +50,7 @@ export const exportCommand: Command = {
   details: [
     "All tasks of each state, in the order in which `taskgate tasks` lists them: the next ones first, of finished ones the newest.",
     "Exit code 1: a task was removed or on the move meanwhile. Payloads need the same right as `taskgate explain`.",
-    "`taskgate enqueue NAME --from FILE` adds the same tasks again: payload, kind, priority, dedupe key, and the group that an unfinished task is in.",
+    "`taskgate enqueue NAME --from FILE` adds the same tasks again: payload, kind, priority, dedupe key, the group that an unfinished task is in, and when a scheduled one may start (`--run-in 0` starts it at once).",
     "Tasks that wait for their wave are in no list. Ctrl+C ends it between two tasks, with exit code 130.",
   ].join("\n"),
   examples: [
@@ -130,21 +130,21 @@ async function write(
   const cut: ListableState[] = [];
   let [tasks, left] = [0, 0];
   try {
-    for await (const { state, ids, isCut } of exportedPages(admin, exporting)) {
+    for await (const { state, tasks: listed, isCut } of exportedPages(admin, exporting)) {
       if (isCut) cut.push(state);
-      for (let at = 0; at < ids.length; at += readAtOnce) {
+      for (let at = 0; at < listed.length; at += readAtOnce) {
         if (interrupted?.aborted === true) return { tasks, left, cut };
-        const slice = ids.slice(at, at + readAtOnce);
-        const found = await Promise.all(slice.map((id) => factsOf(admin, id)));
+        const slice = listed.slice(at, at + readAtOnce);
+        const found = await Promise.all(slice.map(({ task }) => factsOf(admin, task)));
         // Standard output may be the same terminal: its line must be empty.
         progress.end();
-        for (const facts of found) {
+        for (const [place, facts] of found.entries()) {
           if (facts === null) {
             left += 1;
             continue;
           }
           requireShown(facts);
-          output.line(exportedLine(facts));
+          output.line(exportedLine(facts, slice[place]?.dueAt));
           tasks += 1;
         }
         if (!isJson && tasks + left !== total)

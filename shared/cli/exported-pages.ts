@@ -6,7 +6,7 @@ import type { TaskId } from "../core/ids";
 import { isFinished } from "../core/listable-states";
 import type { ListableState } from "../ports/task-store";
 
-/** Ids of the tasks that an export writes, page by page. */
+/** The tasks that an export writes, page by page. */
 
 /** Which tasks. */
 export interface Exporting {
@@ -16,10 +16,17 @@ export interface Exporting {
   readonly max: number | null;
 }
 
+/** A task of the list, whose facts are read one by one. */
+export interface ExportedTask {
+  readonly task: TaskId;
+  /** Of a scheduled one: when it may start, by the clock of the database. */
+  readonly dueAt?: string | null;
+}
+
 /** Some tasks of one state. */
 export interface ExportedPage {
   readonly state: ListableState;
-  readonly ids: readonly TaskId[];
+  readonly tasks: readonly ExportedTask[];
   /** The state has more than `max` tasks. */
   readonly isCut: boolean;
 }
@@ -43,10 +50,10 @@ export async function* exportedPages(
       });
       from = next;
       left -= tasks.length;
-      const ids = tasks.map(({ task }) => task).filter((id) => !seen.has(id));
+      const unseen = tasks.filter(({ task }) => !seen.has(task));
       // A finished task stays so, or becomes a ready one, whose page was before.
-      if (!isFinished(state)) for (const id of ids) seen.add(id);
-      yield { state, ids, isCut: left === 0 && next !== null };
+      if (!isFinished(state)) for (const { task } of unseen) seen.add(task);
+      yield { state, tasks: unseen, isCut: left === 0 && next !== null };
     } while (from !== null && left > 0);
   }
 }

@@ -9,9 +9,9 @@ export type TaskMembers = Readonly<Record<string, unknown>>;
 
 /**
  * One line. Payload and result stand in it as they are stored, so that no number is written in another way; a line break between
- * their parts becomes a blank.
+ * their parts becomes a blank. `dueAt`: when a scheduled one may start.
  */
-export function exportedLine(facts: TaskFacts): string {
+export function exportedLine(facts: TaskFacts, dueAt: string | null = null): string {
   const { group } = facts;
   const members = {
     task: facts.task,
@@ -20,6 +20,7 @@ export function exportedLine(facts: TaskFacts): string {
     state: facts.state,
     priority: facts.priority,
     createdAt: facts.createdAt,
+    runAt: facts.state === "scheduled" ? (dueAt ?? undefined) : undefined,
     finishedAt: facts.finishedAt,
     failedCount: facts.failedCount,
     lostCount: facts.lostCount,
@@ -55,7 +56,7 @@ const exportedNames = ["task", "definition", "kind", "state", "payload"];
 export function taskOfExported(line: unknown): TaskMembers | null {
   if (typeof line !== "object" || line === null) return null;
   if (!exportedNames.every((name) => Object.hasOwn(line, name))) return null;
-  const { payload, kind, priority, dedupeKey, group, groupScope } = line as TaskMembers;
-  const members = { payload, kind, priority, dedupeKey, group, groupScope };
+  const { payload, kind, priority, dedupeKey, group, groupScope, runAt } = line as TaskMembers;
+  const members = { payload, kind, priority, dedupeKey, group, groupScope, runAt };
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

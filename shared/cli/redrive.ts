@@ -71,7 +71,7 @@ export const redriveCommand: Command = {
     const answer = await (await context.admin()).redrive({ ...request, changedBy });
     report(context, answer, () =>
       renderOutcomes(answer.tasks, {
-        redriven: ["is a task again", "are tasks again"],
+        redriven: ["will run again", "will run again"],
         duplicate: ["stays: another one holds its key", "stay: others hold their keys"],
         busy: ["is locked at this moment, ask again", "are locked at this moment, ask again"],
         unfinished: ["hasn't ended", "haven't ended"],
@@ -121,7 +121,7 @@ function describeLike(
   if (found === 0)
     return `No dead task of ${definition} has this error: see \`taskgate failures\`.`;
   const rest = left === 0 ? "" : `; ${showNumber(left, "stays", "stay")} dead`;
-  return `${showNumber(redriven, "dead task is a task", "dead tasks are tasks")} again${rest}.`;
+  return `${showNumber(redriven, "dead task will", "dead tasks will")} run again${rest}.`;
 }
 
 /** Ids of tasks, or the definition of `--all`. */

@@ -57,7 +57,7 @@ export const settingsTable = [
     max: 2_000,
     isSecret: true,
     sentence:
-      "Address of the database with user and password, postgres://.. or mssql://.., with TLS unless it is this machine; either this or TASKGATE_SQL_SERVER.",
+      "Address of the database with user and password, postgres://.. or mssql://.., with TLS unless it is this machine; either this or TASKGATE_SQL_SERVER and TASKGATE_SQL_DATABASE, one of which is needed.",
   },
   {
     ...text,
@@ -66,7 +66,7 @@ export const settingsTable = [
     default: null,
     max: 253,
     sentence:
-      "Host name of the Azure SQL server, signed in to with the Entra identity of the process, without a password.",
+      "Host name of the Azure SQL server, signed in to with the Entra identity of the process, without a password; only together with TASKGATE_SQL_DATABASE.",
   },
   {
     ...text,
@@ -74,7 +74,7 @@ export const settingsTable = [
     type: "text",
     default: null,
     max: 128,
-    sentence: "Name of the database on TASKGATE_SQL_SERVER.",
+    sentence: "Name of the database on TASKGATE_SQL_SERVER; needed with it.",
   },
   {
     ...text,
@@ -91,7 +91,8 @@ export const settingsTable = [
     type: "schema",
     default: "taskgate",
     max: 63,
-    sentence: "Schema that holds Taskgate's tables and procedures on PostgreSQL.",
+    sentence:
+      "Schema that holds Taskgate's tables and procedures on PostgreSQL; on SQL Server it is always Taskgate, and only the default is taken.",
   },
   {
     ...text,
@@ -149,7 +150,7 @@ export const settingsTable = [
     max: 3_600_000,
     unit: "ms",
     sentence:
-      "How long before its deadline an invocation starts no more tasks and gives back the rest. At half of it the signals of running tasks are aborted.",
+      "How long before its deadline an invocation starts no more tasks and gives back the rest; less than TASKGATE_FUNCTION_TIMEOUT_MS. At half of it the signals of running tasks are aborted.",
   },
   {
     ...integer,
@@ -232,7 +233,8 @@ export const settingsTable = [
     default: "taskgate-ingest",
     min: 3,
     max: 63,
-    sentence: "Storage queue of the events that become tasks.",
+    sentence:
+      "Storage queue of the events that become tasks; another one than TASKGATE_HINT_QUEUE.",
   },
   {
     ...text,
@@ -290,7 +292,8 @@ export const settingsTable = [
     default: null,
     max: 4_000,
     isSecret: true,
-    sentence: "Connection string of the storage account of the queues; either this or an identity.",
+    sentence:
+      "Connection string of the storage account of the queues; either this or AzureWebJobsStorage__queueServiceUri.",
   },
   {
     ...text,

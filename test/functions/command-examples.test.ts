@@ -200,10 +200,10 @@ const answers: Readonly<Record<string, RegExp>> = {
   [`taskgate stop --all --reason "the database is being moved"`]:
     /^3 definitions and 1 schedule stopped\./,
   [`taskgate cancel 10 12 --reason "ordered twice"`]: /^2 tasks are cancelled: 10, 12$/,
-  "taskgate redrive 17": /^1 task is a task again: 17$/,
-  [`taskgate redrive greet --all --like "Error: it broke"`]: /^1 dead task is a task again\.$/,
+  "taskgate redrive 17": /^1 task will run again: 17$/,
+  [`taskgate redrive greet --all --like "Error: it broke"`]: /^1 dead task will run again\.$/,
   "taskgate redrive greet --all": /^There is no such task\.$/,
-  "taskgate redrive greet --all --outcome cancelled -n 50": /^1 task is a task again: 20$/,
+  "taskgate redrive greet --all --outcome cancelled -n 50": /^1 task will run again: 20$/,
   "taskgate reschedule 10m 13 14": /^2 tasks are rescheduled: 13, 14$/,
   "taskgate reschedule 2030-01-31T08:30:00Z 13": /^1 task is rescheduled: 13$/,
   "taskgate reschedule now 13": /^1 task is rescheduled: 13$/,

@@ -68,7 +68,7 @@ describe("a selection", () => {
     await sleep(2_300);
     expect(await ticked(page)).toEqual([third, first].map((id) => `select task ${id}`));
     await page.click('[aria-label="redrive the selected tasks"]');
-    await page.shows("Of 2: 2 will be a task again.");
+    await page.shows("Of 2: 2 will run again.");
     expect(await findBarriers(page)).toEqual([]);
     const { tasks: before } = await api.admin.tasks({
       definition: "keys",
@@ -129,7 +129,7 @@ describe("a selection", () => {
     await sleep(3_300);
     expect(await ticked(page)).toHaveLength(2);
     await page.click('[aria-label="redrive the selected groups"]');
-    await page.shows("3 dead tasks of 2 groups become tasks again");
+    await page.shows("3 dead tasks of 2 groups will run again");
     await confirm(page);
     await page.shows("3 redriven.");
     const { tasks: left } = await api.admin.tasks({

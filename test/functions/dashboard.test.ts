@@ -457,7 +457,7 @@ describe("buttons", () => {
     await page.shows("ordered twice");
     await page.click(`[aria-label="redrive task ${id}"]`);
     await confirm(page);
-    await page.shows(`Task ${id} is a task again.`);
+    await page.shows(`Task ${id} will run again.`);
     expect(page.problems).toEqual([]);
   });
 
@@ -470,7 +470,7 @@ describe("buttons", () => {
     const page = await open("failures?definition=bills");
     await page.shows("no customer 2");
     await page.click(".failures button");
-    await page.shows("3 dead tasks become tasks again");
+    await page.shows("3 dead tasks will run again");
     expect(await api.admin.definitions("bills")).toMatchObject([{ dead: 3 }]);
     await confirm(page, "customers are there now");
     await page.shows("3 redriven.");

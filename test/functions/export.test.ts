@@ -166,6 +166,8 @@ describe("enqueue --from a file of an export", () => {
     await scene();
     const path = join(folder, `${name}.ndjson`);
     await run(["export", name, "--to", path]);
+    const scheduled = await api.store.listTasks({ name, state: "scheduled", max: 1 });
+    const dueAt = scheduled.tasks[0]?.dueAt;
     const other = uniqueName("copy");
     await api.register(other);
     expect((await run(["enqueue", other, "--from", path])).code).toBe(0);
@@ -173,13 +175,19 @@ describe("enqueue --from a file of an export", () => {
     expect(copied.lines).toMatchObject([
       { state: "ready", kind: "mail", priority: 7, dedupeKey: "k3", payload: [3] },
       { state: "ready", kind: name, priority: 100, group: "eu", payload: { n: 4 } },
-      { state: "ready", kind: name, payload: null },
       { state: "ready", kind: name, payload: { n: 1 } },
       { state: "ready", kind: name, payload: { n: 2 } },
+      { state: "scheduled", kind: name, payload: null, runAt: dueAt },
     ]);
+    const later = uniqueName("copy");
+    await api.register(later);
+    await run(["enqueue", later, "--from", path, "--run-in", "2h"]);
+    const delayed = (await run(["export", later, "--json"])).lines;
+    expect(delayed.map(({ state }) => state)).toEqual(Array.from({ length: 5 }, () => "scheduled"));
+    expect(delayed.every(({ runAt }) => String(runAt) > String(dueAt))).toBe(true);
     const third = uniqueName("copy");
     await api.register(third);
-    const options = ["--kind", "letter", "--priority", "9", "--no-group"];
+    const options = ["--kind", "letter", "--priority", "9", "--no-group", "--run-in", "0"];
     await run(["enqueue", third, "--from", path, ...options]);
     const { lines } = await run(["export", third, "--json"]);
     expect(lines.map(({ kind, priority, group }) => [kind, priority, group])).toEqual(

@@ -176,7 +176,7 @@ describe("on the command line", () => {
     const id = await deadTask();
     expect(await taskgate("redrive", id)).toEqual({
       code: 0,
-      out: `1 task is a task again: ${id}`,
+      out: `1 task will run again: ${id}`,
     });
     expect((await taskgate("redrive", id)).code).toBe(1);
     const none = await taskgate("redrive", "orders", "--all", "--json");

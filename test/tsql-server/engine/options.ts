@@ -35,6 +35,8 @@ export interface EngineOptions extends PlanOptions {
    * usual isn't to be relied on.
    */
   readonly rowsBackwards: boolean;
+  /** Those of a TOP as well, which then reads and locks all that fit: for callers that meet no others. */
+  readonly topsBackwards: boolean;
   /** Where the ids that NEWID makes come from. */
   readonly seed: number;
 }
@@ -51,6 +53,7 @@ const common: EngineOptions = {
   victim: "cheapest",
   keepsGhosts: false,
   rowsBackwards: false,
+  topsBackwards: false,
   seed: 1,
 };
 

@@ -48,6 +48,20 @@ describe("rows that come backwards", () => {
     expect(bench.rows(statement)).toEqual(rows);
   });
 
+  test.each([
+    ["without an order", "SELECT TOP (1) Id FROM dbo.T;", [[3]]],
+    [
+      "with an order of which several rows are the first",
+      "SELECT TOP (1) Id FROM dbo.T ORDER BY A DESC;",
+      [[2]],
+    ],
+    ["with an order that an index has", "SELECT TOP (2) Id FROM dbo.T ORDER BY Id;", [[1], [2]]],
+    ["inside a condition", "SELECT A FROM dbo.T WHERE Id = (SELECT TOP (1) Id FROM dbo.T);", [[5]]],
+  ])("are those of a TOP %s, where the switch says so, too", (_, statement, rows) => {
+    const other = new Bench(setup, { ...engines.azure, rowsBackwards: true, topsBackwards: true });
+    expect(other.rows(statement)).toEqual(rows);
+  });
+
   test("give the last row to a variable that each row is assigned to", () => {
     expect(bench.rows("DECLARE @a int; SELECT @a = Id FROM dbo.T; SELECT @a;")).toEqual([[1]]);
   });

@@ -112,11 +112,12 @@ export class SelectRun {
     return this.#isStreaming;
   }
 
-  /** A TOP without an order reads from the end that its access path begins at: what is locked depends on it. */
+  /** A TOP stops as soon as it has its rows, unless its rows come backwards, too: what is locked depends on it. */
   #isBackwards(frame: Frame): boolean {
     const { source, top, asksForAny } = this.#parts;
-    if (source === undefined || top !== undefined || asksForAny) return false;
-    return frame.connection.world.options.rowsBackwards;
+    if (source === undefined || asksForAny) return false;
+    const { rowsBackwards, topsBackwards } = frame.connection.world.options;
+    return top === undefined ? rowsBackwards : topsBackwards;
   }
 
   #canStream(): boolean {

@@ -9,7 +9,7 @@ import { makeRunIn } from "./run-in.js";
 const changed = {
   cancelled: ["will end now", "cancelled"],
   requested: ["will be asked to end", "asked to end"],
-  redriven: ["will be a task again", "redriven"],
+  redriven: ["will run again", "redriven"],
   rescheduled: ["will get the new time", "rescheduled"],
 };
 

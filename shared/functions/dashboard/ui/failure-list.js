@@ -151,7 +151,7 @@ async function redriveGroup({ definition, kind, like, example, count, error }) {
   if (like === null) {
     return change({
       title: `Redrive task ${example}?`,
-      body: [say("It becomes a task again; its counters begin at 0.")],
+      body: [say("It will run again; its counters begin at 0.")],
       verb: "Redrive 1",
       doIt: (reason) => send("POST", "tasks/redrive", { tasks: [example], ...reason }),
       sentence: ({ tasks: [result] }) => `Task ${example}: ${result.outcome}.`,
@@ -166,7 +166,7 @@ async function redriveGroup({ definition, kind, like, example, count, error }) {
         preview,
         found === 0
           ? "None is left: others were faster, or their retention is over."
-          : `${formatCount(found)} dead ${found === 1 ? "task becomes a task" : "tasks become tasks"} again, with the same numbers; counters begin at 0.`,
+          : `${formatCount(found)} dead ${found === 1 ? "task" : "tasks"} will run again, with the same numbers; counters begin at 0.`,
       );
       return found > 0;
     } catch (problem) {
@@ -198,7 +198,7 @@ function redriveGroups(groups, then) {
         preview,
         found === 0
           ? "None is left: others were faster, or their retention is over."
-          : `${formatCount(found)} dead tasks of ${groups.length} groups become tasks again, with the same numbers; counters begin at 0.`,
+          : `${formatCount(found)} dead tasks of ${groups.length} groups will run again, with the same numbers; counters begin at 0.`,
       );
       return found > 0;
     } catch (problem) {

@@ -27,7 +27,7 @@ export function makeActions(id) {
 const said = {
   cancelled: "is cancelled",
   requested: "runs: its handler is asked to end",
-  redriven: "is a task again",
+  redriven: "will run again",
   duplicate: "stays: another task holds its dedupe key",
   rescheduled: "has its new time",
   running: "is running already",
@@ -61,7 +61,7 @@ function redriveTask(id) {
   return change({
     title: `Redrive task ${id}?`,
     body: [
-      say("It becomes a task again, with the same number and payload; its counters begin at 0."),
+      say("It will run again, with the same number and payload; its counters begin at 0."),
     ],
     verb: "Redrive the task",
     doIt: (reason) => send("POST", "tasks/redrive", { tasks: [id], ...reason }),
