@@ -187,6 +187,23 @@ function describeFilters(setup: StoreSetup): void {
     });
   });
 
+  for (const scopes of [
+    ["definition", "global"],
+    ["global", "definition"],
+  ] as const)
+    test(`the task that holds a key is found in the group of the later of two with one key, made as ${scopes.join(", ")}`, async () => {
+      const { store } = open();
+      const name = await define(store);
+      const tasks = scopes.map((groupScope) => ({ group: "g", groupScope }));
+      await enqueue(store, name, tasks);
+      const [, second] = await enqueue(store, name, [
+        { ...at(tasks, 0), dedupeKey: "first" },
+        { ...at(tasks, 1), dedupeKey: "second" },
+      ]);
+      const search = { name, state: "waiting", max: 10, groupKey: "g", key: "second" } as const;
+      expect((await store.listTasks(search)).tasks.map(({ task }) => task)).toEqual([second]);
+    });
+
   test("batch: the tasks of its waves, unfinished and finished, and no others", async () => {
     const opened = open();
     const { store } = opened;

@@ -10,6 +10,7 @@ import { scheduling } from "./schedule-scenarios";
 import { reading, writing } from "./scenarios";
 import type { Scenario } from "./scenarios";
 import { sharing } from "./shared-scenarios";
+import { sparing } from "./sparing-scenarios";
 
 /** Every operation, in each situation whose costs are known. */
 export const allScenarios: readonly Scenario[] = [
@@ -19,6 +20,7 @@ export const allScenarios: readonly Scenario[] = [
   ...purging,
   ...batching,
   ...scheduling,
+  ...sparing,
   ...reading,
   ...operatorsReading,
 ];
