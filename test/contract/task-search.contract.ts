@@ -196,9 +196,10 @@ function describeFilters(setup: StoreSetup): void {
       const name = await define(store);
       const tasks = scopes.map((groupScope) => ({ group: "g", groupScope }));
       await enqueue(store, name, tasks);
-      const [, second] = await enqueue(store, name, [
-        { ...at(tasks, 0), dedupeKey: "first" },
+      // The other group's task stands behind it.
+      const [second] = await enqueue(store, name, [
         { ...at(tasks, 1), dedupeKey: "second" },
+        { ...at(tasks, 0), dedupeKey: "first" },
       ]);
       const search = { name, state: "waiting", max: 10, groupKey: "g", key: "second" } as const;
       expect((await store.listTasks(search)).tasks.map(({ task }) => task)).toEqual([second]);
