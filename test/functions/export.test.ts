@@ -187,7 +187,7 @@ describe("enqueue --from a file of an export", () => {
     expect(delayed.every(({ runAt }) => String(runAt) > String(dueAt))).toBe(true);
     const third = uniqueName("copy");
     await api.register(third);
-    const options = ["--kind", "letter", "--priority", "9", "--no-group", "--run-in", "0"];
+    const options = ["--kind", "letter", "--priority", "9", "--no-group", "--run-in", "1ms"];
     await run(["enqueue", third, "--from", path, ...options]);
     const { lines } = await run(["export", third, "--json"]);
     expect(lines.map(({ kind, priority, group }) => [kind, priority, group])).toEqual(
