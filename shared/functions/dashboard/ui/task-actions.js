@@ -60,9 +60,7 @@ function cancelTask(id) {
 function redriveTask(id) {
   return change({
     title: `Redrive task ${id}?`,
-    body: [
-      say("It will run again, with the same number and payload; its counters begin at 0."),
-    ],
+    body: [say("It will run again, with the same number and payload; its counters begin at 0.")],
     verb: "Redrive the task",
     doIt: (reason) => send("POST", "tasks/redrive", { tasks: [id], ...reason }),
     sentence: (answer) => describe(id, answer),
