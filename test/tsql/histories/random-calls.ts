@@ -256,13 +256,11 @@ function enqueue(dice: Dice, known: Knowledge, definition: KnownDefinition): Act
 function newEnqueue(dice: Dice, known: Knowledge, definition: KnownDefinition): EnqueueCall {
   const count = dice.pick([1, 1, 1, 2, 3, 5]);
   const wave = dice.percent(40) ? dice.pickAny(known.batches.at(-1)?.waves ?? []) : undefined;
-  const choose = (): EnqueuedTask => chooseTask(dice, known.taste, wave !== undefined);
-  const common = choose();
-  // Those that differ in their payloads alone go to the database by another form.
-  const next = dice.percent(30)
-    ? (): EnqueuedTask => ({ ...common, payload: dice.pick(payloads.slice(1)) })
-    : choose;
-  const tasks = Array.from({ length: count }, next);
+  const chosen = Array.from({ length: count }, () =>
+    chooseTask(dice, known.taste, wave !== undefined),
+  );
+  // Those that differ in their payloads alone go to the database in another form.
+  const tasks = count === 3 ? chosen.map(({ payload }) => alike(chosen[0], payload)) : chosen;
   return {
     do: "enqueue",
     definition: definition.name,
@@ -271,6 +269,10 @@ function newEnqueue(dice: Dice, known: Knowledge, definition: KnownDefinition): 
     operation: dice.percent(40) ? known.newOperation() : null,
     ...(wave === undefined ? {} : { wave }),
   };
+}
+
+function alike(task: EnqueuedTask | undefined, payload: string | null): EnqueuedTask {
+  return { ...task, payload: payload ?? "{}" };
 }
 
 /** Those of a wave begin when it opens. */
