@@ -4,7 +4,7 @@ import type { DefinitionReport } from "../admin/app-actions";
 import type { TaskPlace } from "../admin/task-list";
 import type { TaskId } from "../core/ids";
 import { isFinished } from "../core/listable-states";
-import type { ListableState } from "../ports/task-store";
+import type { ListableState, TaskListEntry } from "../ports/task-store";
 
 /** The tasks that an export writes, page by page. */
 
@@ -17,11 +17,7 @@ export interface Exporting {
 }
 
 /** A task of the list, whose facts are read one by one. */
-export interface ExportedTask {
-  readonly task: TaskId;
-  /** Of a scheduled one: when it may start, by the clock of the database. */
-  readonly dueAt?: string | null;
-}
+export type ExportedTask = Pick<TaskListEntry, "task" | "dueAt">;
 
 /** Some tasks of one state. */
 export interface ExportedPage {

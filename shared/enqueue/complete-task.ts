@@ -29,7 +29,6 @@ export interface CompletedCall {
 export function completeTask(task: NewTask, kind: RuledKind | null, call: CompletedCall): NewTask {
   if (kind === null) return task;
   const { rules } = kind;
-  if (isSilent(rules) && isPlain(task)) return task;
   const { group: givenGroup, dedupeKey: givenKey, ...rest } = task;
   const group = rules.isGroupComputed
     ? givenGroup === undefined
@@ -56,19 +55,6 @@ export function completeTask(task: NewTask, kind: RuledKind | null, call: Comple
     ...(priority === null ? {} : { priority }),
     ...(isTimed || rules.runInMs === null ? {} : { runInMs: rules.runInMs }),
   };
-}
-
-/** Most kinds have no rules, and large calls are of many tasks. */
-function isSilent(rules: KindRules): boolean {
-  const { groupBy, isGroupComputed, dedupeBy, priority, runInMs } = rules;
-  const isGrouped = groupBy !== null || isGroupComputed;
-  return !isGrouped && dedupeBy === null && priority === null && runInMs === null;
-}
-
-/** Nothing is said that a kind without rules would leave out or refuse. */
-function isPlain({ group, dedupeKey, dedupeMs, onDuplicate }: NewTask): boolean {
-  const saysOfKey = dedupeMs !== undefined || onDuplicate !== undefined;
-  return group !== null && (dedupeKey !== undefined || !saysOfKey);
 }
 
 function refuseWithoutKey(task: NewTask): void {

@@ -152,16 +152,12 @@ function sender(
 /** Tasks of one definition, and of one wave or none. In the order of their first ones. */
 function callsOf<Entry extends PreparedTask>(entries: readonly Entry[]): Entry[][] {
   const calls = new Map<string, Entry[]>();
-  let before: { entry: Entry; call: Entry[] } | null = null;
   for (const entry of entries) {
-    const { definition, waveId } = entry;
-    if (before?.entry.definition !== definition || before.entry.waveId !== waveId) {
-      const key: string = JSON.stringify([definition, waveId ?? null]);
-      const call: Entry[] = calls.get(key) ?? [];
-      calls.set(key, call);
-      before = { entry, call };
-    }
-    before.call.push(entry);
+    // No id has a blank in it.
+    const key = `${entry.waveId ?? ""} ${entry.definition}`;
+    const call = calls.get(key) ?? [];
+    call.push(entry);
+    calls.set(key, call);
   }
   return [...calls.values()];
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
-import { define, enqueue, operationId, startWorker, statusOf } from "../support/builders";
+import { define, enqueue, startWorker, statusOf } from "../support/builders";
 import { useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
+import { makeBatch } from "./batch-builders";
 import { answerOf, errorOf } from "./sql-answers";
 
 /** Enqueues of callers in plain T-SQL, whose tasks no client has checked before, and calls inside their transactions. */
@@ -32,12 +33,7 @@ function describeEnqueue(setup: StoreSetup): void {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
-    const { batchId, waveIds } = await store.createBatch({
-      operationId: operationId(),
-      name: "a batch",
-      failurePolicy: "halt",
-      waves: 1,
-    });
+    const { batchId, waveIds } = await makeBatch(store, 1);
     await store.startBatch({ batchId, seal: true });
     const call = `EnqueueTasks N'${name}', 1, N'[{}]', @WaveId = ${String(waveIds[0])}`;
     expect(await answerOf(opened, call)).toEqual({

@@ -62,7 +62,7 @@ export const enqueueTasks = operation("enqueueTasks", {
     payloads: "text",
   },
   check: ({ arePayloadsWritten, ...input }) => {
-    checkNewTasks({ ...input, ...(arePayloadsWritten && { arePayloadsWritten }) });
+    checkNewTasks(input, arePayloadsWritten);
     return { ...input, ...cleanActor(input) };
   },
   bind: ({ tasks, waveId = null, changedBy = null, reason = null, ...rest }, isWithin) => ({

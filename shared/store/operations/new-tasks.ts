@@ -45,18 +45,16 @@ export interface EnqueuedTasks {
   nextDueMs: number | null;
 }
 
-/** Keys, numbers, and payloads that are the text of a JSON object or array. */
-export function checkNewTasks(input: {
-  name: string;
-  tasks: readonly NewTask[];
-  arePayloadsWritten?: true;
-}): void {
-  const { name, tasks, arePayloadsWritten } = input;
+/** Keys, numbers, and payloads that are the text of a JSON object or array, unless `jsonTextOf` has written them. */
+export function checkNewTasks(
+  { name, tasks }: { name: string; tasks: readonly NewTask[] },
+  arePayloadsWritten = false,
+): void {
   checkName(name);
   tasks.forEach((task, index) => {
     const at = `tasks[${String(index)}]`;
     checkNewTask(task, at);
-    if (task.payload !== null && arePayloadsWritten !== true)
+    if (task.payload !== null && !arePayloadsWritten)
       checkJsonContainer(`${at}.payload`, task.payload);
   });
 }

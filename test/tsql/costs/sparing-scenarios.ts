@@ -1,5 +1,7 @@
+import type { BatchId } from "../../../shared/core/ids";
 import type { NewTask } from "../../../shared/ports/task-store";
-import { at, define, enqueue, operationId, startWorker } from "../../support/builders";
+import { hold, makeBatch } from "../../contract/batch-builders";
+import { define, enqueue, startWorker } from "../../support/builders";
 import type { Scenario, Scene } from "./scenarios";
 
 /* Calls that a look spares locks or reads: without it the answer would be the same. */
@@ -8,16 +10,14 @@ const once = [1] as const;
 const hour = 3_600_000;
 
 /** The first wave of a new batch, with these tasks. */
-async function waveWith({ store, name }: Scene, tasks: readonly Partial<NewTask>[]) {
-  const plan = { operationId: operationId(), name, failurePolicy: "halt", waves: 1 } as const;
-  const { batchId, waveIds } = await store.createBatch(plan);
-  const waveId = at(waveIds, 0);
-  const add = (more: readonly Partial<NewTask>[]) => {
-    const added = more.map((task) => ({ payload: null, ...task }));
-    return store.enqueueTasks({ name, build: 1, operationId: operationId(), waveId, tasks: added });
-  };
-  await add(tasks);
-  return { batchId, add };
+async function waveWith(
+  { store, name }: Scene,
+  tasks: readonly Partial<NewTask>[],
+): Promise<{ batchId: BatchId; add: () => Promise<unknown> }> {
+  const { batchId, waveIds } = await makeBatch(store, 1, { name });
+  const place = { name, waveId: waveIds[0] };
+  await hold(store, place, tasks);
+  return { batchId, add: () => hold(store, place, 1) };
 }
 
 /** Scheduled tasks, among which a task would be looked for that isn't found before. */
@@ -56,7 +56,7 @@ export const sparing: readonly Scenario[] = [
       await define(scene.store, {}, scene.name);
       const { batchId, add } = await waveWith(scene, [{}]);
       await scene.store.startBatch({ batchId, seal: false });
-      return () => add([{}]);
+      return add;
     },
   },
   {
@@ -67,7 +67,7 @@ export const sparing: readonly Scenario[] = [
       await define(scene.store, {}, scene.name);
       const { batchId, add } = await waveWith(scene, [{}]);
       await scene.store.cancelBatch({ batchId });
-      return () => add([{}]);
+      return add;
     },
   },
   {
