@@ -36,6 +36,7 @@ export class Client extends TaskClient {
    * StoreContractError. May be called twice. Transactions of `fromPg` and `fromMssql` stay the caller's.
    */
   async close(): Promise<void> {
+    this.sendAllWaiting();
     await this.#close();
   }
 }

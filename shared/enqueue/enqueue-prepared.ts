@@ -162,7 +162,8 @@ function callsOf<Entry extends PreparedTask>(entries: readonly Entry[]): Entry[]
   return [...calls.values()];
 }
 
-function piecesOf<Entry extends PreparedTask>(entries: readonly Entry[]): Entry[][] {
+/** Tasks of one definition and wave as calls that each fit the store's bounds, in their order. */
+export function piecesOf<Entry extends PreparedTask>(entries: readonly Entry[]): Entry[][] {
   const result: Entry[][] = [];
   let current: Entry[] = [];
   let bytes = 0;

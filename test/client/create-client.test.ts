@@ -193,6 +193,15 @@ describe("close", () => {
     expect(await takeHints("at-close")).toEqual(["bill"]);
   });
 
+  test("sends the tasks that wait to share a call, and waits for their answers", async () => {
+    const client = open();
+    await client.enqueue(bill, { order: 1 });
+    const waiting = [2, 3].map((order) => client.enqueue(bill, { order }));
+    await client.close();
+    const added = await Promise.all(waiting);
+    expect(added.map(({ outcome }) => outcome)).toEqual(["enqueued", "enqueued"]);
+  });
+
   test("ends the client: a later enqueue throws StoreContractError", async () => {
     const client = open();
     await client.enqueue(bill, { order: 1 });

@@ -12,7 +12,8 @@ import type { TaskEnd } from "./await-end";
 import type { BatchCalls } from "../define/batch-calls";
 import { BatchClient } from "./batches";
 import type { WatermarkCalls } from "../define/block-options";
-import { prepareChecked } from "./new-task";
+import { isPlain, JointEnqueues } from "./joint-enqueues";
+import { hasRules, prepareChecked } from "./new-task";
 import { ensureRegistered } from "./register";
 import type { Registry } from "../define/registry";
 import { checkManyNames, checkRequests, checkTask, toRequest } from "../define/task-ref";
@@ -40,6 +41,7 @@ export interface EnqueuedTask extends Enqueued {
 export class TaskClient implements EnqueueCalls {
   readonly #environment: WorkerEnvironment;
   readonly #registry: Registry;
+  readonly #joint: JointEnqueues;
   /** Ordered waves of tasks. */
   readonly batches: BatchCalls;
   /** Blocks of ranges, lists and objects, each made once. */
@@ -48,6 +50,7 @@ export class TaskClient implements EnqueueCalls {
   constructor(environment: WorkerEnvironment, registry: Registry) {
     this.#environment = environment;
     this.#registry = registry;
+    this.#joint = new JointEnqueues(environment.timers, (tasks) => this.#send(tasks));
     this.batches = new BatchClient(environment);
     this.watermark = new Watermarks(environment, registry);
   }
@@ -95,17 +98,9 @@ export class TaskClient implements EnqueueCalls {
         throw inTask(error, { index, of: requests.length });
       }
     }
-    const results = await enqueuePrepared(this.#environment, prepared, {
-      within: transaction,
-      arePayloadsWritten: true,
-      call: (definition, send) => {
-        const about = { registry: this.#registry, definition, isWithin: transaction !== undefined };
-        return ensureRegistered(this.#environment, about, send);
-      },
-      onAdded: (definition, answer) => {
-        hintEnqueued(this.#environment, definition, { ...answer, within: transaction });
-      },
-    });
+    const lone = transaction === undefined ? this.#lonePlain(requests, prepared) : null;
+    const results =
+      lone === null ? await this.#send(prepared, transaction) : [await this.#joint.enqueue(lone)];
     this.#environment.telemetry.count("taskgate.task.enqueued", requests.length);
     const within =
       transaction === undefined
@@ -116,6 +111,34 @@ export class TaskClient implements EnqueueCalls {
       outcome,
       startsWithinMs: within.get(prepared[index]?.definition ?? "") ?? null,
     }));
+  }
+
+  /** Tasks that wait for others to share a call with wait no longer. */
+  protected sendAllWaiting(): void {
+    this.#joint.sendAllWaiting();
+  }
+
+  /** The only task of a call, where it may share the call with others. */
+  #lonePlain(
+    [request, another]: readonly TaskRequest[],
+    [prepared]: readonly PreparedTask[],
+  ): PreparedTask | null {
+    if (request === undefined || another !== undefined || prepared === undefined) return null;
+    return isPlain(prepared) && hasRules(request.task, this.#registry) ? prepared : null;
+  }
+
+  async #send(prepared: readonly PreparedTask[], within?: StoreTransaction): Promise<Enqueued[]> {
+    return enqueuePrepared(this.#environment, prepared, {
+      within,
+      arePayloadsWritten: true,
+      call: (definition, send) => {
+        const about = { registry: this.#registry, definition, isWithin: within !== undefined };
+        return ensureRegistered(this.#environment, about, send);
+      },
+      onAdded: (definition, answer) => {
+        hintEnqueued(this.#environment, definition, { ...answer, within });
+      },
+    });
   }
 
   /**

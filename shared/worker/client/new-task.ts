@@ -67,6 +67,11 @@ export function checkerOf(task: AnyTaskRef, registry: Registry | null): AnyTaskR
   return kindOf(task, registry) ?? task;
 }
 
+/** Does this code have the kind's rules? Else only the database knows them. */
+export function hasRules(task: AnyTaskRef, registry: Registry | null): boolean {
+  return kindOf(task, registry) !== null;
+}
+
 /** The kind with its rules, or null: other code has it. */
 function kindOf(task: AnyTaskRef, registry: Registry | null): AnyTaskKind | null {
   if ("rules" in task) return task as AnyTaskKind;

@@ -1,4 +1,4 @@
--- taskgate._enqueue_plain: the part of enqueue_tasks for entries that say no more than payload, kind, priority and one trace, as most do.
+-- taskgate._enqueue_plain: the part of enqueue_tasks for entries that say no more than payload, kind, priority and trace, as most do.
 -- In:     p_task_definition_id int, p_name text: the definition; p_build bigint; p_tasks json, p_payloads text, p_operation_id uuid: as of enqueue_tasks; p_now timestamptz
 -- Out:    text: JSON array of the ids as strings, in input order; null: nothing was written, as an entry says more or something bad, or the operation id
 --         was used before, and enqueue_tasks has to look at each
@@ -40,11 +40,12 @@ begin
   exception when data_exception or statement_too_complex then
     return null;
   end;
-  v_trace := v.traces[1];                            -- looked at once for all; written as enqueue_tasks has it
+  v_trace := v.traces[1];                            -- looked at once where all have it; written as enqueue_tasks has it
   v_kind := v.kinds[1];
   v_priority := v.priorities[1];
   if v_is_sound is not true or v.says_more_or_bad or not (v_trace like '__-________________________________-________________-__' and char_length(translate(v_trace, '0123456789abcdef', '')) = 3)
-    or cardinality(array_remove(v.traces, v_trace)) > 0 then
+    or cardinality(array_remove(v.traces, v_trace)) > 0 and exists (
+      select 1 from unnest(v.traces) t(trace) where not (t.trace like '__-________________________________-________________-__' and char_length(translate(t.trace, '0123456789abcdef', '')) = 3)) then
     return null;
   end if;
   if cardinality(v.payloads) = 1 then
@@ -60,8 +61,8 @@ begin
   end if;
   with added as (
     insert into task (task_id, task_definition_id, kind, priority, created_at, build, trace_parent, payload)
-    select u.id, p_task_definition_id, coalesce(u.kind, v_kind), coalesce(u.priority, v_priority)::smallint, p_now, p_build, v_trace, u.payload
-      from unnest(v_ids, v.kinds, v.priorities, v.payloads) as u(id, kind, priority, payload))
+    select u.id, p_task_definition_id, coalesce(u.kind, v_kind), coalesce(u.priority, v_priority)::smallint, p_now, p_build, case when p_payloads is null then u.trace else v_trace end, u.payload
+      from unnest(v_ids, v.kinds, v.priorities, v.traces, v.payloads) as u(id, kind, priority, trace, payload))
   insert into ready (task_definition_id, priority, rank, task_id)
   select p_task_definition_id, coalesce(u.priority, v_priority)::smallint, 0, u.id from unnest(v_ids, v.priorities) as u(id, priority);
   return v_answer;
