@@ -4,6 +4,7 @@ import type { Command, CommandOption, Completable } from "./command";
 import { exitCodes } from "./exit-codes";
 import { globalOptions } from "./parse-arguments";
 import { refusal } from "./read-values";
+import { printable } from "../terminal/text-width";
 
 const whats = ["bash", "zsh", "names"] as const;
 /** Names that the shell offers. */
@@ -46,9 +47,11 @@ export function createCompletionCommand(commands: () => readonly Command[]): Com
   };
 }
 
+/** A name a line. One with control characters can't be typed. */
 async function namesOf(admin: Admin): Promise<string[]> {
   const definitions = await admin.definitions();
-  return definitions.slice(0, namesMax).map(({ name }) => name);
+  const names = definitions.map(({ name }) => name).filter((name) => printable(name) === name);
+  return names.slice(0, namesMax);
 }
 
 /** What the script knows, in words that both shells read alike. */
@@ -60,7 +63,7 @@ function sharedPart(commands: readonly Command[]): string[] {
   return [
     // Words that take the next one as their value.
     `  local valued=" ${[...new Set(valued.flat())].join(" ")} "`,
-    `  local flagwords="${globals.flatMap(wordsOfOption).join(" ")}" first="" rest="" values="" word i at=0`,
+    `  local flagwords="${globals.flatMap(wordsOfOption).join(" ")}" first="" rest="" values="" word quoted i at=0`,
     "  for ((i = begin; i < current; i++)); do",
     '    eval "word=\\${${all}[$i]}"',
     '    if [[ $valued == *" $word "* ]]; then i=$((i + 1)); continue; fi',
@@ -89,7 +92,10 @@ function sharedPart(commands: readonly Command[]): string[] {
     "    offered=$values",
     "    if [[ -z $offered ]]; then return 1; fi",
     "  elif [[ $typed == -* ]]; then offered=$flagwords; fi",
-    '  if [[ $offered == @definitions ]]; then offered=$("$program" completion names --timeout 2s 2>/dev/null); fi',
+    // Names come a line each, and may have blanks.
+    "  if [[ $offered == @definitions ]]; then",
+    '    offered=$("$program" completion names --timeout 2s 2>/dev/null)',
+    "  else offered=${offered// /$'\\n'}; fi",
   ];
 }
 
@@ -113,7 +119,10 @@ function showValues(values: Completable | undefined): string {
   return values === "definitions" ? "@definitions" : values.join(" ");
 }
 
-/** Without a value to offer bash completes names of files. */
+/**
+ * Without a value to offer bash completes names of files. `compgen -W` would run what a name says: names are compared as texts, and each
+ * goes to the line quoted.
+ */
 function bashScript(commands: readonly Command[]): string {
   return [
     "_taskgate() {",
@@ -121,9 +130,11 @@ function bashScript(commands: readonly Command[]): string {
     "  local typed=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}",
     "  COMPREPLY=()",
     ...sharedPart(commands),
-    "  local IFS=$' \\t\\n'",
-    "  if [[ $offered == *$'\\n'* ]]; then IFS=$'\\n'; fi",
-    '  COMPREPLY=($(compgen -W "$offered" -- "$typed"))',
+    "  while IFS= read -r word; do",
+    "    if [[ -z $word ]]; then continue; fi",
+    '    printf -v quoted %q "$word"',
+    '    if [[ $word == "$typed"* || $quoted == "$typed"* ]]; then COMPREPLY+=("$quoted"); fi',
+    '  done <<< "$offered"',
     "}",
     "complete -o default -F _taskgate taskgate",
   ].join("\n");
@@ -135,7 +146,7 @@ function zshScript(commands: readonly Command[]): string {
     '  local command="" program=${words[1]} begin=2 current=$CURRENT all=words',
     "  local typed=${words[CURRENT]} previous=${words[CURRENT-1]}",
     ...sharedPart(commands),
-    "  if [[ $offered == *$'\\n'* ]]; then compadd -- ${(f)offered}; else compadd -- ${=offered}; fi",
+    "  compadd -- ${(f)offered}",
     "}",
     "compdef _taskgate taskgate",
   ].join("\n");

@@ -3,7 +3,7 @@ import { report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
 import { measureLatency } from "./latency";
-import { oneLine } from "../terminal/output";
+import { printable } from "../terminal/text-width";
 import { plainTheme } from "../terminal/theme";
 
 /** `taskgate doctor` */
@@ -49,7 +49,7 @@ export const doctorCommand: Command = {
     };
     report(context, diagnosis, () =>
       diagnosis.findings
-        .map((finding) => `${marks[finding.status]}  ${finding.check}: ${oneLine(finding.text)}`)
+        .map((finding) => `${marks[finding.status]}  ${finding.check}: ${printable(finding.text)}`)
         .join("\n"),
     );
     return diagnosis.status === "broken" ? exitCodes.failed : exitCodes.ok;

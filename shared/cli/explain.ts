@@ -5,8 +5,9 @@ import { report } from "./command";
 import type { Command } from "./command";
 import { errorColumn } from "./error-column";
 import { exitCodes } from "./exit-codes";
-import { oneLine, renderTable, showDuration, showInstant } from "../terminal/output";
+import { renderTable, showDuration, showInstant } from "../terminal/output";
 import type { Column, Screen } from "../terminal/output";
+import { printable } from "../terminal/text-width";
 import { plainTheme } from "../terminal/theme";
 
 /** `taskgate explain ID` */
@@ -27,11 +28,11 @@ export const explainCommand: Command = {
     report(context, explanation, () => {
       const { theme = plainTheme } = context.output;
       const sentences = explanation.reasons.map(({ decides, sentence }) =>
-        decides ? theme.strong(`> ${oneLine(sentence)}`) : `  ${oneLine(sentence)}`,
+        decides ? theme.strong(`> ${printable(sentence)}`) : `  ${printable(sentence)}`,
       );
       const trace = explanation.facts?.traceParent ?? null;
-      const traced = trace === null ? [] : ["", `Trace: ${oneLine(trace)}`];
-      if (explanation.traceUrl !== undefined) traced.push(oneLine(explanation.traceUrl));
+      const traced = trace === null ? [] : ["", `Trace: ${printable(trace)}`];
+      if (explanation.traceUrl !== undefined) traced.push(printable(explanation.traceUrl));
       const attempts = renderAttempts(explanation.facts, context.output);
       return [...sentences, ...traced, ...attempts].join("\n");
     });
@@ -62,5 +63,5 @@ function renderAttempts(facts: TaskFacts | null, screen: Screen): string[] {
 function renderStack(error: string): string[] {
   const lines = error.split("\n");
   if (lines.length === 1) return [];
-  return ["", "The newest error:", ...lines.map((line) => `  ${oneLine(line).trimEnd()}`)];
+  return ["", "The newest error:", ...lines.map((line) => `  ${printable(line).trimEnd()}`)];
 }

@@ -21,6 +21,7 @@ import { exitCodeOf, exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
 import { describeHelp, renderCommandHelp, renderHelp } from "./help";
 import { Redraw } from "../terminal/redraw";
+import { printable, printableLines } from "../terminal/text-width";
 import { chooseTheme, plainTheme } from "../terminal/theme";
 import { openServices } from "./open-services";
 import type { Services } from "./open-services";
@@ -54,7 +55,8 @@ export interface CliOptions {
 }
 
 /** Runs one command line and answers the exit code. Never rejects. */
-export async function runCli(options: CliOptions): Promise<CommandExitCode> {
+export async function runCli(given: CliOptions): Promise<CommandExitCode> {
+  const options = { ...given, output: withPlainErrors(given) };
   const { words, output } = options;
   try {
     const parsed = parseCommandLine(words, commands);
@@ -172,6 +174,17 @@ async function confirm(
   return false;
 }
 
+/** Names, and the words of a server that is asked, may hold anything. Within JSON they are escaped, and data of programs. */
+function withPlainErrors({ output, words }: CliOptions): Output {
+  if (asksForJson(words)) return output;
+  return {
+    ...output,
+    error: (text) => {
+      output.error(printableLines(text));
+    },
+  };
+}
+
 function reportError(error: unknown, { words, output }: CliOptions): void {
   if (asksForJson(words)) {
     output.error(errorLine(error));
@@ -179,9 +192,9 @@ function reportError(error: unknown, { words, output }: CliOptions): void {
   }
   const problems = problemsOf(error).map(describeProblem);
   const lines = [...problems, ...describeMore(moreProblemsOf(error))];
-  const list = lines.map((line) => `\n- ${line}`).join("");
+  const list = lines.map((line) => `\n- ${printable(line)}`).join("");
   output.error(
-    `taskgate: ${problems.length > 1 ? `this can't be used:${list}` : messageOf(error)}`,
+    `taskgate: ${problems.length > 1 ? `this can't be used:${list}` : printable(messageOf(error))}`,
   );
 }
 

@@ -4,6 +4,7 @@ import { renderDefinitions } from "./definitions";
 import { exitCodes } from "./exit-codes";
 import type { StatusReport } from "../admin/create-admin";
 import { showCount, showDuration, showNumber } from "../terminal/output";
+import { printable } from "../terminal/text-width";
 
 /** `taskgate status` */
 export const statusCommand: Command = {
@@ -30,7 +31,8 @@ export const statusCommand: Command = {
 
 function placeOf(context: CommandContext, { dialect }: StatusReport): string {
   const app = context.app();
-  if (app !== null) return `${dialect} database of the app at ${app.base} (${app.origin})`;
+  if (app !== null)
+    return `${printable(dialect)} database of the app at ${app.base} (${app.origin})`;
   const { settings, origin } = context.target();
   return `${dialect} database (${origin}), schema ${settings.schema}`;
 }

@@ -4,7 +4,7 @@ import { listMax } from "../admin/listing";
 import type { Listing } from "../admin/listing";
 import { columnGap, fitColumns } from "./fit-columns";
 import type { Fit } from "./fit-columns";
-import { cutToWidth, padToWidth, textWidth } from "./text-width";
+import { cutToWidth, padToWidth, printable, textWidth } from "./text-width";
 import { plainTheme } from "./theme";
 import type { Theme } from "./theme";
 import { wrapText } from "./wrap-text";
@@ -50,7 +50,7 @@ export function renderTable<Row>(
   columns: readonly Column<Row>[],
   { columns: width, theme = plainTheme }: Screen,
 ): string {
-  const cells = rows.map((row) => columns.map((column) => oneLine(column.value(row))));
+  const cells = rows.map((row) => columns.map((column) => printable(column.value(row))));
   const fitted = columns.map((column, index) => ({
     ...column,
     width: Math.max(column.title.length, ...cells.map((line) => textWidth(line[index] ?? ""))),
@@ -131,7 +131,7 @@ export function renderFacts(
 ): string {
   const length = Math.max(...facts.map(([name]) => name.length));
   return facts
-    .map(([name, value]) => cutLine(`${name.padEnd(length)}${gap}${oneLine(value)}`, width))
+    .map(([name, value]) => cutLine(`${name.padEnd(length)}${gap}${printable(value)}`, width))
     .join("\n");
 }
 
@@ -159,11 +159,6 @@ export function showCount(count: number, max = 10_000): string {
 /** `1 task waits`, `2 tasks wait`: an exact number with the text for one or for several. */
 export function showNumber(count: number, one: string, several: string): string {
   return `${String(count)} ${count === 1 ? one : several}`;
-}
-
-/** Text from outside must not start lines of its own or move the cursor. */
-export function oneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, " ");
 }
 
 function cutLine(line: string, width: number | null): string {

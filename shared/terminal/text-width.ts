@@ -7,9 +7,14 @@ const wideForm =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u;
 const zeroForm = /\p{Mark}|\u200d|\ufe0f/u;
 
-/** Text from outside on one line: control characters, which could move the cursor, become blanks. */
+/** Text from outside on one line: it can't move the cursor, start a line of its own or turn its direction. */
 export function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}+/gu, " ").replaceAll(/[\u202a-\u202e\u2066-\u2069]/g, "");
+  return text.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, " ");
+}
+
+/** The same for a text of several lines, which stay. */
+export function printableLines(text: string): string {
+  return text.split("\n").map(printable).join("\n");
 }
 
 /** Cells that a text takes; colours take none. */

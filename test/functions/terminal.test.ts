@@ -30,11 +30,16 @@ beforeAll(async () => {
   api = await setupApi();
   await api.register("greet");
   await api.register("import orders");
+  await api.register(hostileName);
+  await api.register("clears\u001b[2J the screen");
 }, 180_000);
 afterAll(async () => {
   rmSync(folder, { recursive: true });
   await api.close();
 });
+
+/** A shell that takes it for words of its own makes a file. */
+const hostileName = '$(touch "$HOME/ran");`touch "$HOME/ran"`';
 
 async function shell(line: string, variables: Record<string, string> = {}): Promise<string> {
   const { PATH = "" } = process.env;
@@ -64,6 +69,8 @@ const cases: readonly (readonly [words: string, offered: readonly string[]])[] =
   ["taskgate tasks greet --state de", ["dead"]],
   ["taskgate tasks g", ["greet"]],
   ["taskgate tasks im", ["import orders"]],
+  [String.raw`taskgate tasks import\ o`, ["import orders"]],
+  ["taskgate tasks ''", [hostileName, "greet", "import orders"]],
   ["taskgate reschedule n", ["now"]],
   ["taskgate limit greet c", ["code"]],
   ["taskgate enqueue greet --format n", ["ndjson"]],
@@ -115,11 +122,17 @@ describe.each(fewOf(["a database", "the address of an app"]))("with %s", (place)
     expect(await shell(`taskgate cancel ${id} < /dev/null`)).toBe(`1 task is cancelled: ${id}\n`);
   });
 
+  test("an error shows a stored name without its control characters", async () => {
+    const told = await shell("taskgate definitions 'clears[2J the screen' 2>&1 || true");
+    expect(told).toContain("`clears [2J the screen`");
+    expect(told).not.toMatch(/[^\P{Cc}\n]/u);
+  });
+
   describe("completion", () => {
     test("bash offers what fits", async () => {
       const asked = cases.map(
         ([words]) => `COMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); COMPREPLY=()
-          _taskgate && printf '%s\\n' "\${COMPREPLY[@]}"
+          _taskgate && eval "printf '%s\\n' \${COMPREPLY[*]}"
           echo ==`,
       );
       const told = await shell(`eval "$(taskgate completion bash)"
@@ -129,6 +142,10 @@ describe.each(fewOf(["a database", "the address of an app"]))("with %s", (place)
       expect(cases.map(([words], index) => [words, lists[index]])).toEqual(
         cases.map(([words, offered]) => [words, [...offered]]),
       );
+    });
+
+    test("no name of a definition is run", () => {
+      expect(existsSync(join(folder, "ran"))).toBe(false);
     });
 
     const zsh = ["/usr/bin/zsh", "/bin/zsh"].find((path) => existsSync(path));

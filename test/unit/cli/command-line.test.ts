@@ -7,7 +7,7 @@ import { InvalidArgumentError, SettingsError } from "../../../shared/core/errors
 import { renderCommandHelp, renderHelp } from "../../../shared/cli/help";
 import { commands } from "../../../shared/cli/commands";
 import { runCli } from "../../../shared/cli/main";
-import { oneLine, renderFacts, renderTable } from "../../../shared/terminal/output";
+import { renderFacts, renderTable } from "../../../shared/terminal/output";
 import { asksForJson, globalOptions, parseCommandLine } from "../../../shared/cli/parse-arguments";
 import { commandSynonyms } from "../../../shared/cli/synonyms";
 import { describeWork } from "../../../shared/cli/status";
@@ -388,9 +388,5 @@ describe("tables", () => {
       "resize....",
     ]);
     expect(renderFacts([["name", "resize-image"]], 12)).toBe("name  resi..");
-  });
-
-  test("show text from outside on one line, without control over the terminal", () => {
-    expect(oneLine("a\nb\u001b[2J\u202e")).toBe("a b [2J ");
   });
 });

@@ -1,6 +1,12 @@
 import { expect, test } from "@jest/globals";
 import { formatTable } from "../../../shared/terminal/text-table";
-import { cutToWidth, padToWidth, printable, textWidth } from "../../../shared/terminal/text-width";
+import {
+  cutToWidth,
+  padToWidth,
+  printable,
+  printableLines,
+  textWidth,
+} from "../../../shared/terminal/text-width";
 
 const red = (text: string) => `\u001b[31m${text}\u001b[0m`;
 
@@ -32,7 +38,8 @@ test("texts are filled at either side", () => {
 });
 
 test("what could move the cursor or turn the text around becomes harmless", () => {
-  expect(printable("a\u001b[2Jb\nc\u202ed")).toBe("a [2Jb cd");
+  expect(printable("a\u001b[2Jb\nc\u202ed\u009b31m\u200fe")).toBe("a [2Jb c d 31m e");
+  expect(printableLines("a\u001b[2Jb\nc\rd")).toBe("a [2Jb\nc d");
 });
 
 test("a table has its numbers at the right, points below points, and thousands apart", () => {
