@@ -49,6 +49,8 @@ export const limits = {
   jsonValuesMax: 200_000,
   /** Tasks that a search in one state looks at before it says where it stopped. */
   lookMax: 5_000,
+  /** A search by a member of the payload looks at no task behind so many bytes of payloads. */
+  searchedBytesMax: 4 * 1024 * 1024,
   /** Problems of one input that are listed; the rest is counted. */
   problemsMax: 20,
   /** Near names that are looked for in one input: each search compares with every candidate. */

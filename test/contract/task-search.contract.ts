@@ -11,6 +11,7 @@ import {
   uniqueName,
 } from "../support/builders";
 import { expectError } from "../support/expect-error";
+import { jsonOfBytes } from "./completion.contract";
 import { useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
 import { filled, start } from "./batch-builders";
@@ -405,6 +406,41 @@ function describeBound(setup: StoreSetup): void {
     const third = await store.listTasks({ ...input, max: 5, after: second.next ?? "" });
     expect(third.tasks.map(({ task }) => task)).toEqual([ids[8]]);
     expect(third).toMatchObject({ lookedAt: 2, next: null });
+  });
+
+  test("no task behind the first 4 MiB of payloads is looked at; the next page goes on behind them", async () => {
+    const { store } = open();
+    const name = await define(store, { ...settings, limit: 100 });
+    const add = async (count: number, payload: string | null): Promise<TaskId[]> =>
+      enqueue(
+        store,
+        name,
+        Array.from({ length: count }, () => ({ payload })),
+      );
+    await add(1, null);
+    await add(64, jsonOfBytes(65_536, "\u00e4"));
+    const small = await add(2, '{"a":"small"}');
+    const pages = async (state: "ready" | "done") => {
+      const input = { name, state, max: 5, path: "a", value: "small" } as const;
+      const first = await store.listTasks(input);
+      const second = await store.listTasks({ ...input, after: first.next ?? "" });
+      expect(second.next).toBeNull();
+      return [first, second].map(({ lookedAt, tasks }) => [
+        lookedAt,
+        tasks.map(({ task }) => task),
+      ]);
+    };
+    expect(await pages("ready")).toEqual([
+      [65, []],
+      [2, small],
+    ]);
+    const worker = await startWorker(store, name, { want: 100 });
+    await worker.complete(await worker.claim(100));
+    // The newest first: of the task behind the large ones no payload is read.
+    expect(await pages("done")).toEqual([
+      [66, small.reverse()],
+      [1, []],
+    ]);
   });
 
   test("a page that is full ends at its last task, and the next one begins behind it", async () => {

@@ -246,13 +246,16 @@ function describeRequest(
   url: URL,
   rest: { readonly body: Buffer; readonly parameters: Record<string, string> },
 ): RpcHttpData {
-  const query: Record<string, string> = {};
-  for (const name of url.searchParams.keys()) query[name] = url.searchParams.getAll(name).join(",");
+  const query = new Map<string, string>();
+  for (const [name, value] of url.searchParams) {
+    const before = query.get(name);
+    query.set(name, before === undefined ? value : `${before},${value}`);
+  }
   return {
     method: request.method ?? "GET",
     url: url.href,
     nullableHeaders: nullable(headersOf(request)),
-    nullableQuery: nullable(query),
+    nullableQuery: nullable(Object.fromEntries(query)),
     nullableParams: nullable(rest.parameters),
     body: rest.body.length === 0 ? null : { bytes: rest.body },
   };

@@ -42,7 +42,8 @@ export function listTasks(memory: Memory, input: ListTasksInput): ListTasksAnswe
   const all = entriesOf(memory, definition, input).filter(
     ({ place }) => after === null || comparePlaces(place, after) > 0,
   );
-  const looked = all.slice(0, isSearch(input) ? lookMax : input.max);
+  const within = all.slice(0, isSearch(input) ? lookMax : input.max);
+  const looked = input.path === undefined ? within : withinBytes(within);
   const hits = looked
     .map((row, at) => ({ row, at }))
     .filter(({ row }) => isWanted(memory, { definition, row, input }))
@@ -58,6 +59,17 @@ export function listTasks(memory: Memory, input: ListTasksInput): ListTasksAnswe
     lastAt:
       stop?.entry.finishedAt ?? (input.state === "scheduled" ? stop?.entry.dueAt : null) ?? null,
   };
+}
+
+/** None behind the first 4 MiB of payloads. */
+function withinBytes(rows: readonly Listed[]): readonly Listed[] {
+  let bytesBefore = 0;
+  const end = rows.findIndex(({ task }) => {
+    const isBeyond = bytesBefore >= limits.searchedBytesMax;
+    bytesBefore += Buffer.byteLength(task.payload ?? "");
+    return isBeyond;
+  });
+  return end === -1 ? rows : rows.slice(0, end);
 }
 
 function readPlace({ after = "", state }: ListTasksInput): bigint[] {

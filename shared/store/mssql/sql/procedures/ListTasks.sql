@@ -4,7 +4,8 @@
 --           of that one alone which holds it; @KeyPrefix: how the dedupe key begins; @GroupKey: the group, which done tasks don't
 --           name; @BatchId; @CreatedSince, @CreatedBefore, @FinishedSince, @FinishedBefore: ISO-8601 instants, the second of each
 --           pair excluded; @Path: names joined by dots, @Value: the payload's text, number, true, false or null there, as
---           _PayloadHas; @LookMax int 1..5000: with filters so many tasks are looked at
+--           _PayloadHas; @LookMax int 1..5000: with filters so many tasks are looked at; with a path no task behind the first 4 MiB of
+--           payloads
 -- Out:    Status: listed; Tasks: JSON array of {task, kind, priority, state: @State, or of a claimed one running | prefetched | lost (its worker's
 --           lease is over), createdAt, dueAt, claimedAt, finishedAt, failedCount, lostCount, error, worker}: unfinished ones in the order
 --           they will be taken, claimed ones in that of the states above, finished ones newest first; LookedAt int: tasks of the state
@@ -228,7 +229,18 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one range per execution
   END;
 
-  -- 4. Those that the filters leave; the payload's, which costs most, last.
+  -- 4. Those that the filters leave; the payload's, which costs most, last, and of no more than 4 MiB: some tenths of a second.
+  IF @vPath IS NOT NULL
+    SELECT @vLook = COUNT(*)
+    FROM (
+      SELECT SUM(b.Bytes) OVER (ORDER BY x.N) - b.Bytes AS BytesBefore
+      FROM @vListed AS x
+      LEFT JOIN Taskgate.Task AS t ON t.TaskId = x.TaskId -- also of a done one: with its payload
+      LEFT JOIN Taskgate.Archive AS a ON a.TaskId = x.TaskId
+      CROSS APPLY (VALUES (COALESCE(DATALENGTH(t.PayloadUtf8), DATALENGTH(a.PayloadUtf8), DATALENGTH(t.Payload), DATALENGTH(a.Payload), 0))) AS b (Bytes)
+      WHERE x.N <= @vLook) AS s
+    WHERE s.BytesBefore < 4194304
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- two seeks per task
   IF @vIsSearch = 1 AND @vOutcome IS NOT NULL
   BEGIN
     UPDATE @vListed SET IsWanted = 0;

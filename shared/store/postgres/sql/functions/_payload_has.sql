@@ -4,7 +4,7 @@
 -- Out:    boolean. Case and blanks count. A member that is missing, or there twice, has no value; nor has an object or array
 -- Raises: -
 -- Locks:  none
--- Plan:   no table. Half a surrogate pair and U+0000, which json can't read, are replaced by U+FFFF before, as _payload_key does
+-- Plan:   no table
 -- Twin:   mssql/sql/functions/_PayloadHas.sql; shared/core/payload-key.ts
 create or replace function taskgate._payload_has(p_payload text, p_path text, p_value text) returns boolean
 language plpgsql immutable as $$
@@ -16,9 +16,7 @@ declare
 begin
   -- The value at the path stands in the text, unless something in it is escaped: most payloads aren't parsed.
   if p_payload is null or position('\' in p_payload) = 0 and position(p_value in p_payload) = 0 then return false; end if;
-  v_value := case when position('\u' in p_payload) = 0 then p_payload
-                  else regexp_replace(replace(p_payload, '\\', '\u005c'),
-                         '\\u(?:0000|[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u)[dD][c-fC-F][0-9a-fA-F]{2})', '\\uffff', 'g') end;
+  v_value := _readable_json(p_payload);
   foreach v_step in array string_to_array(p_path, '.') loop
     if json_typeof(v_value) <> 'object' then return false; end if;
     select count(*), max(e.value::text) into v_count, v_found from json_each(v_value) e where e.key = v_step;

@@ -4,7 +4,7 @@
 --         other keys; a member that is missing or null gives none; everything else is wrong, a member that is there twice, too
 -- Raises: -
 -- Locks:  none
--- Plan:   no table. Half a surrogate pair and U+0000, which json can't read, are replaced by U+FFFF before
+-- Plan:   no table
 -- Twin:   mssql/sql/functions/_PayloadKey.sql; shared/core/payload-key.ts
 create or replace function taskgate._payload_key(p_payload text, p_path text) returns text
 language plpgsql immutable as $$
@@ -18,10 +18,7 @@ declare
   v_key text;
 begin
   if p_payload is null or p_path is null then return null; end if;
-  -- With each escaped backslash written otherwise, what looks like an escape is one.
-  v_value := case when position('\u' in p_payload) = 0 then p_payload
-                  else regexp_replace(replace(p_payload, '\\', '\u005c'),
-                         '\\u(?:0000|[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u)[dD][c-fC-F][0-9a-fA-F]{2})', '\\uffff', 'g') end;
+  v_value := _readable_json(p_payload);
   foreach v_step in array string_to_array(p_path, '.') loop
     v_type := json_typeof(v_value);
     if v_type = 'null' then return null; end if;

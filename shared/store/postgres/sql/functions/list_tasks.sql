@@ -4,7 +4,7 @@
 --           of that one alone which holds it; p_key_prefix: how the dedupe key begins; p_group_key: the group, which done tasks don't
 --           name; p_batch_id; p_created_since, p_created_before, p_finished_since, p_finished_before: ISO-8601 instants, the second of
 --           each pair excluded; p_path: names joined by dots, p_value: the payload's text, number, true, false or null there, as
---           _payload_has; p_look_max int 1..5000: with filters so many tasks are looked at
+--           _payload_has; p_look_max int 1..5000: with filters so many tasks are looked at; with a path no task behind the first 4 MiB of payloads
 -- Out:    status: listed; tasks: JSON array of {task, kind, priority, state: p_state, or of a claimed one running | prefetched | lost (its worker's
 --           lease is over), createdAt, dueAt, claimedAt, finishedAt, failedCount, lostCount, error, worker}: unfinished ones in the order
 --           they will be taken, claimed ones in that of the states above, finished ones newest first; looked_at int: tasks of the state
@@ -39,6 +39,7 @@ declare
   v_finished_before timestamptz := coalesce(_instant(p_finished_before), 'infinity');
   v_is_holder boolean := p_key is not null and p_state in ('ready', 'scheduled', 'waiting');
   v_look int;
+  v_bytes constant int := 4194304;                   -- a search reads them as JSON: some tenths of a second
   v_groups int[];
   v_waves bigint[];
   v_steps text[];
@@ -136,16 +137,19 @@ begin
                     and (k.finished_at < v_at or u.task_id < v_task)
                   order by k.finished_at desc, u.task_id desc limit v_look + 1)) y
                order by y.finished_at desc, y.task_id desc limit v_look + 1) x),
+    room as (select case when p_path is null then v_look else count(*) filter (where s.bytes_before < v_bytes) end as n
+               from (select coalesce(sum(octet_length(x.payload)) over (order by x.n rows between unbounded preceding and 1 preceding), 0) as bytes_before
+                       from looked x where p_path is not null and x.n <= v_look) s),
     hits as materialized (
       select x.* from looked x
-       where x.n <= v_look and x.created_at >= v_created_since and x.created_at < v_created_before
+       where x.n <= (select r.n from room r) and x.created_at >= v_created_since and x.created_at < v_created_before
          and (p_key is null or x.dedupe_key = p_key) and (p_key_prefix is null or starts_with(x.dedupe_key, p_key_prefix))
          and (p_batch_id is null or x.wave_id = any (v_waves))
          and (p_group_key is null or x.group_id = any (v_groups)   -- or it ended before it came into its group
               or exists (select 1 from ended_early y where y.task_id = x.task_id and y.pending_group_key = p_group_key))
          and (p_path is null or _payload_has(x.payload, p_path, p_value))
        order by x.n limit p_max),
-    cut as (select case count(*) when p_max then max(x.n) else least(v_look, (select count(*) from looked)) end as n from hits x)
+    cut as (select case count(*) when p_max then max(x.n) else least((select r.n from room r), (select count(*) from looked)) end as n from hits x)
     select coalesce('[' || (select string_agg(json_build_object(
              'task', a.task_id::text, 'kind', a.kind, 'priority', a.priority, 'state', p_state, 'createdAt', _iso(a.created_at), 'finishedAt', _iso(a.finished_at),
              'failedCount', a.failed_count, 'lostCount', a.lost_count, 'error', a.error, 'worker', e.worker)::text, ',' order by a.n)
@@ -184,11 +188,15 @@ begin
         where p_state = 'claimed' and e.task_definition_id = v_definition and e.state in (1, 3)
           and (u.standing, e.task_execution_id, u.id) > (v_standing, v_execution, v_task)
         order by u.standing, e.task_execution_id, u.id limit v_look + 1)) c),
+  room as (select case when p_path is null then v_look else count(*) filter (where s.bytes_before < v_bytes) end as n
+             from (select coalesce(sum(octet_length(t.payload)) over (order by l.n rows between unbounded preceding and 1 preceding), 0) as bytes_before
+                     from looked l join task t on t.task_id = l.task_id
+                    where p_path is not null and l.n <= v_look) s),
   hits as materialized (
     select t.kind, t.created_at, t.failed_count, t.lost_count, t.last_error, t.priority as task_priority, x.*,
            case p_state when 'scheduled' then x.due_at
                         when 'ready' then greatest(coalesce(t.due_at, t.created_at), (select w.opened_at from wave w where w.wave_id = t.wave_id)) end as since_at
-      from (select l.* from looked l where l.n <= v_look order by l.n limit v_look) x
+      from (select l.* from looked l where l.n <= (select r.n from room r) order by l.n limit v_look) x
       join task t on t.task_id = x.task_id
      where t.created_at >= v_created_since and t.created_at < v_created_before
        and (p_key is null or t.dedupe_key = p_key) and (not v_is_holder or t.task_id = v_task + 1)   -- another one had the key before
@@ -197,7 +205,7 @@ begin
        and (p_group_key is null or t.group_id = any (v_groups) or t.pending_group_key = p_group_key)
        and (p_path is null or _payload_has(t.payload, p_path, p_value))
      order by x.n limit p_max),
-  cut as (select case count(*) when p_max then max(x.n) else least(v_look, (select count(*) from looked)) end as n from hits x)
+  cut as (select case count(*) when p_max then max(x.n) else least((select r.n from room r), (select count(*) from looked)) end as n from hits x)
   select coalesce('[' || (select string_agg(json_build_object(
            'task', t.task_id::text, 'kind', t.kind, 'priority', t.task_priority, 'state', coalesce((array['running', 'prefetched', 'lost'])[t.standing], p_state),
            'createdAt', _iso(t.created_at), 'dueAt', _iso(t.since_at), 'claimedAt', _iso(t.claimed_at),
