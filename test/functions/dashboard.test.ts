@@ -77,6 +77,15 @@ describe("each view", () => {
     });
   }
 
+  testHere(`a name's signs without a shape are told by their numbers${chromiumNote}`, async () => {
+    const name = "turned\u202egnp\u200b\u001b[2J";
+    await api.register(name);
+    const page = await open(`definitions/${encodeURIComponent(name)}`);
+    await page.shows("turned[U+202E]gnp[U+200B][U+001B][2J");
+    expect(await page.evaluate("document.body.innerText.includes('\\u202e')")).toBe(false);
+    expect(page.problems).toEqual([]);
+  });
+
   testHere.each([320, 360, 768, 1_024, 1_440])(
     `a tile of the overview has room for the largest count at %d pixels${chromiumNote}`,
     async (width) => {

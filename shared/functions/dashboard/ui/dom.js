@@ -9,14 +9,23 @@ export function element(name, attributes = {}, ...children) {
   made.append(
     ...children
       .filter((child) => child !== null)
-      .map((child) => (child instanceof window.Node ? child : String(child))),
+      .map((child) => (child instanceof window.Node ? child : visible(child))),
   );
   return made;
 }
 
+/** A text whose signs without a shape are told by their numbers: they could hide in a name, or turn a sentence around. */
+function visible(text) {
+  return String(text).replaceAll(
+    /[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]|[^\P{Cc}\t\n\r]/gu,
+    (sign) => `[U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`,
+  );
+}
+
 /** Writes a text only when it is new: text that is read aloud or selected isn't disturbed. */
 export function setText(node, text) {
-  if (node.textContent !== String(text)) node.textContent = String(text);
+  const shown = visible(text);
+  if (node.textContent !== shown) node.textContent = shown;
 }
 
 /** Draws into a node only when what it is drawn from is new. */
