@@ -62,7 +62,7 @@ const keepPlaces = {
   renderChunk(code, { fileName }) {
     if (!code.includes("placeBelow(")) return null;
     const up = posix.relative(posix.dirname(fileName), "") || ".";
-    const line = `const placeBelow = (path) => require("node:path").join(__dirname, "${up}", path);`;
+    const line = `const placeBelow = (path) => require("node:path").resolve(typeof __dirname === "string" ? __dirname : "", "${up}", path);`;
     return { code: code.replace("'use strict';", `'use strict';\n${line}`), map: null };
   },
 };

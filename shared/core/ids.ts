@@ -3,8 +3,8 @@
  * They never become numbers: 64 bits don't fit one, and only SQL compares fences.
  */
 
-declare const brand: unique symbol;
-type Branded<Name extends string> = string & { readonly [brand]: Name };
+/** No value has the member. It is no symbol of ours, which another copy of the package would have for itself. */
+type Branded<Name extends string> = string & { readonly "~id": Name };
 
 /** A task, for life: a redriven task keeps its id. */
 export type TaskId = Branded<"TaskId">;

@@ -2,6 +2,7 @@ import { InvocationContext } from "@azure/functions";
 import type { LogLevel } from "@azure/functions";
 import { InvalidArgumentError, TaskgateError } from "../core/errors";
 import type { JsonObject } from "../core/json";
+import { RetryLater } from "../core/task-failure";
 import type { TaskClient } from "../worker/client/client";
 import { defineTask } from "../worker/define/define-task";
 import type { TaskContext } from "../worker/define/task-context";
@@ -17,9 +18,23 @@ export type TokenHandler = (
   tokens: TokenContext,
 ) => unknown;
 
+/** A name of a kind. */
+export interface HandlerName {
+  readonly name: string;
+  /** The part of it that is the handler's own name; null: none. */
+  readonly own: string | null;
+}
+
+/** After this time a task is tried again whose function has another handler here: a process of another build may have the right one. */
+const otherBuildMs = 60_000;
+
 /** Messages of an app's limited functions, as tasks of the same handlers. */
 export class LimitedTasks {
   readonly #kinds = new Map<string, AnyTaskKind>();
+  /** Names that are the handlers' own. */
+  readonly #ownNames: string[] = [];
+  /** Kinds by the functions that ran their handlers in this process. */
+  readonly #byFunction = new Map<string, Set<string>>();
   #isRead = false;
 
   /** The kinds of all handlers that were wrapped; none can be added afterwards. */
@@ -29,10 +44,15 @@ export class LimitedTasks {
   }
 
   /**
-   * Makes the kind whose tasks run `handler` on tokens of the same limits. Throws InvalidArgumentError when the name is taken, or
-   * when the first invocation has begun: another process could not run its tasks.
+   * Makes the kind whose tasks run `handler` on tokens of the same limits. Throws InvalidArgumentError when the name is taken, or one that
+   * a bundler made: the next build would give it to another handler. Throws it as well when the first invocation has begun: another process
+   * could not run its tasks.
    */
-  add(name: string, limits: readonly CallLimit[], handler: TokenHandler): AnyTaskKind {
+  add(
+    { name, own }: HandlerName,
+    limits: readonly CallLimit[],
+    handler: TokenHandler,
+  ): AnyTaskKind {
     if (this.#isRead)
       throw new InvalidArgumentError(
         `name: expected gate.limited to be called while the app is loaded (${name}), not in an invocation`,
@@ -43,6 +63,7 @@ export class LimitedTasks {
         `name: expected a name of its own for each handler (${name} is taken); give one of them as { name: ".." }`,
         { details: { field: "name" } },
       );
+    if (own !== null) this.#noteOwnName(own);
     const leaseMs = leaseOf(limits);
     const kind = defineTask<JsonObject>({
       name,
@@ -51,6 +72,7 @@ export class LimitedTasks {
       ...(leaseMs === undefined ? {} : { leaseMs }),
       run: async (payload, task) => {
         const { message = null, functionName, triggerMetadata } = payload;
+        this.#expectHandlerOf(functionName, name);
         const tokens = { signal: task.signal, tokens: 1, fence: task.fence };
         await handler(message, contextOf(task, { functionName, triggerMetadata }), tokens);
       },
@@ -58,6 +80,42 @@ export class LimitedTasks {
     this.#kinds.set(name, kind);
     return kind;
   }
+
+  /** A function runs the handler of this kind. */
+  noteFunction(functionName: string, { kind }: AnyTaskKind): void {
+    const kinds = this.#byFunction.get(functionName) ?? new Set();
+    this.#byFunction.set(functionName, kinds.add(kind));
+  }
+
+  /**
+   * Bundlers name functions of one name `handler`, `handler2` or `handler$1`, and minifiers `e`, by their order in the bundle: a file
+   * more, and a stored message would run another handler.
+   */
+  #noteOwnName(name: string): void {
+    const other = this.#ownNames.find((one) => isNumbered(one, name) || isNumbered(name, one));
+    const isMinified = /^[\w$]{1,2}$/.test(name);
+    if (other !== undefined || isMinified)
+      throw new InvalidArgumentError(
+        `name: expected one that stays in the next build (${name}); ${isMinified ? "a minifier seems to have made it" : `with ${other ?? ""} beside it a bundler seems to have made it`}. Give the handler a name as { name: ".." }`,
+        { details: { field: "name" } },
+      );
+    this.#ownNames.push(name);
+  }
+
+  /** Throws where the function whose message it was has another handler here than the task's kind: its build named them otherwise. */
+  #expectHandlerOf(functionName: unknown, kind: string): void {
+    const known = typeof functionName === "string" ? this.#byFunction.get(functionName) : undefined;
+    if (known === undefined || known.has(kind)) return;
+    throw new RetryLater(
+      otherBuildMs,
+      `Function ${String(functionName)} has the handler ${[...known].join(", ")} here, not ${kind}: another build named the handlers. Give each one a name of its own: gate.limited(limit, { name: ".." }, handler)`,
+    );
+  }
+}
+
+/** Is `name` the other name and a number, as a bundler writes it? */
+function isNumbered(name: string, other: string): boolean {
+  return name.startsWith(other) && /^\$?\d+$/.test(name.slice(other.length));
 }
 
 /**

@@ -87,16 +87,18 @@ export function limited<Trigger, Result>(
     );
   // Apps of one database have handlers of equal names.
   const prefix = app.app.app === undefined ? "" : `${app.app.app}.`;
-  const name = options.name ?? `${prefix}${handler.name === "" ? label : handler.name}`;
+  const own = options.name === undefined && handler.name !== "" ? handler.name : null;
+  const name = options.name ?? `${prefix}${own ?? label}`;
   const kind =
     mayBeTask && (overflow ?? "task") === "task"
-      ? app.limitedTasks.add(name, limits, (message, context, held) =>
+      ? app.limitedTasks.add({ name, own }, limits, (message, context, held) =>
           handler(message as Trigger, context, held),
         )
       : null;
   const overflowing = new Overflowing(app, { label, kind, overflow });
   return (trigger, context) =>
     app.invocations.counted(async () => {
+      if (kind !== null) app.limitedTasks.noteFunction(context.functionName, kind);
       const begin = new BodyBegin();
       const isHttp = context.options.trigger.type === "httpTrigger";
       const own = isHttp ? { signal: begin.late } : {};

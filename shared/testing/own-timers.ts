@@ -1,7 +1,10 @@
-import { clearTimeout, setImmediate, setTimeout } from "node:timers";
+import timers from "node:timers";
 import type { Timers } from "../ports/timers";
 
-/** Node's timers, taken when this module is loaded: a runner's fake timers don't stop the worker that runs the tasks. */
+// Taken when this module is loaded: runners replace the members of the module, too.
+const { clearTimeout, setImmediate, setTimeout } = timers;
+
+/** Node's own timers: a runner's fake ones don't stop the worker that runs the tasks. */
 export const ownTimers: Timers = {
   after: (ms, callback) => {
     const timer = setTimeout(callback, Math.min(Math.max(0, ms), longestMs));

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,6 +15,7 @@ import { urlAs } from "../support/roles";
 import { isWhole } from "../support/whole";
 import { addLimit, overlapVariable, partnerLimit, writeInitApp, writeModuleApp } from "./apps";
 import type { ExistingApp } from "./apps";
+import { describeBundle } from "./bundle-suite";
 import { describeDev } from "./dev-suite";
 import { describeEject } from "./eject-suite";
 import { describeInit } from "./init-suite";
@@ -202,6 +203,35 @@ describe("the declarations", () => {
     },
     240_000,
   );
+
+  test("of two copies of the package fit together: tasks of the one are tasks of the other", async () => {
+    const [{ folder: cwd }] = apps;
+    const copies = join(cwd, "copies");
+    const tasks = join(copies, "tasks");
+    mkdirSync(join(tasks, "node_modules"), { recursive: true });
+    cpSync(installed, join(tasks, "node_modules", "taskgate"), { recursive: true });
+    writeFileSync(
+      join(tasks, "tasks.ts"),
+      `import { defineTask, taskRequest } from "taskgate";
+       export const greet = defineTask<{ name: string }>({ name: "greet", run: async () => null });
+       export const request = taskRequest(greet, { name: "Ada" });`,
+    );
+    writeFileSync(
+      join(copies, "gate.ts"),
+      `import { taskgate } from "taskgate/functions";
+       import { greet, request } from "./tasks/tasks";
+       export const gate = taskgate({ tasks: [greet] });
+       export const added = () => gate.enqueueAll([request]);
+       export const one = () => gate.enqueue(greet, { name: "Ada" });`,
+    );
+    const tsc = join(cwd, "node_modules", "typescript", "bin", "tsc");
+    const options = ["--noEmit", "--strict", "--skipLibCheck", "--target", "es2022"];
+    const resolution = ["--module", "node16", "--moduleResolution", "node16"];
+    const files = [join(copies, "gate.ts")];
+    expect(await run(process.execPath, [tsc, ...options, ...resolution, ...files], { cwd })).toBe(
+      "",
+    );
+  }, 240_000);
 });
 
 describe("an app with a cap around its function", () => {
@@ -272,6 +302,7 @@ describe("an app with a cap around its function", () => {
   });
 });
 
+describeBundle(() => join(folder, "billing"));
 describeDev(() => join(folder, "billing", "node_modules"), folder);
 // Behind it: the packages for local runs are there now.
 describeInit(() => join(folder, "billing", "node_modules"), folder);

@@ -138,13 +138,11 @@ export type EnqueueArguments<Input, Options> =
     ? [payload?: Input, options?: Options]
     : [payload: Input, options?: Options];
 
-declare const checked: unique symbol;
-
 /** A task to add, whose payload the compiler has checked: made by `taskRequest`. */
 export interface TaskRequest extends EnqueueOptions {
   readonly task: AnyTaskRef;
   readonly payload: unknown;
-  readonly [checked]: true;
+  readonly "~checked": true;
 }
 
 /**

@@ -1,0 +1,75 @@
+import { describe, expect, test } from "@jest/globals";
+import { LimitedTasks } from "../../shared/functions/limited-tasks";
+import { runTaskOnce } from "../../shared/testing";
+import type { AnyTaskKind, TaskKind } from "../../shared/worker/define/task-kind";
+
+/*
+ * Goal: the message of a function never runs another function's handler, also where a bundler has named the handlers anew.
+ */
+const partner = [{ name: "partner", limit: 1 }];
+
+/** Handlers that say their own names. */
+function addAll(tasks: LimitedTasks, names: readonly (string | { given: string })[]) {
+  const ran: string[] = [];
+  const kinds = names.map((each) => {
+    const [name, own] = typeof each === "string" ? [each, each] : [each.given, null];
+    return tasks.add({ name, own }, partner, () => ran.push(name));
+  });
+  return { ran, kinds };
+}
+
+/** How one run of a stored message ends: `done`, or its error. */
+async function endOf(kind: AnyTaskKind, payload: object): Promise<string> {
+  const { end } = await runTaskOnce(kind as TaskKind, { payload: payload as never });
+  return end.kind === "failed" ? end.error : end.kind;
+}
+
+describe("names of handlers that a bundler may have made", () => {
+  test.each([
+    ["a minifier", ["pe"], "name: expected one that stays in the next build (pe); a minifier"],
+    ["a minifier, one letter", ["$"], "a minifier seems to have made it"],
+    ["esbuild", ["handler", "handler2"], "(handler2); with handler beside it a bundler"],
+    ["esbuild, in another order", ["handler12", "handler"], "with handler12 beside it a bundler"],
+    ["rollup", ["handler", "handler$1"], "with handler beside it a bundler"],
+  ])("are refused while the app is loaded: %s", (_, names, message) => {
+    expect(() => addAll(new LimitedTasks(), names)).toThrow(message);
+  });
+
+  test.each([
+    ["names that the app gives", [{ given: "e" }, { given: "e2" }]],
+    ["a number without the name before it", ["step2", "step3"]],
+    ["a name that goes on", ["notify", "notifyAll", "notify2nd"]],
+  ])("are no matter with %s", (_, names) => {
+    expect(addAll(new LimitedTasks(), names).kinds).toHaveLength(names.length);
+  });
+});
+
+describe("the stored message of a function", () => {
+  const stored = { message: { order: 1 }, functionName: "refund", triggerMetadata: {} };
+
+  test("runs the handler of its kind, in a process that knows the function as the kind's or not at all", async () => {
+    const tasks = new LimitedTasks();
+    const { ran, kinds } = addAll(tasks, ["refund", "invoice"]);
+    const [refund, invoice] = kinds;
+    if (refund === undefined || invoice === undefined) throw new Error("Two kinds were added");
+    expect(await endOf(refund, stored)).toBe("done");
+    tasks.noteFunction("invoice", invoice);
+    tasks.noteFunction("refund", refund);
+    expect(await endOf(refund, stored)).toBe("done");
+    expect(ran).toEqual(["refund", "refund"]);
+  });
+
+  test("waits for a process of another build where the function has another handler here", async () => {
+    const tasks = new LimitedTasks();
+    const { ran, kinds } = addAll(tasks, [{ given: "sendRefund" }, { given: "sendInvoice" }]);
+    const [refund, invoice] = kinds;
+    if (refund === undefined || invoice === undefined) throw new Error("Two kinds were added");
+    tasks.noteFunction("refund", refund);
+    const end = await endOf(invoice, stored);
+    expect(end).toContain("Function refund has the handler sendRefund here, not sendInvoice");
+    expect(ran).toEqual([]);
+    // A function may choose among several.
+    tasks.noteFunction("refund", invoice);
+    expect(await endOf(invoice, stored)).toBe("done");
+  });
+});
