@@ -38,7 +38,8 @@ export type {
   WatermarkCalls,
   WatermarkPosition,
 } from "./worker/define/block-options";
-export type { EventRoute, IngestEvent } from "./worker/define/ingest-event";
+export type { EventRoute } from "./worker/define/ingest-event";
+export type { IngestEvent } from "./ports/ingest-event";
 export type { SchemaIssue, StandardSchema } from "./worker/define/standard-schema";
 export type {
   Continuation,

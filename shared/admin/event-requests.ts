@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { JsonObject } from "../core/json";
+import type { IngestEvent } from "../ports/ingest-event";
 import { refused, showValue } from "./read-result";
 import type { ReadResult } from "./read-result";
 import { objectOf, resultOf } from "./object-schema";
@@ -11,23 +12,10 @@ import { text } from "./schemas";
 
 /** Reads the events of the ingest queue, in any of three forms. */
 
-/** An event from outside, in any of the known forms. */
-export interface OutsideEvent {
-  /** Unique within its source. */
-  readonly id: string;
-  readonly source: string;
-  readonly type: string;
-  /** What it is about; empty where nothing is said. */
-  readonly subject: string;
-  /** As the sender wrote it; null where nothing is said. */
-  readonly time: string | null;
-  readonly data: JsonObject;
-}
-
 /** One event as it came, and the fields read from it. */
 export interface GivenEvent {
   readonly given: unknown;
-  readonly read: ReadResult<OutsideEvent>;
+  readonly read: ReadResult<IngestEvent>;
 }
 
 /** Most events of one message. */
@@ -104,11 +92,11 @@ export function readEachEvent(message: unknown): ReadResult<GivenEvent[]> {
 }
 
 /** All events of a message, or every problem of any of them. */
-export function readEvents(message: unknown): ReadResult<OutsideEvent[]> {
+export function readEvents(message: unknown): ReadResult<IngestEvent[]> {
   const each = readEachEvent(message);
   if (!each.ok) return each;
   const problems = new ProblemList();
-  const value: OutsideEvent[] = [];
+  const value: IngestEvent[] = [];
   for (const { read } of each.value) {
     if (read.ok) value.push(read.value);
     else problems.addAll(read);
@@ -125,11 +113,11 @@ function readEvent(given: unknown, searches: SearchBudget): GivenEvent {
   if (isObject && "specversion" in given)
     return { given, read: resultOf(readCloudEvent(given, problems), problems) };
   const form = isObject && "eventType" in given ? gridEvent : ownEvent;
-  return { given, read: resultOf<OutsideEvent>(form.readAt(given, { problems }), problems) };
+  return { given, read: resultOf<IngestEvent>(form.readAt(given, { problems }), problems) };
 }
 
 /** Bytes that are a JSON object in UTF-8 are taken as it; CloudEvents allows `data` or `data_base64`, not both. */
-function readCloudEvent(given: object, problems: ProblemList): OutsideEvent | null {
+function readCloudEvent(given: object, problems: ProblemList): IngestEvent | null {
   const bytes = "data_base64" in given ? (given.data_base64 ?? null) : null;
   const read = cloudEvent.readAt(bytes === null ? given : { ...given, data: null }, { problems });
   const { id = "", source = "", type = "", subject = "", time = null } = read ?? {};

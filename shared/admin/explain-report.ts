@@ -1,9 +1,9 @@
 import type { TaskgateError } from "../core/errors";
-import { explainTask } from "../core/explain";
-import type { Reason } from "../core/explain";
 import type { TaskId } from "../core/ids";
 import type { TaskFacts, TaskStore } from "../ports/task-store";
 import type { AdminOptions } from "./admin-options";
+import { explainTask } from "./explain";
+import type { ExplainableTask, Reason } from "./explain";
 import { invalidInput, showValue } from "./read-result";
 
 /** Why a task runs or not. */
@@ -51,10 +51,7 @@ function linkOf(traceUrl: string | null, { traceParent }: TaskFacts): { traceUrl
 }
 
 /** Adds what only other read models know: since when tokens are held, and how many attempts a dead task was allowed. */
-async function completeFacts(
-  store: TaskStore,
-  facts: TaskFacts,
-): Promise<Parameters<typeof explainTask>[0]> {
+async function completeFacts(store: TaskStore, facts: TaskFacts): Promise<ExplainableTask> {
   if (facts.state === "dead") {
     const { definitions } = await store.listDefinitions({ name: facts.definition });
     const definition = definitions[0];

@@ -1,9 +1,9 @@
 /**
  * What operators do to limits and rates: one call of the store, then hints for definitions whose tasks may start by it.
  */
-import type { OperationId } from "../core/ids";
+
 import type { Rate } from "../core/rate";
-import type { Limit, SetLimitInput, SetRateInput } from "../ports/task-store";
+import type { Limit, SetLimitInput, SetRateInput, SetSharedLimitInput } from "../ports/task-store";
 import { hintAll } from "./admin-tools";
 import type { AdminTools } from "./admin-tools";
 import { withoutConflict } from "./settings-conflict";
@@ -64,14 +64,7 @@ export async function setRate(tools: AdminTools, input: SetRateInput): Promise<R
 /** Sets or clears the operator's shared limit; leaves hints for definitions that wait when tokens are free. Throws SettingsConflict. */
 export async function setSharedLimit(
   tools: AdminTools,
-  input: {
-    name: string;
-    limit: Limit | "code";
-    operationId: OperationId;
-    changedBy: string;
-    reason?: string;
-    expectedLimit?: Limit;
-  },
+  input: SetSharedLimitInput,
 ): Promise<SharedLimitReport> {
   const set = await tools.store.setSharedLimit(input);
   const status = withoutConflict(set.status);

@@ -86,11 +86,10 @@ export function objectOf<
 }
 
 /** Makes the schema of a query, whose values are texts. */
-export function queryOf<
-  Shape extends z.ZodRawShape,
-  const Renamed extends { readonly [Name in keyof Shape]?: string } = object,
->(shape: Shape, names?: Renamed): ObjectSchema<Checked<z.output<z.ZodObject<Shape>>, Renamed>> {
-  return objectOf(shape, { root: "query", ...(names === undefined ? {} : { names }) });
+export function queryOf<Shape extends z.ZodRawShape>(
+  shape: Shape,
+): ObjectSchema<Checked<z.output<z.ZodObject<Shape>>, object>> {
+  return objectOf(shape, { root: "query" });
 }
 
 /** As `queryOf`, of a list: the cursor is read apart. */

@@ -1,5 +1,5 @@
 import { TaskgateError } from "../core/errors";
-import type { ScheduleStatus } from "../ports/task-store";
+import type { ScheduleStatus, StopNote } from "../ports/task-store";
 import type { Timers } from "../ports/timers";
 import type { AdminTools } from "./admin-tools";
 import type { OperatorRequest } from "./requests";
@@ -30,12 +30,7 @@ export interface StopReport extends StopParts {
 }
 
 /** A stop that is in force. At most 1,000 of its definitions and 1,000 of its schedules are told; its end resumes all. */
-export interface StopState extends StopParts {
-  /** When it began; ISO-8601 UTC. */
-  readonly at: string;
-  readonly by: string;
-  readonly reason: string | null;
-}
+export type StopState = StopParts & Readonly<StopNote>;
 
 type StopChange = OperatorRequest & { readonly changedBy: string };
 

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { invalidInput } from "../admin/read-result";
 import { applyEject, planEject } from "../init/eject";
 import type { EjectPlan } from "../init/eject";
-import { readVersion } from "../platform/own-manifest";
+import { readVersion } from "../core/own-manifest";
 import { report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";

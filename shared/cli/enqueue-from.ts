@@ -1,5 +1,6 @@
 import type { EnqueueReport } from "../admin/create-admin";
 import { readTaskAt } from "../admin/enqueue-request";
+import { addReport } from "../admin/enqueue-sums";
 import { resultOf } from "../admin/object-schema";
 import { ProblemList } from "../admin/problem-list";
 import { take } from "../admin/read-result";
@@ -17,7 +18,6 @@ import type { CommandExitCode } from "./exit-codes";
 import { readPlan } from "./from-options";
 import type { FromPlan } from "./from-options";
 import { describeDone, describeProgress, howToGoOn, noneDone } from "./from-texts";
-import type { FromDone } from "./from-texts";
 import { namingLines } from "./naming-lines";
 import { openInput } from "./open-input";
 import { tasksIn } from "./task-source";
@@ -59,7 +59,10 @@ export async function enqueueFrom(
           parts.unshift(...halvesOf(part));
           continue;
         }
-        done = add(done, report, part);
+        done = {
+          calls: done.calls + 1,
+          ...addReport(done, report, part.at(-1)?.last ?? done.lines),
+        };
         bytes += part.reduce((sum, task) => sum + task.bytes, 0);
         if (input.bytes !== null) estimate.note(monotonicMs(), bytes / input.bytes);
         tell("running");
@@ -159,15 +162,3 @@ function newTaskOf(source: SourceTask, plan: FromPlan, problems: ProblemList): N
 }
 
 const keyRule = "a text or a whole number, as --key names this field";
-
-function add(done: FromDone, report: EnqueueReport, slice: readonly SourceTask[]): FromDone {
-  const due = [done.nextDueMs, report.nextDueMs].filter((dueMs) => dueMs !== null);
-  return {
-    calls: done.calls + 1,
-    lines: slice.at(-1)?.last ?? done.lines,
-    enqueued: done.enqueued + report.enqueued,
-    replaced: done.replaced + report.replaced,
-    duplicates: done.duplicates + report.duplicates,
-    nextDueMs: due.length === 0 ? null : Math.min(...due),
-  };
-}

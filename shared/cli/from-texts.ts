@@ -1,3 +1,5 @@
+import { noSums } from "../admin/enqueue-sums";
+import type { EnqueueSums } from "../admin/enqueue-sums";
 import { progressBar } from "../terminal/bars";
 import { showDuration } from "../terminal/output";
 import type { FromPlan } from "./from-options";
@@ -6,21 +8,11 @@ import type { SourceTask } from "./task-source";
 /** How far `taskgate enqueue --from` is, for people. */
 
 /** What became of the tasks so far. */
-export interface FromDone {
-  readonly calls: number;
-  /** All tasks up to this line are enqueued. */
-  readonly lines: number;
-  readonly enqueued: number;
-  readonly replaced: number;
-  readonly duplicates: number;
-  /** Until the earliest scheduled one is due. */
-  readonly nextDueMs: number | null;
-}
+export type FromDone = EnqueueSums & { readonly calls: number };
 
 /** Before the first call. */
 export function noneDone(afterLine: number): FromDone {
-  const counts = { enqueued: 0, replaced: 0, duplicates: 0 };
-  return { calls: 0, lines: afterLine, ...counts, nextDueMs: null };
+  return { calls: 0, ...noSums(afterLine) };
 }
 
 const barWidth = 26;

@@ -6,7 +6,7 @@ import { planInit } from "../init/plan";
 import type { InitChange, InitPlan } from "../init/plan";
 import { planTemplate, templates } from "../init/template";
 import type { Template } from "../init/template";
-import { readVersion, testedVersion } from "../platform/own-manifest";
+import { readVersion, testedVersion } from "../core/own-manifest";
 import { problemsOfDatabase } from "./database-option";
 import { report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";

@@ -27,7 +27,7 @@ import { createMigrationProgress } from "./migration-progress";
 import type { MigrationProgress } from "./migration-progress";
 import { readTime } from "./read-values";
 import { storeAddress } from "./store-address";
-import { readVersion } from "../platform/own-manifest";
+import { readVersion } from "../core/own-manifest";
 
 const { monotonicMs } = realClock;
 

@@ -136,7 +136,7 @@ function openWakeUp(settings: Settings, services: { store: TaskStore; logger: Lo
   const { store } = services;
   return new NotifyingWakeUp({
     hints: openHints(settings, services),
-    notify: async (definition, tasks) => (await store.notifyWaiting?.(definition, tasks)) ?? 0,
+    store: () => store,
     clock: realClock,
     timers: nodeTimers,
   });

@@ -1,4 +1,4 @@
-import { readVersion } from "../platform/own-manifest";
+import { readVersion } from "../core/own-manifest";
 import { report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";

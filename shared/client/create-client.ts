@@ -153,8 +153,7 @@ class Hints implements WakeUp {
     });
     this.#all = new NotifyingWakeUp({
       hints: this.#apps,
-      notify: async (definition, tasks) =>
-        (await store.get().notifyWaiting?.(definition, tasks)) ?? 0,
+      store: () => store.get(),
       clock: realClock,
       timers: nodeTimers,
     });

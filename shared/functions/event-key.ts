@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { IngestEvent } from "../worker/define/ingest-event";
+import type { IngestEvent } from "../ports/ingest-event";
 
 const keyLengthMax = 200;
 

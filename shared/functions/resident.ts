@@ -128,8 +128,7 @@ async function workUntilDrained(
     others: environment.wakeUp,
     residents: new NotifyingWakeUp({
       hints: noWakeUp,
-      notify: async (definition, tasks) =>
-        (await environment.store.notifyWaiting?.(definition, tasks)) ?? 0,
+      store: () => environment.store,
       clock: realClock,
       timers: nodeTimers,
     }),

@@ -266,7 +266,7 @@ function environmentOf(services: Services, store: TaskStore): WorkerEnvironment 
     random: realRandom,
     wakeUp: new NotifyingWakeUp({
       hints,
-      notify: async (definition, tasks) => (await store.notifyWaiting?.(definition, tasks)) ?? 0,
+      store: () => store,
       clock: realClock,
       timers: nodeTimers,
     }),

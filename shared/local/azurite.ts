@@ -4,24 +4,12 @@
  * page that finds the port could sign an address and put messages into the queues. It ends within 2 s after this process, however that ends (`supervisor.ts`).
  */
 import { randomBytes } from "node:crypto";
-import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
-import { isPortFree, LOCAL_HOST } from "./free-port";
+import { dirname, join } from "node:path";
+import { LOCAL_HOST } from "./free-port";
 import { lastWords } from "./last-words";
 import { startService, type SupervisedService } from "./supervised-service";
-
-/** What kind of emulator is wanted. */
-export interface AzuriteOptions {
-  /** TCP port on 127.0.0.1. Default: a free one. */
-  readonly port?: number;
-  /**
-   * Folder that keeps the queues for the next start; one emulator per folder. Default: memory.
-   * Messages written less than 5 s before a kill -9 of this process may be lost.
-   */
-  readonly dataDir?: string;
-}
 
 /** A running emulator. */
 export interface Azurite {
@@ -43,30 +31,20 @@ const KEY_BYTES = 64;
 /**
  * Starts the emulator and returns when it answers, in about 0.6 s.
  *
- * Errors: an Error that names the missing npm package or the occupied port.
+ * Errors: an Error that names the missing npm package.
  */
-export async function startAzurite(options: AzuriteOptions = {}): Promise<Azurite> {
-  const { port, dataDir } = options;
-  if (port !== undefined && !(await isPortFree(port))) {
-    throw new Error(
-      `Port ${String(port)} on ${LOCAL_HOST} is in use by another program (another Azurite?), so ` +
-        "the queue emulator cannot listen there. Choose another port, or leave it out to get a " +
-        "free one.",
-    );
-  }
-  const location = dataDir === undefined ? undefined : resolve(dataDir);
-  if (location !== undefined) await mkdir(location, { recursive: true });
+export async function startAzurite(): Promise<Azurite> {
   const key = randomBytes(KEY_BYTES).toString("base64");
   const service = await startService({
     command: process.execPath,
     args: [
       locateProgram(),
-      ...["--queueHost", LOCAL_HOST, "--queuePort", String(port ?? 0)],
-      ...(location === undefined ? ["--inMemoryPersistence"] : ["--location", location]),
+      ...["--queueHost", LOCAL_HOST, "--queuePort", "0"],
+      "--inMemoryPersistence",
       // Without the last one it refuses the API version that the client library speaks.
       ...["--silent", "--disableTelemetry", "--skipApiVersionCheck"],
     ],
-    cwd: location ?? tmpdir(),
+    cwd: tmpdir(),
     // What the user set for node (an inspector, a loader) is not meant for the emulator.
     env: { ...process.env, NODE_OPTIONS: undefined, AZURITE_ACCOUNTS: `${ACCOUNT}:${key}` },
     stopSteps: ["SIGINT", "SIGKILL"],

@@ -1,5 +1,5 @@
 import { isInstalled } from "../core/load-package";
-import { testedVersion } from "../platform/own-manifest";
+import { testedVersion } from "../core/own-manifest";
 import { findPostgresPackage } from "./postgres-binaries";
 
 /** What a local run starts besides the app, as npm packages that only development needs. */

@@ -1,5 +1,6 @@
 import { isCallsDefinition } from "../core/calls-definition";
 import type { Clock } from "../ports/clock";
+import type { TaskStore } from "../ports/task-store";
 import type { Timers } from "../ports/timers";
 import type { HintOptions, WakeUp } from "../ports/wake-up";
 
@@ -7,8 +8,7 @@ import type { HintOptions, WakeUp } from "../ports/wake-up";
 export interface NotifyingWakeUpOptions {
   /** The other way to workers: every hint goes there as well. */
   readonly hints: WakeUp;
-  /** Notifies at most so many waiting processes; answers how many. */
-  readonly notify: (definition: string, tasks: number) => Promise<number>;
+  readonly store: () => Pick<TaskStore, "notifyWaiting">;
   readonly clock: Clock;
   readonly timers: Timers;
 }
@@ -69,12 +69,12 @@ export class NotifyingWakeUp implements WakeUp {
   }
 
   async #send(definition: string, known: Known, tasks: number): Promise<void> {
-    const { clock, notify } = this.#options;
+    const { clock, store } = this.#options;
     known.tasks = 0;
     known.quietUntilMs = clock.monotonicMs() + quietMs;
     let notified = 0;
     try {
-      notified = await notify(definition, tasks);
+      notified = (await store().notifyWaiting?.(definition, tasks)) ?? 0;
     } catch {
       // The database is away, or its connections are in use.
     }

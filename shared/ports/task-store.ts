@@ -25,6 +25,7 @@ export type { ActorInput } from "../store/operations/operator";
 export type * from "../store/operations/pace";
 export type * from "../store/operations/statistics";
 export type * from "../store/operations/schedules";
+export type { SetLimitInput } from "../store/operations/set-limit";
 export type * from "../store/operations/shared-limits";
 export type * from "../store/operations/stops";
 export type * from "../store/operations/store-transaction";

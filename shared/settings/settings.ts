@@ -38,14 +38,12 @@ export interface SettingEntry {
   readonly choices?: readonly string[];
   /** Never shown in messages. */
   readonly isSecret: boolean;
-  /** true: a change acts without a restart of the process. */
-  readonly isLive: boolean;
   /** What it is for, in one sentence. */
   readonly sentence: string;
 }
 
-const text = { min: 1, unit: "characters", isSecret: false, isLive: false } as const;
-const integer = { type: "integer", isSecret: false, isLive: false } as const;
+const text = { min: 1, unit: "characters", isSecret: false } as const;
+const integer = { type: "integer", isSecret: false } as const;
 
 /** Every setting, in the order of the reference page. */
 export const settingsTable = [

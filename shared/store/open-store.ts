@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { InvalidArgumentError } from "../core/errors";
 import { requireOwnFiles } from "../core/own-files";
+import { readVersion } from "../core/own-manifest";
 import { isSchemaName, schemaNameRule } from "../core/schema-name";
 import type { Random } from "../ports/random";
 import type { TaskListener, TaskListenerEvents } from "../ports/task-listener";
@@ -26,7 +27,6 @@ import type * as PostgresListenerFile from "./postgres/postgres-listener";
 import type * as PostgresMigrationsFile from "./postgres/postgres-migrations";
 import type { ProcedureCaller } from "./procedure-caller";
 import { createRepeat } from "./repeat";
-import { isMissingFile } from "./sql-files";
 import { SqlTaskStore } from "./sql-task-store";
 
 /**
@@ -88,8 +88,6 @@ type ReadAddress =
 
 const scriptsFolder = __dirname;
 const load = createRequire(__filename);
-/** Folders above this file that may hold package.json: two in the sources, three when compiled. */
-const packageLevelsMax = 4;
 
 /** Opens the store. Nothing is sent before the first call. Throws InvalidArgumentError for an address of another kind. */
 export function openStore(options: StoreOptions): TaskStore {
@@ -172,7 +170,7 @@ export async function migrateStore(
     }
     const { withPostgresMigrations } = loadPostgresMigrations();
     return withPostgresMigrations(address, (target) =>
-      migrate(target, postgresScripts(), readPackageVersion()),
+      migrate(target, postgresScripts(), readVersion()),
     );
   }
   const { withPatience } = load("./mssql/mssql-patience") as typeof MssqlPatienceFile;
@@ -182,7 +180,7 @@ export async function migrateStore(
 
 function migrateMssql(address: MssqlAddress, grant: Grant | undefined): Promise<MigrationReport> {
   return loadMssqlMigrations().withMssqlMigrations(address, async (target) => {
-    const result = await migrate(target, mssqlScripts(), readPackageVersion());
+    const result = await migrate(target, mssqlScripts(), readVersion());
     if (grant === undefined) return result;
     const path = join(scriptsFolder, "mssql", "grant_user.sql");
     return { ...result, granted: await target.grantUser(grant, readFileSync(path, "utf8")) };
@@ -212,7 +210,7 @@ export async function readStoreSchema(options: DatabaseAddress): Promise<StoreSc
 export async function checkStoreSchema(options: DatabaseAddress): Promise<void> {
   const address = readAddress(options);
   const migrations = readMigrations(join(scriptsFolder, address.kind, "sql"));
-  checkSchema(await readVersions(address), { migrations }, readPackageVersion());
+  checkSchema(await readVersions(address), { migrations }, readVersion());
 }
 
 /** Reports the sessions that hold rows for long, for `doctor`; null on a store that isn't a database. Rejects like any call. */
@@ -298,21 +296,4 @@ function loadPostgresMigrations(): typeof PostgresMigrationsFile {
 
 function loadMssqlMigrations(): typeof MssqlMigrationsFile {
   return load("./mssql/mssql-migrations") as typeof MssqlMigrationsFile;
-}
-
-/** The version in package.json, which is the schema's client version. */
-function readPackageVersion(): string {
-  let folder = __dirname;
-  for (let level = 0; level < packageLevelsMax; level += 1) {
-    try {
-      const content: unknown = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-      if (typeof content === "object" && content !== null && "version" in content) {
-        return String(content.version);
-      }
-    } catch (error) {
-      if (!isMissingFile(error)) throw error;
-    }
-    folder = dirname(folder);
-  }
-  return "0.0.0";
 }

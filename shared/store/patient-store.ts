@@ -121,7 +121,8 @@ export class PatientCalls {
   }
 }
 
-const reading = /^(?:list|explain|check|sweep)/;
+/** Operations that change nothing. */
+export const reading = /^(?:list|read|explain|check|sweep)/;
 /** Their length is the user's matter, or they have a bound of their own. */
 const unbounded: ReadonlySet<string> = new Set(["transaction", "close"]);
 

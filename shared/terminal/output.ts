@@ -151,9 +151,9 @@ export function showInstant(text: string | null | undefined): string {
   return text === null || text === undefined ? "-" : `${text.slice(0, 19).replace("T", " ")}Z`;
 }
 
-/** A counted number: counting stops at `max`. */
-export function showCount(count: number, max = 10_000): string {
-  return count >= max ? `${String(max)}+` : String(count);
+/** A counted number: counting stops at 10,000. */
+export function showCount(count: number): string {
+  return count >= 10_000 ? "10000+" : String(count);
 }
 
 /** `1 task waits`, `2 tasks wait`: an exact number with the text for one or for several. */

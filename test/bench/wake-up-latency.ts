@@ -64,8 +64,7 @@ export async function notifyingEnqueue(url: string, scale: Scale): Promise<Measu
   const plain = openBench(url, [task]);
   const wakeUp = new NotifyingWakeUp({
     hints: { hint: () => Promise.resolve() },
-    notify: (definition, tasks) =>
-      plain.environment.store.notifyWaiting?.(definition, tasks) ?? Promise.resolve(0),
+    store: () => plain.environment.store,
     clock: realClock,
     timers: nodeTimers,
   });

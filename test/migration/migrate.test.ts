@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
 import { Client } from "pg";
 import "../support/node-errors";
-import { readVersion } from "../../shared/platform/own-manifest";
+import { readVersion } from "../../shared/core/own-manifest";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import { migrate } from "../../shared/store/migrator";
 import type { SchemaScripts } from "../../shared/store/migrator";

@@ -5,7 +5,7 @@ import { describe, expect, test } from "@jest/globals";
 import "../support/node-errors";
 import { runCli } from "../../shared/cli/main";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
-import { readVersion } from "../../shared/platform/own-manifest";
+import { readVersion } from "../../shared/core/own-manifest";
 import { loadSettings } from "../../shared/settings/load-settings";
 import {
   checkSchema,

@@ -10,6 +10,8 @@ import { operationsOf, toSnakeCase } from "./operation";
 import type { AnswerRow } from "./operation";
 import { cleanOperator } from "./operator";
 import type { OperatorInput } from "./operator";
+import { limitCall } from "./set-limit";
+import type { SetLimitInput } from "./set-limit";
 
 /* ---- Definitions: their limits, their settings, and an operator's overrides ---- */
 
@@ -109,18 +111,6 @@ export interface RegisterDefinitionInput {
 export interface RegisterDefinitionAnswer {
   status: "created" | "updated" | "exists" | "outdated";
   taskDefinitionId: number;
-}
-
-export interface SetLimitInput {
-  name: string;
-  /** null: no limit; "code": the code's limit again. */
-  limit: Limit | "code";
-  /** A UUID made at random for this call and kept for its repeats. */
-  operationId: string;
-  changedBy: string;
-  reason?: string;
-  /** Only if this limit is in force, else the answer is a conflict; left out: any. */
-  expectedLimit?: Limit;
 }
 
 export interface SetLimitAnswer {
@@ -248,24 +238,7 @@ export const registerDefinition = operation("registerDefinition", {
 
 /** Procedure `set_limit`. */
 export const setLimit = operation("setLimit", {
-  parameters: {
-    name: "text",
-    limit: "int",
-    operationId: "uuid",
-    changedBy: "text",
-    reason: "text",
-    expectedLimit: "int",
-  },
-  check: (input) => {
-    if (typeof input.limit === "number") checkInt("limit", input.limit);
-    return cleanOperator(input);
-  },
-  bind: ({ limit, reason = null, expectedLimit, ...rest }) => ({
-    ...rest,
-    reason,
-    limit: limit === "code" ? null : limitToSql(limit),
-    expectedLimit: expectedLimit === undefined ? null : limitToSql(expectedLimit),
-  }),
+  ...limitCall,
   decode: (row) => ({
     status: status(row, ["set", "conflict"]),
     oldLimit: limitOf(int(row, "oldLimit")),

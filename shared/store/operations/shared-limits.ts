@@ -1,9 +1,9 @@
-import { checkInt } from "./checks";
 import { int, intOrNull, json, names, status } from "./columns";
-import { limitOf, limitToSql } from "./limit";
+import { limitOf } from "./limit";
 import type { Limit, SharedLimitStatus } from "./limit";
 import { operationsOf } from "./operation";
-import { cleanOperator } from "./operator";
+import { limitCall } from "./set-limit";
+import type { SetLimitInput } from "./set-limit";
 
 /* ---- Shared limits: several definitions draw tokens from one ---- */
 
@@ -15,18 +15,8 @@ export interface SharedLimitOperations {
   listSharedLimits(input: ListSharedLimitsInput): Promise<{ sharedLimits: SharedLimitReading[] }>;
 }
 
-export interface SetSharedLimitInput {
-  /** Of the shared limit; 1..200 characters. One that doesn't exist is made. */
-  name: string;
-  /** null: no limit; "code": the code's limit again. */
-  limit: Limit | "code";
-  /** A UUID made at random for this call and kept for its repeats. */
-  operationId: string;
-  changedBy: string;
-  reason?: string;
-  /** Only if this limit is in force, else the answer is a conflict; left out: under each limit, also where there is none yet. */
-  expectedLimit?: Limit;
-}
+/** `name`: of the shared limit; one that doesn't exist is made. `expectedLimit` also where there is none yet. */
+export type SetSharedLimitInput = SetLimitInput;
 
 export interface SetSharedLimitAnswer {
   /** conflict: another limit than the expected one is in force, `oldLimit`, or there is none; nothing was written. */
@@ -62,24 +52,7 @@ const operation = operationsOf<SharedLimitOperations>();
 
 /** Procedure `set_shared_limit`. */
 export const setSharedLimit = operation("setSharedLimit", {
-  parameters: {
-    name: "text",
-    limit: "int",
-    operationId: "uuid",
-    changedBy: "text",
-    reason: "text",
-    expectedLimit: "int",
-  },
-  check: (input) => {
-    if (typeof input.limit === "number") checkInt("limit", input.limit);
-    return cleanOperator(input);
-  },
-  bind: ({ limit, reason = null, expectedLimit, ...rest }) => ({
-    ...rest,
-    reason,
-    limit: limit === "code" ? null : limitToSql(limit),
-    expectedLimit: expectedLimit === undefined ? null : limitToSql(expectedLimit),
-  }),
+  ...limitCall,
   decode: (row) => {
     const old = intOrNull(row, "oldLimit");
     return {

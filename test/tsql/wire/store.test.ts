@@ -4,7 +4,7 @@ import "../../support/node-errors";
 import { until } from "../../support/gate";
 import { runCli } from "../../../shared/cli/main";
 import { StoreUncertainError } from "../../../shared/core/errors";
-import { readVersion } from "../../../shared/platform/own-manifest";
+import { readVersion } from "../../../shared/core/own-manifest";
 import { realRandom } from "../../../shared/platform/real-clock";
 import type { EnqueueTasksInput, TaskStore } from "../../../shared/ports/task-store";
 import {

@@ -24,11 +24,13 @@ async function passTo(atMs: number): Promise<void> {
 function open(): NotifyingWakeUp {
   return new NotifyingWakeUp({
     hints: { hint: async (definition) => void hints.push(definition) },
-    notify: async (definition, tasks) => {
-      sent.push({ definition, tasks, atMs: nowMs });
-      if (waiting < 0) throw new Error("away");
-      return Math.min(waiting, tasks);
-    },
+    store: () => ({
+      notifyWaiting: async (definition, tasks) => {
+        sent.push({ definition, tasks, atMs: nowMs });
+        if (waiting < 0) throw new Error("away");
+        return Math.min(waiting, tasks);
+      },
+    }),
     clock: { monotonicMs: () => nowMs, nowMs: () => nowMs },
     timers: {
       after: (ms, callback) => {

@@ -1,8 +1,14 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { StoreUnavailableError, StoreUncertainError } from "../../../shared/core/errors";
-import { PatientCalls, patientStore } from "../../../shared/store/patient-store";
+import { operations } from "../../../shared/store/operations";
+import { toSnakeCase } from "../../../shared/store/operations/operation";
+import { PatientCalls, patientStore, reading } from "../../../shared/store/patient-store";
 import { createRepeat } from "../../../shared/store/repeat";
 import { VirtualTime } from "../../workers/virtual-time";
+
+const functions = join(__dirname, "../../../shared/store/postgres/sql/functions");
 
 /** A change whose attempts end as they are given, one after the other; `null`: without an answer. */
 function openScene(ends: readonly (Error | null)[]) {
@@ -41,6 +47,16 @@ function openScene(ends: readonly (Error | null)[]) {
 
 const readOnly = new StoreUnavailableError("The database can't be used now (25006)");
 const lost = new StoreUncertainError("The connection was lost");
+
+test("a read is known by the name of its operation, as its header says", () => {
+  for (const [method, { name }] of Object.entries(operations)) {
+    const header = readFileSync(join(functions, `${toSnakeCase(name)}.sql`), "utf8");
+    expect([method, reading.test(method)]).toEqual([
+      method,
+      header.includes("-- Once:   a read\n"),
+    ]);
+  }
+});
 
 describe("a change that is given up", () => {
   test("changed nothing where each attempt was answered so, and isn't tried again", async () => {

@@ -16,10 +16,9 @@ export const listOf = (items: Schema): Schema => ({ type: "array", items });
 export const oneOf = (...words: readonly string[]): Schema => ({ type: "string", enum: words });
 
 /** A whole number. */
-export const whole = (minimum?: number, maximum?: number): Schema => ({
+export const whole = (minimum?: number): Schema => ({
   type: "integer",
   ...(minimum === undefined ? {} : { minimum }),
-  ...(maximum === undefined ? {} : { maximum }),
 });
 
 /** Any text of an answer. */

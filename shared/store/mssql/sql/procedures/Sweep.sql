@@ -15,7 +15,7 @@
 -- Isolation: several reads, each as of its own moment: a task that moves between them is found by the next tick
 -- Plan:   per definition at most 1000 ready entries, the last ones, as claims leave deleted entries at the first; two scheduled ones,
 --         whatever waits; open executions; the rows of all schedules
--- Once:   naturally
+-- Once:   a read
 -- Twin:   postgres/sql/functions/sweep.sql
 CREATE OR ALTER PROCEDURE Taskgate.Sweep
   @Max int

@@ -14,7 +14,7 @@
 -- Locks:  none
 -- Plan:   per definition at most 1000 ready entries and two scheduled ones, whatever waits; open executions, once more those of a definition
 --         that a full shared limit stops; the rows of all schedules
--- Once:   naturally
+-- Once:   a read
 -- Twin:   mssql/sql/procedures/Sweep.sql
 create or replace function taskgate.sweep(
   p_max int, out status text, out expired int, out definitions text, out next_due_ms bigint, out opening text, out schedules text,

@@ -1,6 +1,7 @@
-import { formatDuration, formatExactDuration } from "./duration";
-import { commandWord } from "./command-word";
-import { firstLine } from "./text";
+import { formatDuration, formatExactDuration } from "../core/duration";
+import { commandWord } from "../core/command-word";
+import { firstLine } from "../core/text";
+import type { TaskFacts } from "../ports/task-store";
 
 /**
  * Why is this task not running? Turns the facts of one task into sentences: first where it stands, then what decides
@@ -45,88 +46,15 @@ export interface Reason {
   readonly sentence: string;
 }
 
-/** A holder of tokens of the definition. */
-export interface ExplainableHolder {
-  readonly execution: string;
-  readonly worker: string;
-  readonly tokens: number;
-  /** Below 0: the lease is over, its tokens go to the next asker. */
-  readonly leaseLeftMs: number;
-  /** ISO-8601; absent: not known. */
-  readonly startedAt?: string;
-}
+/** The facts that decide, and since when tokens are held (ISO-8601), where that is known. */
+export type ExplainableTask = Omit<
+  TaskFacts,
+  "priority" | "createdAt" | "traceParent" | "payload" | "holders"
+> & {
+  readonly holders?: readonly (HolderFacts & { readonly startedAt?: string })[];
+};
 
-/** The facts that decide; what the store knows of a task fits it. */
-export interface ExplainableTask {
-  readonly task: string;
-  readonly definition: string;
-  readonly kind: string;
-  readonly state:
-    | "blocked"
-    | "scheduled"
-    | "waiting"
-    | "ready"
-    | "claimed"
-    | "done"
-    | "dead"
-    | "cancelled";
-  readonly failedCount: number;
-  readonly lostCount: number;
-  readonly lastError: string | null;
-  readonly dedupeKey: string | null;
-  readonly attempts: readonly { readonly outcome: string; readonly error?: string | null }[];
-  readonly retryAttempts?: number;
-  readonly lostMax?: number;
-  readonly cancelRequested?: boolean;
-  readonly progress?: {
-    readonly done: number | null;
-    readonly total: number | null;
-    readonly text: string | null;
-  } | null;
-  /** null: no limit. */
-  readonly limit?: number | null;
-  readonly limitSource?: "code" | "operator";
-  readonly held?: number;
-  /** Limits that it shares with other definitions. */
-  readonly sharedLimits?: readonly { name: string; limit: number | null; held: number }[];
-  /** Until the rate lets another task start; 0: now; null: no rate. */
-  readonly rateInMs?: number | null;
-  readonly rate?: { count: number; periodMs: number } | null;
-  readonly paused?: boolean;
-  readonly holders?: readonly ExplainableHolder[];
-  readonly dueInMs?: number;
-  readonly readyAhead?: number;
-  readonly group?: {
-    readonly key: string;
-    readonly slots: number;
-    readonly used: number;
-    readonly paused: boolean;
-    readonly strict: boolean;
-    readonly isGlobal: boolean;
-    readonly ahead: number;
-    readonly holders: readonly string[];
-  };
-  /** Of a blocked task: the wave that holds it back. */
-  readonly wave?: {
-    readonly batch: string;
-    /** Of the batch. */
-    readonly name: string;
-    readonly batchState: "draft" | "running" | "halted" | "done" | "cancelled";
-    readonly ordinal: number;
-    readonly state: "blocked" | "opening" | "open" | "done";
-  } | null;
-  readonly claim?: {
-    readonly execution: string;
-    readonly worker: string;
-    readonly fence: string;
-    readonly claimedAt: string;
-    readonly leaseLeftMs: number;
-    readonly standing: "running" | "prefetched" | "lost";
-  };
-  readonly finishedAt?: string;
-  readonly worker?: string | null;
-  readonly durationMs?: number | null;
-}
+type HolderFacts = NonNullable<TaskFacts["holders"]>[number];
 
 /** Counts of tasks ahead stop here. */
 const aheadCountedMax = 1_000;
@@ -261,7 +189,9 @@ function explainRate(task: ExplainableTask): Reason[] {
   ];
 }
 
-function describeHolders(holders: readonly ExplainableHolder[]): string {
+function describeHolders(
+  holders: readonly NonNullable<ExplainableTask["holders"]>[number][],
+): string {
   if (holders.length === 0) return "workers that are just ending";
   const named = holders.slice(0, holdersNamedMax).map((holder) => {
     const tokens = holder.tokens > 1 ? `${String(holder.tokens)} tokens, ` : "";
