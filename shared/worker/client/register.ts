@@ -16,12 +16,13 @@ export async function register(
     settings: definition.settings,
     ...(definition.kinds === undefined ? {} : { kinds: definition.kinds }),
   });
-  if (answer.status !== "exists") {
-    environment.logger.info("definition registered", {
-      definition: definition.name,
-      status: answer.status,
-    });
-  }
+  const { name } = definition;
+  if (answer.status === "outdated") {
+    const { build } = environment;
+    const text = "the database keeps the settings of a newer build; those of this one don't count";
+    environment.logger.warn(text, { definition: name, build });
+  } else if (answer.status !== "exists")
+    environment.logger.info("definition registered", { definition: name, status: answer.status });
 }
 
 /**
