@@ -560,6 +560,7 @@ create function taskgate._purge_tasks(p_max integer, p_now timestamp with time z
 create function taskgate._rate_problem(p_count integer, p_period_ms integer, p_burst integer) returns text language sql immutable;
 create function taskgate._rate_text(p_count integer, p_period_ms integer, p_burst integer) returns text language sql immutable;
 create function taskgate._read_tokens(p_tokens text) returns TABLE(ord integer, token_id uuid, is_held boolean, grantee bigint) language plpgsql stable;
+create function taskgate._readable_json(p_payload text) returns text language plpgsql immutable;
 create function taskgate._rejoin_waves(p_task_ids bigint[], p_wave_ids bigint[], p_outcomes smallint[]) returns bigint[] language plpgsql;
 create function taskgate._replace_payloads(p_ids bigint[], p_kinds text[], p_payloads text[], p_traces text[], p_build bigint, p_joins_transaction boolean) returns bigint[] language plpgsql;
 create function taskgate._reserved_ms(p_task_definition_id integer, p_now timestamp with time zone) returns bigint language sql stable;

@@ -15,7 +15,7 @@ const program = `
     const bench = new TestBench([note]);
     await bench.enqueue(note, {});
     await bench.drain();
-    console.log("drained");
+    process.stdout.write("drained");
   });`;
 
 test("the mocked timers of Node's runner don't stop the test bench", async () => {
