@@ -33,6 +33,7 @@ import { createAppKinds } from "./app-kinds";
 import { findApp, refuseApp } from "./app-target";
 import type { AppTarget } from "./app-target";
 import { openApp } from "./open-app";
+import { otherVersion } from "../remote/answer-parts";
 import { findTarget } from "./target";
 import type { Target } from "./target";
 
@@ -153,6 +154,10 @@ async function runCommand(
   };
   try {
     return await parsed.command.run(context);
+  } catch (error) {
+    // An app's answer is shown as it is; that of another program may lack any member.
+    const isOfApp = services !== undefined && getApp() !== null;
+    throw isOfApp && error instanceof TypeError ? otherVersion("what is shown here") : error;
   } finally {
     // The result stands whether the farewell succeeds or not.
     await services?.close().catch(() => undefined);

@@ -13,7 +13,7 @@ export interface Deferred {
   readonly tries: number;
 }
 
-/** First delay of a message that is put back, doubled with each further one, up to `delayMostMs`; up to a quarter less by chance. */
+/** First delay of a message that is put back, doubled with each further one, up to `delayMaxMs`; up to a quarter less by chance. */
 const delayFirstMs = 20_000;
 const delayMaxMs = 300_000;
 

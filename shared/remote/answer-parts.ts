@@ -35,7 +35,8 @@ export function without<Part extends object, Name extends string>(
   return Object.fromEntries(members) as Omit<Part, Name>;
 }
 
-function otherVersion(expected: string): StoreContractError {
+/** The error about an answer that isn't what this version of an app gives. */
+export function otherVersion(expected: string): StoreContractError {
   return new StoreContractError(
     `The app's answer lacks ${expected}: it has another version than this command line, or it is no app of Taskgate. Use the version that the app has`,
   );

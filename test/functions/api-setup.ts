@@ -8,6 +8,7 @@ import { nodeTimers } from "../../shared/platform/node-timers";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { DefinitionSettings, TaskStore } from "../../shared/ports/task-store";
 import { openStore } from "../../shared/store/open-store";
+import { defaultSettings } from "../support/builders";
 import { recordCalls } from "../support/call-record";
 import { urlAs } from "../support/roles";
 import { createTestDatabase } from "../support/test-postgres";
@@ -60,15 +61,7 @@ export interface ApiSetup {
 const traceUrl = "https://traces.example/of/{trace}";
 
 const defaults: DefinitionSettings = {
-  limit: 4,
-  leaseMs: 60_000,
-  retryAttempts: 5,
-  lostMax: 3,
-  retryBaseMs: 1_000,
-  retryCapMs: 300_000,
-  prefetchMax: 1,
-  groupSlots: 1,
-  groupStrict: false,
+  ...defaultSettings,
   retainDoneMs: 1_000_000,
   retainDeadMs: 10_000_000,
 };

@@ -223,6 +223,31 @@ describe("an answer that isn't Taskgate's", () => {
     ]);
   });
 
+  test.each([
+    ["status", '{"totals":{},"definitions":[null]}'],
+    ["status", '{"totals":null}'],
+    ["definitions", '{"definitions":[{}]}'],
+    ["batches", '{"batches":[1]}'],
+  ])("`%s` takes %s, which looks like an answer, for that of no app", async (line, body) => {
+    const app = await start(answering(200, body, { "content-type": "application/json" }));
+    const { code, error } = await run([line, "--url", app.url], {});
+    expect([code, error]).toEqual([1, expect.stringContaining("it is no app of Taskgate")]);
+  });
+
+  test.each(["status", "pause greet"])(
+    "`%s` shows what an app says without its control characters",
+    async (line) => {
+      const said = JSON.stringify({
+        code: "TASKGATE_ARG_UNKNOWN",
+        detail: "no\u001b[2J such\u009b31m\u202e name\nforged",
+      });
+      const app = await start(answering(404, said, { "content-type": "application/problem+json" }));
+      const { error } = await run([...line.split(" "), "--url", app.url], {});
+      expect(error).toContain("no [2J such 31m  name forged");
+      expect(error).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
+    },
+  );
+
   test.each([502, 503, 504])(
     "a proxy's %d is tried three times for a look and once for a change, with exit code 4",
     async (status) => {

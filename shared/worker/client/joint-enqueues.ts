@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import { InvalidArgumentError } from "../../core/errors";
 import { piecesOf } from "../../enqueue/enqueue-prepared";
 import type { Enqueued, PreparedTask } from "../../enqueue/enqueue-prepared";
@@ -17,6 +18,8 @@ interface Lane {
   readonly definition: string;
   readonly waiting: Waiting[];
   callsUnderWay: number;
+  /** Sends what waits, in the context of the first task that waits: the call is part of that one's trace. */
+  send: () => void;
   stopTimer: (() => void) | null;
 }
 
@@ -43,23 +46,24 @@ export class JointEnqueues {
     return new Promise((resolve, reject) => {
       const isFirst = lane.waiting.push({ ...task, resolve, reject }) === 1;
       if (!isFirst) return;
-      const send = (): void => {
+      lane.send = AsyncResource.bind(() => {
         this.#sendWaiting(lane);
-      };
-      if (lane.callsUnderWay === 0) this.#timers.soon(send);
-      else lane.stopTimer = this.#timers.after(waitMsMax, send);
+      });
+      if (lane.callsUnderWay === 0) this.#timers.soon(lane.send);
+      else lane.stopTimer = this.#timers.after(waitMsMax, lane.send);
     });
   }
 
   /** Sends at once what waits for company. */
   sendAllWaiting(): void {
-    for (const lane of this.#lanes.values()) this.#sendWaiting(lane);
+    for (const lane of this.#lanes.values()) lane.send();
   }
 
   #lane(definition: string): Lane {
     const known = this.#lanes.get(definition);
     if (known !== undefined) return known;
-    const lane: Lane = { definition, waiting: [], callsUnderWay: 0, stopTimer: null };
+    const send = (): void => undefined;
+    const lane: Lane = { definition, waiting: [], callsUnderWay: 0, send, stopTimer: null };
     this.#lanes.set(definition, lane);
     return lane;
   }
@@ -74,7 +78,7 @@ export class JointEnqueues {
     lane.callsUnderWay += 1;
     await this.#sendTogether(together);
     lane.callsUnderWay -= 1;
-    this.#sendWaiting(lane);
+    lane.send();
     if (lane.callsUnderWay === 0) this.#lanes.delete(lane.definition);
   }
 

@@ -6,6 +6,7 @@ import { realRandom, sleep } from "../../../shared/platform/real-clock";
 import type { DefinitionSettings } from "../../../shared/ports/task-store";
 import { openStore } from "../../../shared/store/open-store";
 import { root, startApp } from "../../functions/built-app";
+import { defaultSettings } from "../../support/builders";
 import { startOutageServer } from "./servers";
 import type { OutageKind, OutageServer } from "./servers";
 
@@ -49,15 +50,8 @@ const drainTimeoutMs = 400_000;
 
 /** Of any kind: the definition is paused. */
 const settings: DefinitionSettings = {
+  ...defaultSettings,
   limit: 1,
-  leaseMs: 60_000,
-  retryAttempts: 5,
-  lostMax: 3,
-  retryBaseMs: 1_000,
-  retryCapMs: 300_000,
-  prefetchMax: 1,
-  groupSlots: 1,
-  groupStrict: false,
   retainDoneMs: 86_400_000,
   retainDeadMs: 86_400_000,
 };

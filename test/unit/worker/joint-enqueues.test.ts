@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, expect, test } from "@jest/globals";
 import { StoreUncertainError } from "../../../shared/core/errors";
 import type { JsonObject } from "../../../shared/core/json";
@@ -83,6 +84,25 @@ describe("tasks that are added one by one", () => {
     gate.open();
     await hanging;
     expect(sizes(scene)).toEqual([1, 1, 1]);
+  });
+
+  test("send their call in the context of the first of them, which has it in its trace", async () => {
+    const context = new AsyncLocalStorage<number>();
+    const contexts: (number | undefined)[] = [];
+    const gate = createGate();
+    const scene = await open((call) => {
+      contexts.push(context.getStore());
+      return call === 1 ? gate.opened : idle();
+    });
+    const add = (n: number) => context.run(n, () => scene.client.enqueue(note, { n }));
+    const first = add(1);
+    await new Promise(setImmediate);
+    const others = [add(2), add(3)];
+    await new Promise(setImmediate);
+    gate.open();
+    await Promise.all([first, ...others]);
+    expect(sizes(scene)).toEqual([1, 2]);
+    expect(contexts).toEqual([1, 2]);
   });
 
   test("of two definitions are a call each", async () => {

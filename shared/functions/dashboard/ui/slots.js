@@ -8,7 +8,7 @@ import { placeOf } from "./place.js";
 const cellsMax = 40;
 
 /** `2 of 4`; in the cells' place for who can't see them, too. */
-export function describeHeld(held, limit) {
+function describeHeld(held, limit) {
   return limit === null ? `${held}, no limit` : `${held} of ${limit}`;
 }
 
