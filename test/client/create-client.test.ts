@@ -194,8 +194,9 @@ describe("close", () => {
   });
 
   test("sends the tasks that wait to share a call, and waits for their answers", async () => {
+    await open().enqueue(bill, { order: 1 });
+    // Nothing else is under way that `close` would wait for.
     const client = open();
-    await client.enqueue(bill, { order: 1 });
     const waiting = [2, 3].map((order) => client.enqueue(bill, { order }));
     await client.close();
     const added = await Promise.all(waiting);

@@ -1,14 +1,16 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, expect, test } from "@jest/globals";
+import { asTaskId } from "../../../shared/core/ids";
 import { StoreUncertainError } from "../../../shared/core/errors";
 import type { JsonObject } from "../../../shared/core/json";
 import type { EnqueueTasksInput } from "../../../shared/ports/task-store";
+import { JointEnqueues } from "../../../shared/worker/client/joint-enqueues";
 import { register } from "../../../shared/worker/client/register";
 import { defineTask } from "../../../shared/worker/define/define-task";
 import type { AnyTaskKind } from "../../../shared/worker/define/task-kind";
 import { taskRef } from "../../../shared/worker/define/task-ref";
 import { expectError } from "../../support/expect-error";
-import { createGate, within } from "../../support/gate";
+import { createGate, until, within } from "../../support/gate";
 import { factsOf, openWorkerBench, overriding } from "./worker-bench";
 import type { WorkerBench } from "./worker-bench";
 
@@ -72,6 +74,26 @@ describe("tasks that are added one by one", () => {
     gate.open();
     await Promise.all([first, ...others]);
     expect(sizes(scene)).toEqual([1, 2]);
+  });
+
+  test("go as soon as the call before has ended", async () => {
+    const gates = [createGate(), createGate()];
+    const sent: number[] = [];
+    const neverLate = { after: () => idle, soon: setImmediate };
+    const joint = new JointEnqueues(neverLate, async (tasks) => {
+      await gates[sent.push(tasks.length) - 1]?.opened;
+      return tasks.map(() => ({ taskId: asTaskId("1"), outcome: "enqueued" }));
+    });
+    const add = () => joint.enqueue({ definition: "note", task: { payload: null } });
+    const first = add();
+    await until("a call is under way", () => sent.length === 1);
+    const others = [add(), add()];
+    gates[0]?.open();
+    await first;
+    await until("the next call is under way", () => sent.length === 2);
+    gates[1]?.open();
+    await Promise.all(others);
+    expect(sent).toEqual([1, 2]);
   });
 
   test("wait 20 ms for a call that hangs, and no longer", async () => {
