@@ -149,4 +149,19 @@ export const sparing: readonly Scenario[] = [
       return () => store.purge({ max: 500 });
     },
   },
+  {
+    operation: "listTasks",
+    what: "by a member of the payload, with tasks behind 4 MiB of payloads",
+    batches: once,
+    prepare: async ({ store, name }) => {
+      await define(store, {}, name);
+      const payload = JSON.stringify({ a: "x".repeat(65_000) });
+      await enqueue(
+        store,
+        name,
+        Array.from({ length: 74 }, () => ({ payload })),
+      );
+      return () => store.listTasks({ name, state: "ready", max: 5, path: "a", value: "small" });
+    },
+  },
 ];
