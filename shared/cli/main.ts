@@ -153,16 +153,24 @@ async function runCommand(
     },
   };
   try {
-    return await parsed.command.run(context);
-  } catch (error) {
-    // An app's answer is shown as it is; that of another program may lack any member.
-    const isOfApp = services !== undefined && getApp() !== null;
-    throw isOfApp && error instanceof TypeError ? otherVersion("what is shown here") : error;
+    return await untilShown(parsed.command.run(context), () => services && getApp());
   } finally {
     // The result stands whether the farewell succeeds or not.
     await services?.close().catch(() => undefined);
     if (before.hasHung || services?.hasGivenUp() === true || appKinds.hasLoaded())
       options.onHang?.();
+  }
+}
+
+/** An app's answer is shown as it is; that of another program, which was asked in its place, may lack any member. */
+async function untilShown(
+  run: Promise<CommandExitCode>,
+  askedApp: () => AppTarget | null | undefined,
+): Promise<CommandExitCode> {
+  try {
+    return await run;
+  } catch (error) {
+    throw error instanceof TypeError && askedApp() ? otherVersion("what is shown here") : error;
   }
 }
 
