@@ -134,8 +134,8 @@ describe("an app in strict TypeScript", () => {
       "a request's origin",
       {
         file: `${define}task-ref.ts`,
-        from: "readonly [checked]: true",
-        to: "readonly [checked]?: true",
+        from: 'readonly "~checked": true',
+        to: 'readonly "~checked"?: true',
       },
       "events",
     ],

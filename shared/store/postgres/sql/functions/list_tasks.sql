@@ -137,19 +137,19 @@ begin
                     and (k.finished_at < v_at or u.task_id < v_task)
                   order by k.finished_at desc, u.task_id desc limit v_look + 1)) y
                order by y.finished_at desc, y.task_id desc limit v_look + 1) x),
-    room as (select case when p_path is null then v_look else count(*) filter (where s.bytes_before < v_bytes) end as n
-               from (select coalesce(sum(octet_length(x.payload)) over (order by x.n rows between unbounded preceding and 1 preceding), 0) as bytes_before
-                       from looked x where p_path is not null and x.n <= v_look) s),
+    read as materialized (
+      select x.*, coalesce(sum(octet_length(x.payload)) over (order by x.n rows between unbounded preceding and 1 preceding), 0) as bytes_before
+        from looked x where x.n <= v_look),
     hits as materialized (
-      select x.* from looked x
-       where x.n <= (select r.n from room r) and x.created_at >= v_created_since and x.created_at < v_created_before
+      select x.* from read x
+       where x.bytes_before < v_bytes and x.created_at >= v_created_since and x.created_at < v_created_before
          and (p_key is null or x.dedupe_key = p_key) and (p_key_prefix is null or starts_with(x.dedupe_key, p_key_prefix))
          and (p_batch_id is null or x.wave_id = any (v_waves))
          and (p_group_key is null or x.group_id = any (v_groups)   -- or it ended before it came into its group
               or exists (select 1 from ended_early y where y.task_id = x.task_id and y.pending_group_key = p_group_key))
          and (p_path is null or _payload_has(x.payload, p_path, p_value))
        order by x.n limit p_max),
-    cut as (select case count(*) when p_max then max(x.n) else least((select r.n from room r), (select count(*) from looked)) end as n from hits x)
+    cut as (select case count(*) when p_max then max(x.n) else (select count(*) from read y where y.bytes_before < v_bytes) end as n from hits x)
     select coalesce('[' || (select string_agg(json_build_object(
              'task', a.task_id::text, 'kind', a.kind, 'priority', a.priority, 'state', p_state, 'createdAt', _iso(a.created_at), 'finishedAt', _iso(a.finished_at),
              'failedCount', a.failed_count, 'lostCount', a.lost_count, 'error', a.error, 'worker', e.worker)::text, ',' order by a.n)
@@ -188,24 +188,24 @@ begin
         where p_state = 'claimed' and e.task_definition_id = v_definition and e.state in (1, 3)
           and (u.standing, e.task_execution_id, u.id) > (v_standing, v_execution, v_task)
         order by u.standing, e.task_execution_id, u.id limit v_look + 1)) c),
-  room as (select case when p_path is null then v_look else count(*) filter (where s.bytes_before < v_bytes) end as n
-             from (select coalesce(sum(octet_length(t.payload)) over (order by l.n rows between unbounded preceding and 1 preceding), 0) as bytes_before
-                     from looked l join task t on t.task_id = l.task_id
-                    where p_path is not null and l.n <= v_look) s),
+  read as materialized (
+    select l.*, t.kind, t.created_at, t.failed_count, t.lost_count, t.last_error, t.priority as task_priority, t.due_at as from_at, t.wave_id, t.dedupe_key,
+           t.group_id as own_group_id, t.pending_group_key, case when p_path is not null then t.payload end as payload,
+           coalesce(sum(case when p_path is not null then octet_length(t.payload) end) over (order by l.n rows between unbounded preceding and 1 preceding), 0) as bytes_before
+      from (select l.* from looked l where l.n <= v_look order by l.n limit v_look) l
+      join task t on t.task_id = l.task_id),
   hits as materialized (
-    select t.kind, t.created_at, t.failed_count, t.lost_count, t.last_error, t.priority as task_priority, x.*,
-           case p_state when 'scheduled' then x.due_at
-                        when 'ready' then greatest(coalesce(t.due_at, t.created_at), (select w.opened_at from wave w where w.wave_id = t.wave_id)) end as since_at
-      from (select l.* from looked l where l.n <= (select r.n from room r) order by l.n limit v_look) x
-      join task t on t.task_id = x.task_id
-     where t.created_at >= v_created_since and t.created_at < v_created_before
-       and (p_key is null or t.dedupe_key = p_key) and (not v_is_holder or t.task_id = v_task + 1)   -- another one had the key before
-       and (p_key_prefix is null or starts_with(t.dedupe_key, p_key_prefix))
-       and (p_batch_id is null or t.wave_id = any (v_waves))
-       and (p_group_key is null or t.group_id = any (v_groups) or t.pending_group_key = p_group_key)
-       and (p_path is null or _payload_has(t.payload, p_path, p_value))
+    select x.*, case p_state when 'scheduled' then x.due_at
+                             when 'ready' then greatest(coalesce(x.from_at, x.created_at), (select w.opened_at from wave w where w.wave_id = x.wave_id)) end as since_at
+      from read x
+     where x.bytes_before < v_bytes and x.created_at >= v_created_since and x.created_at < v_created_before
+       and (p_key is null or x.dedupe_key = p_key) and (not v_is_holder or x.task_id = v_task + 1)   -- another one had the key before
+       and (p_key_prefix is null or starts_with(x.dedupe_key, p_key_prefix))
+       and (p_batch_id is null or x.wave_id = any (v_waves))
+       and (p_group_key is null or x.own_group_id = any (v_groups) or x.pending_group_key = p_group_key)
+       and (p_path is null or _payload_has(x.payload, p_path, p_value))
      order by x.n limit p_max),
-  cut as (select case count(*) when p_max then max(x.n) else least((select r.n from room r), (select count(*) from looked)) end as n from hits x)
+  cut as (select case count(*) when p_max then max(x.n) else (select count(*) from read y where y.bytes_before < v_bytes) end as n from hits x)
   select coalesce('[' || (select string_agg(json_build_object(
            'task', t.task_id::text, 'kind', t.kind, 'priority', t.task_priority, 'state', coalesce((array['running', 'prefetched', 'lost'])[t.standing], p_state),
            'createdAt', _iso(t.created_at), 'dueAt', _iso(t.since_at), 'claimedAt', _iso(t.claimed_at),
