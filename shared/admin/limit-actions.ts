@@ -1,7 +1,6 @@
 /**
  * What operators do to limits and rates: one call of the store, then hints for definitions whose tasks may start by it.
  */
-
 import type { Rate } from "../core/rate";
 import type { Limit, SetLimitInput, SetRateInput, SetSharedLimitInput } from "../ports/task-store";
 import { hintAll } from "./admin-tools";

@@ -94,9 +94,10 @@ export class LimitedTasks {
   #noteOwnName(name: string): void {
     const other = this.#ownNames.find((one) => isNumbered(one, name) || isNumbered(name, one));
     const isMinified = /^[\w$]{1,2}$/.test(name);
+    const maker = other === undefined ? "a minifier" : `with ${other} beside it a bundler`;
     if (other !== undefined || isMinified)
       throw new InvalidArgumentError(
-        `name: expected one that stays in the next build (${name}); ${isMinified ? "a minifier seems to have made it" : `with ${other ?? ""} beside it a bundler seems to have made it`}. Give the handler a name as { name: ".." }`,
+        `name: expected one that stays in the next build (${name}); ${maker} seems to have made it. Give the handler a name as { name: ".." }`,
         { details: { field: "name" } },
       );
     this.#ownNames.push(name);

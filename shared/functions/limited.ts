@@ -87,11 +87,11 @@ export function limited<Trigger, Result>(
     );
   // Apps of one database have handlers of equal names.
   const prefix = app.app.app === undefined ? "" : `${app.app.app}.`;
-  const own = options.name === undefined && handler.name !== "" ? handler.name : null;
-  const name = options.name ?? `${prefix}${own ?? label}`;
+  const handlerName = options.name === undefined && handler.name !== "" ? handler.name : null;
+  const name = options.name ?? `${prefix}${handlerName ?? label}`;
   const kind =
     mayBeTask && (overflow ?? "task") === "task"
-      ? app.limitedTasks.add({ name, own }, limits, (message, context, held) =>
+      ? app.limitedTasks.add({ name, own: handlerName }, limits, (message, context, held) =>
           handler(message as Trigger, context, held),
         )
       : null;

@@ -8,6 +8,7 @@ import type { HintOptions, WakeUp } from "../ports/wake-up";
 export interface NotifyingWakeUpOptions {
   /** The other way to workers: every hint goes there as well. */
   readonly hints: WakeUp;
+  /** Tells processes that wait in it. Asked for with each hint: a client's may be closed by then. */
   readonly store: () => Pick<TaskStore, "notifyWaiting">;
   readonly clock: Clock;
   readonly timers: Timers;

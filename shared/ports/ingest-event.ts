@@ -6,7 +6,9 @@ export interface IngestEvent {
   readonly id: string;
   readonly source: string;
   readonly type: string;
+  /** What it is about; empty where nothing is said. */
   readonly subject: string;
+  /** As the sender wrote it; null where nothing is said. */
   readonly time: string | null;
   readonly data: JsonObject;
 }

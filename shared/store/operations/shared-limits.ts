@@ -15,7 +15,7 @@ export interface SharedLimitOperations {
   listSharedLimits(input: ListSharedLimitsInput): Promise<{ sharedLimits: SharedLimitReading[] }>;
 }
 
-/** `name`: of the shared limit; one that doesn't exist is made. `expectedLimit` also where there is none yet. */
+/** Of a shared limit: one that doesn't exist is made, unless `expectedLimit` is given. */
 export type SetSharedLimitInput = SetLimitInput;
 
 export interface SetSharedLimitAnswer {

@@ -96,7 +96,10 @@ export class JointEnqueues {
   }
 }
 
-/** A task of a group, of a wave or with a key may wait for another one's lock, and no other is to wait for its sake. */
+/**
+ * A task of a group, of a wave or with a key may wait for another one's lock, and no other is to wait for its sake. A delayed one
+ * has a hint for its own time.
+ */
 export function isPlain({ waveId, task }: PreparedTask): boolean {
   const { group, dedupeKey, runInMs, runAt } = task;
   const isFree = group == null && dedupeKey === undefined && waveId === undefined;
