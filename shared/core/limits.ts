@@ -17,6 +17,8 @@ export const limits = {
   tokensMax: 1_000,
   /** Executions in one heartbeat; more are cut by the worker. */
   heartbeatExecutionsMax: 1_000,
+  /** Tasks that one execution claims: its counts are 32 bits wide, and a resident worker that is never idle goes on for months. */
+  executionTasksMax: 1_000_000_000,
   /** Tasks one `work` call may claim: below lock escalation (5,000) and a readable answer. */
   claimMax: 1_000,
   /** Tasks per enqueue call; larger input is cut by the client. */

@@ -35,6 +35,14 @@ const stateRight =
 const tablesRight =
   "Whose rows are held isn't visible to this login. `GRANT VIEW DEFINITION ON SCHEMA::Taskgate TO [USER]` shows it.";
 
+/** A statement's rows. */
+type Query = (text: string) => Promise<Record<string, unknown>[]>;
+
+/** The sessions that hold rows of the schema, the oldest transaction first. Rejects where the login may not see them. */
+export async function readMssqlHolders(query: Query): Promise<Holder[]> {
+  return (await query(holdersSql)).map(toHolder);
+}
+
 /** Reports the sessions that hold rows of the schema in a transaction open for longer than 30 s. Rejects like any call. */
 export async function reportMssqlHolders(
   store: Pick<TaskStore, "transaction">,
@@ -43,7 +51,7 @@ export async function reportMssqlHolders(
     return await store.transaction(async (transaction) => {
       const [seen] = await transaction.query(tablesSql);
       if (Number(seen?.["tables"]) === 0) return { status: "note", text: tablesRight };
-      return reportOf((await transaction.query(holdersSql)).map(toHolder), []);
+      return reportOf(await readMssqlHolders((text) => transaction.query(text)), []);
     });
   } catch (error) {
     const said = saidByServer(error);

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type * as Mssql from "mssql";
 import type { TaskgateError } from "../../core/errors";
 import {
@@ -6,10 +7,12 @@ import {
   StoreContractError,
   StoreUnavailableError,
 } from "../../core/errors";
+import { formatDuration } from "../../core/duration";
 import type { MigrationTarget, SchemaVersion, Script } from "../migrator";
 import { hasNumber, isOfDriver, mapMssqlError } from "./mssql-errors";
 import { grantUser } from "./mssql-grant";
 import type { Grant, GrantedRoles } from "./mssql-grant";
+import { readMssqlHolders } from "./mssql-holders";
 import type { MssqlAddress } from "./mssql-options";
 import { MssqlPool } from "./mssql-pool";
 import type { Lease } from "./mssql-pool";
@@ -20,6 +23,12 @@ export interface MssqlMigrationTarget extends MigrationTarget {
   grantUser(grant: Grant, text: string): Promise<GrantedRoles>;
 }
 
+/** Where to migrate. */
+export interface MssqlMigrationOptions extends MssqlAddress {
+  /** How often a change tries to get the locks of its tables, before its error names the session that has them. */
+  lockTries?: number;
+}
+
 /** A statement of a migration may build an index over many rows. */
 const statementTimeoutMs = 15 * 60_000;
 const connectTimeoutMs = 15_000;
@@ -28,26 +37,34 @@ const connectTimeoutMs = 15_000;
 const migrationLock = "Taskgate.Migrate";
 const lockWaitMs = 10_000;
 const lockWaitsMax = 30;
-/** A script that met a deadlock or a lock is undone, and run again at most this often. */
-const attemptsMax = 3;
+/**
+ * A change of a table waits for every transaction that has used it, and all later calls wait behind the change, readers of row
+ * versions, too [doc: ALTER TABLE, online rebuild: Sch-M "blocks all new transactions that are ready to start"]. So it gives
+ * way after a second and tries again: a transaction that stays open delays the migration, and stops no worker.
+ */
+const tableLockMs = 1_000;
+const lockPauseMs = 3_000;
+const triesMax = 15;
+/** So many characters of logic run as one batch: while it is replaced its callers wait, and a round trip may take 100 ms. */
+const logicBatchMax = 250_000;
 /** Inline functions and table variables that the procedures were written for (SQL Server 2019). */
 const compatibilityLevelMin = 150;
 const systemDatabases = new Set(["master", "model", "msdb", "tempdb"]);
 
-/** What filtered indexes and the procedures are made with; workers win over a migration, so it gives way later than they. */
+/** What filtered indexes and the procedures are made with; in a circle of waiters workers win over a migration. */
 const sessionSettings = `SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, QUOTED_IDENTIFIER ON;
 SET NUMERIC_ROUNDABORT, IMPLICIT_TRANSACTIONS OFF;
 SET XACT_ABORT, NOCOUNT ON;
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-SET LOCK_TIMEOUT 30000;
-SET DEADLOCK_PRIORITY HIGH;`;
+SET LOCK_TIMEOUT ${String(tableLockMs)};
+SET DEADLOCK_PRIORITY LOW;`;
 
 /**
  * Runs `body` with the migration lock held on one connection of the owner's, after checking the database's own
  * settings. Twenty at once queue up. Each script is one transaction: callers see the old procedures or the new ones.
  */
 export async function withMssqlMigrations<Result>(
-  address: MssqlAddress,
+  { lockTries = triesMax, ...address }: MssqlMigrationOptions,
   body: (target: MssqlMigrationTarget) => Promise<Result>,
 ): Promise<Result> {
   return withMssqlLease(address, async (lease) => {
@@ -56,7 +73,7 @@ export async function withMssqlMigrations<Result>(
     await prepareDatabase(lease);
     return body({
       readVersions: () => readMssqlVersions(lease),
-      apply: (script, isLogic) => applyRepeatedly(lease, { ...script, isLogic }),
+      apply: (script, isLogic) => applyRepeatedly(lease, { ...script, isLogic }, lockTries),
       // Roles and rights are the database's own: its backup has them.
       isIntact: () => Promise.resolve(true),
       grantUser: (grant, text) => grantUser(lease, grant, text),
@@ -207,28 +224,86 @@ async function turnSnapshotOn(lease: Lease): Promise<string | null> {
 
 type RunnableScript = Script & { isLogic: boolean };
 
-async function applyRepeatedly(lease: Lease, script: RunnableScript): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
+/** A batch, and what an error calls it. */
+interface Batch {
+  readonly text: string;
+  readonly place: string;
+}
+
+/** The batches of a script. Those of the logic run together: each is a text of its own there, as a procedure must begin its batch. */
+function batchesOf({ name, text, isLogic }: RunnableScript, runsTogether: boolean): Batch[] {
+  const all = splitBatches(text).map((batch, index) => ({
+    text: batch,
+    place: `${name}, batch ${String(index + 1)}`,
+  }));
+  if (!isLogic || !runsTogether) return all;
+  const together: Batch[] = [];
+  let group = "";
+  for (const batch of all) {
+    const call = `EXEC (N'${batch.text.replaceAll("'", "''")}');\n`;
+    if (group !== "" && group.length + call.length > logicBatchMax) {
+      together.push({ text: group, place: name });
+      group = "";
+    }
+    group += call;
+  }
+  return [...together, { text: group, place: name }];
+}
+
+async function applyRepeatedly(
+  lease: Lease,
+  script: RunnableScript,
+  lockTries: number,
+): Promise<void> {
+  let runsTogether = true;
+  for (let tries = 1; ; tries += 1) {
     try {
-      await apply(lease, script);
+      await apply(lease, script, batchesOf(script, runsTogether));
       return;
     } catch (error) {
-      if (!(error instanceof StoreConflictError) || attempt >= attemptsMax) throw error;
+      if (!(error instanceof StoreConflictError)) {
+        if (!script.isLogic || !runsTogether || !(error instanceof StoreContractError)) throw error;
+        // One by one, so that the error names the batch.
+        runsTogether = false;
+        continue;
+      }
+      const isLocked = hasNumber(error.cause, 1222);
+      if (tries >= lockTries) throw isLocked ? await nameHolder(lease, script, error) : error;
+      if (isLocked) await pause(lockPauseMs);
     }
   }
 }
 
-async function apply(lease: Lease, script: RunnableScript): Promise<void> {
+/** The error for people: which session keeps the tables, where this login may see it. */
+async function nameHolder(
+  lease: Lease,
+  script: RunnableScript,
+  cause: StoreConflictError,
+): Promise<StoreConflictError> {
+  const [holder] = await readMssqlHolders(
+    async (text) => (await lease.run(() => lease.request().query(text))).recordset,
+  ).catch(() => []);
+  const who =
+    holder === undefined
+      ? "Other sessions keep its tables locked"
+      : `Session ${holder.session} (${holder.user}, ${holder.host}, ${holder.program}) has been in a transaction for ${formatDuration(Number(holder.ageMs))} and keeps its tables locked`;
+  const end = holder === undefined ? "Let them end" : `End that transaction (\`${holder.end}\`)`;
+  return new StoreConflictError(
+    `${script.name} wasn't applied. ${who}. Workers go on meanwhile. ${end}, then run \`npx taskgate migrate\` again`,
+    { cause },
+  );
+}
+
+async function apply(
+  lease: Lease,
+  script: RunnableScript,
+  batches: readonly Batch[],
+): Promise<void> {
   const transaction = lease.transaction();
   try {
     await lease.run(() => transaction.begin(lease.driver.ISOLATION_LEVEL.READ_COMMITTED));
     if (script.isLogic) await dropMissing(lease, transaction, script.text);
-    for (const [index, batch] of splitBatches(script.text).entries()) {
-      await runBatch(lease, transaction, {
-        text: batch,
-        place: `${script.name}, batch ${String(index + 1)}`,
-      });
-    }
+    for (const batch of batches) await runBatch(lease, transaction, batch);
     await record(lease, transaction, script);
     await lease.commit(transaction);
   } catch (error) {
@@ -239,11 +314,7 @@ async function apply(lease: Lease, script: RunnableScript): Promise<void> {
   }
 }
 
-async function runBatch(
-  lease: Lease,
-  transaction: Mssql.Transaction,
-  batch: { text: string; place: string },
-): Promise<void> {
+async function runBatch(lease: Lease, transaction: Mssql.Transaction, batch: Batch): Promise<void> {
   try {
     await lease.run(() => transaction.request().batch(batch.text));
   } catch (error) {

@@ -50,11 +50,12 @@ export const cancelTimeoutMs = 5_000;
 const defaultPort = 1433;
 const idleTimeoutMs = 30_000;
 /**
- * Claims and enqueued rows are larger than the default of 4,096 bytes. Not for identities: the driver uses the wanted size
- * at once, but until the server has granted one no packet may be larger than 4,096 [doc: MS-TDS 2.2.3.1.3], and a token of
- * more than 2,040 characters is. Azure SQL then resets the connection.
+ * Claims and enqueued rows are larger than the default of 4,096 bytes; with TLS a packet has at most 16,383 [doc: network
+ * packet size]. Not for identities: the driver uses the wanted size at once, but until the server has granted one no packet may
+ * be larger than 4,096 [doc: MS-TDS 2.2.3.1.3], and a token of more than 2,040 characters is. Azure SQL then resets the
+ * connection.
  */
-const packetSizeBytes = 16_384;
+const packetSizeBytes = 16_000;
 
 const expectedUrl = "mssql://user:password@host:port/database";
 const hostName = /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/;

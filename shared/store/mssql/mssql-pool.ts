@@ -1,3 +1,4 @@
+import { TLSSocket } from "node:tls";
 import type * as Identity from "@azure/identity";
 import type * as Mssql from "mssql";
 import type { Connection } from "tedious";
@@ -148,6 +149,7 @@ export class MssqlPool {
       if (!this.#lent.has(connection)) this.#options.onIdleError?.(error);
     });
     if (this.#target.encrypt === true) refuseCleartext(connection, this.#target.server);
+    if (this.#target.encrypt === "strict") boundRecords(connection);
   }
 }
 
@@ -313,6 +315,38 @@ function signInOf(target: MssqlTarget): Pick<Mssql.config, "authentication"> {
  * to ask for that. Where its inner method is gone nothing connects.
  */
 function refuseCleartext(connection: Connection, server: string): void {
+  const optOut = isLoopback(server) ? "encrypt=false" : "encrypt=false&allowCleartext=true";
+  let isSecure = false;
+  connection.on("secure", () => {
+    isSecure = true;
+  });
+  beforeLogin(connection, () => {
+    if (!isSecure) {
+      throw new StoreUnavailableError(
+        `${server} doesn't offer encryption: nothing was sent. Give it a certificate; where the password and all data may travel in the clear add ${optOut} to the address`,
+      );
+    }
+    // A redirected or repeated login has a connection of its own to prove.
+    isSecure = false;
+  });
+}
+
+/** Of a packet before the server has granted a size [doc: MS-TDS 2.2.3.1.3]. */
+const recordBytesMax = 4_096;
+
+/**
+ * Where TLS comes first the driver puts several packets into one record, and a server ends the connection at a record that is
+ * longer than a packet [tedious #1762; the pinned version bounds them only where TLS begins inside of TDS].
+ */
+function boundRecords(connection: Connection): void {
+  beforeLogin(connection, () => {
+    const { socket } = connection as unknown as { socket?: unknown };
+    if (socket instanceof TLSSocket) socket.setMaxSendFragment(recordBytesMax);
+  });
+}
+
+/** `act` before each login of the connection; where it throws nothing is sent. The driver has no public way to ask for that. */
+function beforeLogin(connection: Connection, act: () => void): void {
   const inner = connection as unknown as { sendLogin7Packet?: () => void };
   const send = inner.sendLogin7Packet;
   if (typeof send !== "function") {
@@ -321,19 +355,8 @@ function refuseCleartext(connection: Connection, server: string): void {
       "This version of tedious can't be kept from sending a login in the clear: use the pinned one",
     );
   }
-  const optOut = isLoopback(server) ? "encrypt=false" : "encrypt=false&allowCleartext=true";
-  let isSecure = false;
-  connection.on("secure", () => {
-    isSecure = true;
-  });
   inner.sendLogin7Packet = (): void => {
-    if (!isSecure) {
-      throw new StoreUnavailableError(
-        `${server} doesn't offer encryption: nothing was sent. Give it a certificate; where the password and all data may travel in the clear add ${optOut} to the address`,
-      );
-    }
-    // A redirected or repeated login has a connection of its own to prove.
-    isSecure = false;
+    act();
     send.call(connection);
   };
 }

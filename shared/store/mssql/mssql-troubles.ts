@@ -19,6 +19,11 @@ export const mssqlTroubles: readonly TroubleRow[] = [
   { numbers: [1205, 50425], trouble: "conflict", meaning: "deadlock, of rows or of keys" },
   { numbers: [1222, 50423], trouble: "conflict", meaning: "a lock stays taken" },
   { numbers: [3960, 3961, 41302], trouble: "conflict", meaning: "another version was written" },
+  {
+    numbers: [601, 617, 669, 1203, 1221, 10922],
+    trouble: "conflict",
+    meaning: "a page, a row or a descriptor changed under the statement",
+  },
   { numbers: [701, 802, 1204, 8645, 8651], trouble: "unavailable", meaning: "out of memory" },
   { numbers: [1101, 1105, 9002], trouble: "unavailable", meaning: "disk, file or log full" },
   {
@@ -38,7 +43,7 @@ export const mssqlTroubles: readonly TroubleRow[] = [
     meaning: "a quota of Azure SQL is used up",
   },
   {
-    numbers: [3906, 3908, 976, 983],
+    numbers: [921, 3906, 3908, 976, 983],
     trouble: "unavailable",
     meaning: "read-only, recovering, or a secondary",
   },
@@ -47,7 +52,11 @@ export const mssqlTroubles: readonly TroubleRow[] = [
     trouble: "unavailable",
     meaning: "too many workers or sessions",
   },
-  { numbers: [40501, 49918, 49919, 49920], trouble: "unavailable", meaning: "throttled" },
+  {
+    numbers: [40501, 40642, 40648, 40675, 49918, 49919, 49920],
+    trouble: "unavailable",
+    meaning: "throttled",
+  },
   { numbers: [42108, 42109], trouble: "unavailable", meaning: "paused, or waking up" },
   {
     numbers: [40020, 40143, 40166, 40197, 40540, 40611, 40612, 40613, 40614],
@@ -59,7 +68,11 @@ export const mssqlTroubles: readonly TroubleRow[] = [
     trouble: "uncertain",
     meaning: "session killed, shutdown, log or database away",
   },
-  { numbers: [64, 233, 10053, 10054, 10060], trouble: "uncertain", meaning: "connection lost" },
+  {
+    numbers: [64, 121, 233, 10053, 10054, 10060],
+    trouble: "uncertain",
+    meaning: "connection lost",
+  },
 ];
 
 /** Numbers of one sort. */

@@ -1,6 +1,7 @@
 import { messageOf } from "../../core/foreign-value";
 import { executionNumber } from "../../core/ids";
 import { isForLater, TaskgateError } from "../../core/errors";
+import { limits } from "../../core/limits";
 import { isEmpty, mayStart, nextStep } from "../../core/next-call";
 import type { ExecutionFacts, LoopEnd, NextCall } from "../../core/next-call";
 import { Pace } from "../../core/pace";
@@ -49,6 +50,7 @@ export class ExecutionLoop implements GateMember {
   readonly #ownCalls: OwnCalls;
   readonly #alone: AloneTurn;
   readonly #timers: LoopTimers;
+  #claimedInAll = 0;
   #isCalling = false;
   #isSending = false;
   #isPumpPlanned = false;
@@ -354,6 +356,9 @@ export class ExecutionLoop implements GateMember {
     this.#options.wake(answer.woken);
     this.#options.pump.open(answer.opening);
     this.#claimed.push(...answer.claimed);
+    this.#claimedInAll += answer.claimed.length;
+    // The process goes on with another execution.
+    if (this.#claimedInAll >= limits.executionTasksMax) this.#stop("deadline");
     if (call.claim === 0) return;
     const end = this.outlook.note(answer, call);
     const isAtWork = this.running.size > 0 || this.#claimed.length > 0;

@@ -20,6 +20,8 @@ export interface ConnectionContext {
   engine: EngineServer;
   /** `unsupported`: in the clear, for any wish of the client. `strict`: TLS was there before the first byte. */
   encryption: "unsupported" | "offered" | "required" | "strict";
+  /** The server grants no larger packets, whatever the client wants. */
+  packetSizeMost: number | undefined;
   credentials: TlsCredentials | undefined;
   /** The refusal of a client; nothing for an admitted one. */
   refuse: (login: Login) => EngineMessage[];
@@ -30,7 +32,8 @@ export interface ConnectionContext {
   onFailure: (error: Error) => void;
 }
 
-const packetSizes = { least: 512, most: 32_767 } as const;
+/** What a server grants; with TLS [doc: network packet size]. */
+const packetSizes = { least: 512, most: 32_767, mostEncrypted: 16_383 } as const;
 
 /** Number, class and text of an answer when the simulation itself fails: what a server says for its own bugs. */
 const internalError = { number: 8630, state: 1, class: 17, procedure: "", line: 0 } as const;
@@ -90,9 +93,24 @@ export class TdsConnection {
   }
 
   #receive(chunk: Buffer): void {
+    if (this.#isRecordTooLong(chunk)) {
+      this.#context.note(`${this.#context.number} record of ${chunk.length} bytes`);
+      this.#isDead = true;
+      this.destroy();
+      return;
+    }
     for (const message of this.#packets.read(chunk)) {
       if (!this.#isDead) this.#handle(message);
     }
+  }
+
+  /** A server ends a connection at a TLS record that is longer than a packet [tedious #1762]. What arrives at once is of one record. */
+  #isRecordTooLong(chunk: Buffer): boolean {
+    return this.#isEncrypted && chunk.length > this.#packetSize;
+  }
+
+  get #isEncrypted(): boolean {
+    return this.#tls !== null || this.#context.encryption === "strict";
   }
 
   #handle(message: Message): void {
@@ -158,8 +176,9 @@ export class TdsConnection {
       const session = engine.connect(login);
       this.#engine = new EngineConnection(session);
       this.#sessionId = session.sessionId;
-      const { least, most } = packetSizes;
-      this.#packetSize = Math.min(Math.max(login.packetSize, least), most);
+      const { least, most, mostEncrypted } = packetSizes;
+      const { packetSizeMost = this.#isEncrypted ? mostEncrypted : most } = this.#context;
+      this.#packetSize = Math.min(Math.max(login.packetSize, least), packetSizeMost);
       this.#packets.sizeMost = this.#packetSize;
       answer.loggedIn({ ...login, packetSize: this.#packetSize });
       answer.end({ isFailed: false });

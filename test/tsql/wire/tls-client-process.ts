@@ -2,6 +2,10 @@ import { MssqlCaller } from "../../../shared/store/mssql/mssql-caller";
 import { TaskgateError } from "../../../shared/core/errors";
 
 /* Calls one procedure at the address in its argument, and writes the answer or the error as one line. */
+
+/** More than some packets. */
+const longText = "x".repeat(200_000);
+
 async function main(): Promise<void> {
   const caller = new MssqlCaller({
     url: process.argv[2] ?? "",
@@ -12,7 +16,7 @@ async function main(): Promise<void> {
   try {
     process.stdout.write(
       JSON.stringify(
-        await caller.call({ name: "sweep", parameters: [["max", "int"]] }, { max: 1 }),
+        await caller.call({ name: "sweep", parameters: [["note", "text"]] }, { note: longText }),
       ),
     );
   } catch (error) {

@@ -26,8 +26,11 @@ const credentials = {
   key: readFileSync(join(certificateFile, "../key.pem"), "utf8"),
 };
 
-function serve(encryption: NonNullable<TdsServerOptions["encryption"]>): Promise<DriverBench> {
-  return benches.serve(one, { encryption, credentials });
+function serve(
+  encryption: NonNullable<TdsServerOptions["encryption"]>,
+  options: Pick<TdsServerOptions, "packetSizeMost"> = {},
+): Promise<DriverBench> {
+  return benches.serve(one, { encryption, credentials, ...options });
 }
 
 describe("the product", () => {
@@ -77,6 +80,20 @@ describe("the product", () => {
       const lines = server.log.length;
       expect(await callOutside(url, {})).toMatch(/^TASKGATE_STORE_UNAVAILABLE .*self-signed/);
       expect(server.log.slice(lines).filter((line) => line.includes("login"))).toEqual([]);
+    },
+  );
+
+  test.each([
+    { encryption: "offered", options: "encrypt=true&trustServerCertificate=false" },
+    { encryption: "strict", options: "encrypt=strict" },
+  ] as const)(
+    "$options: sends no record that is longer than a packet, however small those are that the server grants",
+    async ({ encryption, options }) => {
+      const { server } = await serve(encryption, { packetSizeMost: 4_096 });
+      const answer = await callOutside(server.url(options), {
+        NODE_EXTRA_CA_CERTS: certificateFile,
+      });
+      expect(answer).toBe('{"a":1}');
     },
   );
 

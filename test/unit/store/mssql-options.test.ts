@@ -136,7 +136,7 @@ describe("the driver's configuration", () => {
         appName: "taskgate",
         encrypt: true,
         trustServerCertificate: false,
-        packetSize: 16_384,
+        packetSize: 16_000,
         useUTC: true,
         cancelTimeout: 5_000,
       },

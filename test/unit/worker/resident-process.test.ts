@@ -1,9 +1,11 @@
 import { getEventListeners } from "node:events";
-import { expect, test } from "@jest/globals";
+import { expect, jest, test } from "@jest/globals";
+import { limits } from "../../../shared/core/limits";
 import { defineTask } from "../../../shared/worker/define/define-task";
+import { statusOf } from "../../support/builders";
 import { VirtualTime } from "../../workers/virtual-time";
 import { openResident } from "./resident-bench";
-import { openWorkerBench, overriding } from "./worker-bench";
+import { enqueueOne, openWorkerBench, overriding } from "./worker-bench";
 
 /* The polls of a resident process: they come, however often schedules tell of themselves, and at the instant that is due. */
 
@@ -80,4 +82,38 @@ test("a long outage leaves no listeners behind", async () => {
   end();
   await time.run(240_000);
   await over;
+});
+
+test("an execution ends after so many tasks as its counts can tell, and the process goes on with another one", async () => {
+  const replaced = jest.replaceProperty(limits, "executionTasksMax", 5 as 1_000_000_000);
+  const time = new VirtualTime();
+  const draining = new AbortController();
+  const task = defineTask({ name: "steady", limit: 1, run: async () => undefined });
+  const executions = new Set<string>();
+  const claimed: number[] = [];
+  const bench = openWorkerBench([task], {
+    wrap: (store) =>
+      overriding(store, {
+        work: async (input) => {
+          const answer = await store.work(input);
+          if (answer.claimed.length > 0) executions.add(input.executionId);
+          claimed.push(answer.claimed.length);
+          return answer;
+        },
+      }),
+  });
+  for (let count = 0; count < 12; count += 1) await enqueueOne(bench, task);
+  const { process } = openResident({
+    ...{ time, task, pollMs, draining },
+    environment: bench.environment,
+  });
+  const over = process.run(() => undefined);
+  await time.run(60_000);
+  draining.abort();
+  await time.run(120_000);
+  await over;
+  replaced.restore();
+  expect(claimed.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(12);
+  expect(executions.size).toBe(3);
+  expect(await statusOf(bench.environment.store, "steady")).toMatchObject({ ready: 0, done: 12 });
 });
