@@ -27,8 +27,13 @@ export interface ResidentRunOptions {
 /** The signals that end a resident worker. */
 const endings = ["SIGTERM", "SIGINT"] as const;
 
+/** npm ends with its shell at once, and passes no SIGTERM on: to have lost the parent is all that a worker hears of it. */
+const parentLookMs = 250;
+const npmAdvice =
+  "npm started this process and passes no SIGTERM on to it. Where a container or a service manager ends it, start it by `node node_modules/taskgate/lib/cli/main.js work`";
+
 /**
- * Works until SIGTERM or SIGINT, then gives back and ends. A second signal waits for no handler. Throws what keeps the
+ * Works until SIGTERM or SIGINT, or until the npm that started it is gone, then gives back and ends. A second signal waits for no handler. Throws what keeps the
  * work from beginning.
  */
 export async function runResident(options: ResidentRunOptions): Promise<void> {
@@ -50,6 +55,7 @@ export async function runResident(options: ResidentRunOptions): Promise<void> {
     ending.abort();
   };
   for (const signal of endings) process.on(signal, onSignal);
+  const unwatch = process.env["npm_command"] === undefined ? noop : watchParent(onSignal, say);
   try {
     const work = gate.work({
       signal: ending.signal,
@@ -61,9 +67,26 @@ export async function runResident(options: ResidentRunOptions): Promise<void> {
     await Promise.race([work, ended]);
   } finally {
     clearTimeout(grace);
+    unwatch();
     await Promise.race([gate.end(), ended]);
     for (const signal of endings) process.off(signal, onSignal);
   }
+}
+
+const noop = (): void => undefined;
+
+/** Tells once that the process which started this one is gone; the returned function ends the watch. */
+function watchParent(onGone: () => void, say: (line: string) => void): () => void {
+  if (!process.stdin.isTTY) say(npmAdvice);
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    onGone();
+  }, parentLookMs);
+  return () => {
+    clearInterval(timer);
+  };
 }
 
 /** The app reads its settings from the environment. */

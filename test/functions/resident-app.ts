@@ -111,7 +111,11 @@ function startResident(
 ): Resident {
   const { PATH, HOME } = process.env;
   const program = join(root, "dist/shared/cli/main.js");
-  const child = spawn(process.execPath, [program, "work", ...words], {
+  const line = [process.execPath, program, "work", ...words];
+  // npm runs a command in a shell, which gets its signals.
+  const isOfNpm = parts.env["npm_command"] !== undefined;
+  const [command = "", ...given] = isOfNpm ? ["sh", "-c", '"$@"; exit', "sh", ...line] : line;
+  const child = spawn(command, given, {
     env: { PATH, HOME, TASKGATE_DATABASE_URL: parts.url, ...parts.env },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -9,6 +9,7 @@ import { runCli } from "../../shared/cli/main";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import { openStore } from "../../shared/store/open-store";
 import { rowsOf } from "../migration/empty-database";
+import { testPosix } from "../support/posix";
 import { urlAs } from "../support/roles";
 import { idsOf, mostAtOnce, openResidentApp } from "./resident-app";
 import type { ResidentApp } from "./resident-app";
@@ -125,6 +126,27 @@ test("two resident processes hold the limit together, and what one is told to le
   expect(new Set(idsOf(app.notes, "attempt"))).toEqual(new Set(["1"]));
   await expectSound();
 }, 180_000);
+
+testPosix(
+  "a worker that npm has started ends as told when npm is: npm passes no signal on",
+  async () => {
+    const words = ["-d", "capped", "--concurrency", "1", "--grace", "30s"];
+    const npm = app.start(words, { npm_command: "exec" });
+    await app.until(isWorking);
+    await app.client.enqueueMany(capped, [
+      { id: "running", ms: 1_500 },
+      { id: "waiting", ms: 1_500 },
+    ]);
+    await app.until(() => idsOf(app.notes, "begin").length === 1);
+    npm.kill("SIGTERM");
+    expect(await npm.ended).toBe("SIGTERM");
+    expect(app.lines.filter((line) => line.includes("passes no SIGTERM on"))).toHaveLength(1);
+    expect(idsOf(app.notes, "done")).toEqual(["running"]);
+    expect(await openExecutions()).toEqual([]);
+    await dropWaiting();
+  },
+  120_000,
+);
 
 test("a running task may finish within the grace, and nothing further begins", async () => {
   const worker = app.start(["-d", "capped", "--concurrency", "1", "--grace", "30s"]);

@@ -27,7 +27,7 @@ const pauseMaxMs = 1_000;
 /**
  * Looks until a task of the kind has ended, at most `timeoutMs`. A read each time, at most one per second after the first
  * few; nothing is locked and no other call waits for it. Throws InvalidArgumentError for a task of another kind, and for one
- * that the database doesn't know (any more: finished tasks are kept as long as their queue's `retain` says).
+ * that the database doesn't know, or no longer: finished tasks are kept as long as their queue's `retain` says.
  */
 export async function awaitEnd<Result>(
   environment: WorkerEnvironment,
@@ -35,12 +35,17 @@ export async function awaitEnd<Result>(
   options: { timeoutMs: number; signal?: AbortSignal },
 ): Promise<TaskEnd<Result>> {
   const { store, clock, timers } = environment;
-  if (!isId(taskId)) throw unknownTask(taskId, "TASKGATE_ARG_INVALID");
+  if (!isId(taskId)) throw unknownTask(taskId, { code: "TASKGATE_ARG_INVALID", reason: "" });
+  let wasSeen = false;
   const endMs = clock.monotonicMs() + options.timeoutMs;
   for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(2 * pauseMs, pauseMaxMs)) {
     options.signal?.throwIfAborted();
     const { status, facts } = await store.explainTask({ taskId });
-    if (status === "unknown") throw unknownTask(taskId, "TASKGATE_ARG_UNKNOWN");
+    if (status === "unknown") {
+      const reason = wasSeen ? endedUnkept : maybeUnkept;
+      throw unknownTask(taskId, { code: "TASKGATE_ARG_UNKNOWN", reason });
+    }
+    wasSeen = true;
     if (facts !== null && !isKindNamed(facts.kind, kind)) {
       throw new InvalidArgumentError(
         `Expected \`taskId\` to be a task of kind \`${kind}\`, got \`${taskId}\`, which is of kind \`${facts.kind}\``,
@@ -62,12 +67,16 @@ export async function awaitEnd<Result>(
   }
 }
 
+const howLong = "for as long as `retain.doneMs` of its definition says (0: not at all)";
+const maybeUnkept = `. A task that is done is known ${howLong}`;
+const endedUnkept = `. It has ended meanwhile: a task that is done or cancelled is kept ${howLong}, and its result with it`;
+
 function unknownTask(
   taskId: unknown,
-  code: "TASKGATE_ARG_UNKNOWN" | "TASKGATE_ARG_INVALID",
+  { code, reason }: { code: "TASKGATE_ARG_UNKNOWN" | "TASKGATE_ARG_INVALID"; reason: string },
 ): InvalidArgumentError {
   return new InvalidArgumentError(
-    `Expected \`taskId\` to be a known task, got \`${String(taskId).slice(0, 40)}\``,
+    `Expected \`taskId\` to be a known task, got \`${String(taskId).slice(0, 40)}\`${reason}`,
     { code, details: { field: "taskId" } },
   );
 }

@@ -144,7 +144,8 @@ export class TaskClient implements EnqueueCalls {
   /**
    * Waits until a task of the kind has ended, by default 60 s at most: its state, its result and its last error;
    * `unfinished` when the time is up. For scripts and tests; a function had better let the task itself start the next
-   * work. Throws InvalidArgumentError for a task that is of another kind, or that the database doesn't know.
+   * work. Throws InvalidArgumentError for a task that is of another kind, or that the database doesn't know (any more: with
+   * `retain.doneMs` 0 a task that is done is kept nowhere, and neither is its result).
    */
   async waitFor<Task extends AnyTaskRef>(
     task: Task,

@@ -4,6 +4,7 @@ import type { ExecutionId } from "../../core/ids";
 import { workerExitCodes } from "../../core/exit-codes";
 import type { Failure } from "../../ports/task-store";
 import type { WorkerEnvironment } from "../environment";
+import { noteEnds } from "./note-ends";
 
 /** Handlers of one execution that ran on after time-out and grace. */
 export interface StuckTasks {
@@ -25,7 +26,7 @@ export interface StuckKeeper {
 
 /** What leaving needs. */
 export interface LeaveOptions {
-  readonly environment: Pick<WorkerEnvironment, "store" | "logger" | "timers">;
+  readonly environment: Pick<WorkerEnvironment, "store" | "logger" | "telemetry" | "timers">;
   readonly whenStuck: WhenStuck;
   /** Resolves when nothing but stuck handlers runs in this process, or after `mostMs`. */
   readonly drained: (maxMs: number) => Promise<void>;
@@ -60,7 +61,7 @@ export class ProcessLeave implements StuckKeeper {
   note(stuck: StuckTasks): void {
     this.#pending.add(stuck);
     this.#options.environment.timers.after(stuck.trustLeftMs, () => void this.#tell(stuck));
-    if (this.#options.whenStuck === "exit" && !this.draining.aborted) void this.#leave();
+    if (this.#options.whenStuck === "exit" && !this.draining.aborted) void this.#leave(stuck);
   }
 
   async #tell(stuck: StuckTasks): Promise<void> {
@@ -68,12 +69,16 @@ export class ProcessLeave implements StuckKeeper {
     await tellStuck(this.#options.environment, stuck);
   }
 
-  async #leave(): Promise<void> {
+  async #leave({ definition, failures }: StuckTasks): Promise<void> {
     const { environment, drained, close, exit } = this.#options;
     this.#draining.abort();
     environment.logger.error(
       "a handler is stuck: this process finishes what else it runs and ends, to be started again",
-      { exitCode: workerExitCodes.stuck },
+      {
+        definition,
+        tasks: failures.map(({ taskId }) => taskId).join(","),
+        exitCode: workerExitCodes.stuck,
+      },
     );
     try {
       await drained(drainMs);
@@ -88,7 +93,7 @@ export class ProcessLeave implements StuckKeeper {
 
 /** For programs whose process is ended from outside. */
 export function stayWithStuck(
-  environment: Pick<WorkerEnvironment, "store" | "logger" | "timers">,
+  environment: Pick<WorkerEnvironment, "store" | "logger" | "telemetry" | "timers">,
 ): StuckKeeper {
   return {
     note: (stuck) => {
@@ -99,11 +104,13 @@ export function stayWithStuck(
 
 /** Never throws: what isn't told counts as lost when the lease is over. */
 async function tellStuck(
-  { store, logger }: Pick<WorkerEnvironment, "store" | "logger">,
+  environment: Pick<WorkerEnvironment, "store" | "logger" | "telemetry">,
   { executionId, failures, definition }: StuckTasks,
 ): Promise<void> {
+  const { store, logger } = environment;
   try {
-    await store.failTasks({ executionId, failures: [...failures] });
+    const { results } = await store.failTasks({ executionId, failures: [...failures] });
+    noteEnds(environment, definition, { failures, results });
   } catch (error) {
     logger.warn(
       "a stuck task could not be told as failed; it counts as lost when its lease is over",

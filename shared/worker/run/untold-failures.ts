@@ -3,8 +3,8 @@ import type { ExecutionId } from "../../core/ids";
 import { limits } from "../../core/limits";
 import type { DoneTask, Failure } from "../../ports/task-store";
 import type { BatchPump } from "./batch-pump";
-import { countEnds } from "./count-ends";
 import type { WorkerEnvironment } from "../environment";
+import { noteEnds } from "./note-ends";
 import { faultedEnd, refusedEnd } from "./refused-end";
 import { isRefusedValue, sendEach } from "./send-each";
 
@@ -83,7 +83,7 @@ export class UntoldFailures {
   }
 
   async #tell(failures: readonly Failure[]): Promise<void> {
-    const { store, telemetry } = this.#environment;
+    const { store } = this.#environment;
     const answer = await store.failTasks({ executionId: this.#executionId, failures });
     if (answer.status === "fenced") {
       this.#news.onFenced();
@@ -91,6 +91,6 @@ export class UntoldFailures {
     }
     this.#news.wake(answer.woken);
     this.#news.pump.open(answer.opening);
-    countEnds(telemetry, this.#definition, answer.results);
+    noteEnds(this.#environment, this.#definition, { failures, results: answer.results });
   }
 }

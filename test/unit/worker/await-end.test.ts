@@ -36,6 +36,24 @@ describe("awaiting a task's end", () => {
     });
   });
 
+  test("a task that is kept nowhere once it is done: the error says so, before it was seen and after", async () => {
+    const forgotten = defineTask({
+      name: "forgotten",
+      retain: { doneMs: 0 },
+      run: async () => undefined,
+    });
+    const bench = openWorkerBench([forgotten]);
+    const { taskId } = await bench.client.enqueue(forgotten, {});
+    const waiting = expect(bench.client.waitFor(forgotten, taskId)).rejects.toThrow(
+      `got \`${taskId}\`. It has ended meanwhile: a task that is done or cancelled is kept for as long as \`retain.doneMs\``,
+    );
+    await bench.work("forgotten");
+    await waiting;
+    await expect(bench.client.waitFor(forgotten, taskId)).rejects.toThrow(
+      "A task that is done is known for as long as `retain.doneMs`",
+    );
+  });
+
   test("an unknown task, a wait that is given up", async () => {
     const bench = openWorkerBench([task]);
     await expect(bench.client.waitFor(task, "4711")).rejects.toThrow(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { asTaskId } from "../../../shared/core/ids";
+import { asFence, asTaskId } from "../../../shared/core/ids";
 import type { ExecutionId } from "../../../shared/core/ids";
 import { limits } from "../../../shared/core/limits";
 import { nodeTimers } from "../../../shared/platform/node-timers";
@@ -31,7 +31,7 @@ const timers = {
 /** A worker over the memory store, `speed` times faster than the machine. */
 function openFastBench(kinds: readonly AnyTaskKind[], stuck?: { note(stuck: StuckTasks): void }) {
   const store = new MemoryTaskStore({ clock: { now: clock.nowMs }, random: realRandom });
-  const { environment } = openWorkerBench(kinds, { store });
+  const { environment, lines, telemetry } = openWorkerBench(kinds, { store });
   const fast = { ...environment, clock, timers };
   const registry = createRegistry(kinds);
   const worker = {
@@ -45,6 +45,8 @@ function openFastBench(kinds: readonly AnyTaskKind[], stuck?: { note(stuck: Stuc
   };
   return {
     store,
+    lines,
+    telemetry,
     environment: fast,
     client: new TaskClient(fast, registry),
     work: (name: string, draining?: AbortSignal): Promise<WorkerResult> =>
@@ -184,6 +186,16 @@ describe("a handler whose time is over", () => {
     const facts = await bench.facts(stuckId);
     expect(facts).toMatchObject({ failedCount: 1, lostCount: 0 });
     expect(facts.lastError).toMatch(/^timed out after 1000 ms; the handler ran on for 5000 ms/);
+    const error = facts.lastError;
+    const of = { taskId: stuckId, definition: "hangs", error, retryInMs: expect.any(Number) };
+    const message = "a task failed and runs again";
+    expect(bench.lines).toContainEqual({ level: "warn", message, fields: of });
+    const retried = {
+      name: "taskgate.task.retried",
+      value: 1,
+      attributes: { definition: "hangs" },
+    };
+    expect(bench.telemetry.counted).toContainEqual(retried);
     // Enough for three tokens.
     await bench.enqueue(task, 3);
     expect((await bench.work("hangs")).tokens).toBe(3);
@@ -196,14 +208,19 @@ describe("a process with a stuck handler", () => {
   const stuck = (executionId: string): StuckTasks => ({
     definition: "a",
     executionId: executionId as ExecutionId,
-    failures: [],
+    failures: [
+      {
+        ...{ taskId: asTaskId(`${executionId}0`), fence: asFence("1"), as: "failed", error: null },
+        ...{ retryInMs: null, durationMs: null, checkpoint: null },
+      },
+    ],
     trustLeftMs: 60_000,
   });
 
   function openLeave(whenStuck: "exit" | "stay") {
     const steps: string[] = [];
     const timeouts: number[] = [];
-    const { environment } = openWorkerBench([]);
+    const { environment, lines } = openWorkerBench([]);
     const leave = new ProcessLeave({
       environment: {
         ...environment,
@@ -224,16 +241,18 @@ describe("a process with a stuck handler", () => {
       },
       exit: (code) => void steps.push(`exit ${String(code)}`),
     });
-    return { leave, steps, timeouts };
+    return { leave, steps, timeouts, lines };
   }
 
   test("takes nothing more, lets the others finish, tells the attempts, and ends with code 75, once", async () => {
-    const { leave, steps } = openLeave("exit");
+    const { leave, steps, lines } = openLeave("exit");
     leave.note(stuck("1"));
     expect(leave.draining.aborted).toBe(true);
     leave.note(stuck("2"));
     await sleep(20);
     expect(steps).toEqual(["drained 30000", "failed 1", "failed 2", "closed", "exit 75"]);
+    const told = lines.filter(({ message }) => message.startsWith("a handler is stuck"));
+    expect(told).toMatchObject([{ fields: { definition: "a", tasks: "10", exitCode: 75 } }]);
   });
 
   test("stays where it is told so, and tells the attempt when the lease isn't trusted any more", async () => {
