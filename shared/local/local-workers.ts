@@ -1,4 +1,5 @@
 import { realClock } from "../platform/real-clock";
+import { loadSettings } from "../settings/load-settings";
 import type { Breakage } from "./breakage";
 import { watchBuild } from "./build-watch";
 import { LOCAL_HOST } from "./free-port";
@@ -92,6 +93,8 @@ export class LocalWorkers {
       ...workerSettings(places, readLocalSettings(app.root)),
       TASKGATE_WORKER_NAME: name,
     };
+    // Each of the app's functions would fail with it, and nothing but the log would tell.
+    loadSettings(env);
     const port = isFirst ? options.port : 0;
     const child = await startHostChild(
       { appRoot: app.root, port, runsTimers: isFirst, env },

@@ -117,6 +117,19 @@ export function describeDev(getModules: () => string, folder: string): void {
       linkLocalPackages(getModules());
     });
 
+    test("refuses settings that the app can't use before it says that it runs, all of them at once", async () => {
+      const path = join(app, "local.settings.json");
+      const good = readFileSync(path, "utf8");
+      const more = { TASKGATE_CONNECTIONS_MAX: "many", TASKGATE_LEASE: "3" };
+      const { Values, ...others } = JSON.parse(good) as { Values: object };
+      writeFileSync(path, JSON.stringify({ ...others, Values: { ...Values, ...more } }));
+      const refused = await startDev();
+      expect(await refused.exitCode).toBe(1);
+      for (const name of Object.keys(more)) expect(refused.output()).toContain(name);
+      expect(refused.output()).not.toContain("Taskgate runs on this machine");
+      writeFileSync(path, good);
+    }, 60_000);
+
     test("runs the app's tasks with its own settings and host.json, and names its status page", async () => {
       dev = await startDev();
       await until(() => /log {10}/.test(dev?.output() ?? ""), "the first picture");
