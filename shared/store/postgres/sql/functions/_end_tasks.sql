@@ -33,6 +33,7 @@ declare
   v_durations_ms int[];
   v_results text[];
   v_is_packed boolean;
+  v_is_plain boolean;
   v_one record;
   v_left int;
   v_gone int;
@@ -65,7 +66,9 @@ begin
   v_is_packed := coalesce(p_retain_done_ms, 0) > 0 and cardinality(p_task_ids) > 1 and 10 = all (p_outcomes);
   v_purge_done_after := p_now + interval '1 ms' * p_retain_done_ms;
   -- In the order of the ids: one search for all of them, and width_bucket finds the values of each (a join costs a tenth more).
-  v_ids := array(select u.id from unnest(p_task_ids) u(id) order by u.id);
+  select array(select u.id from unnest(p_task_ids) u(id) order by u.id),
+         v_is_packed and exists (select 1 from task t where t.task_id = p_task_ids[1] and _is_plain(t))
+    into v_ids, v_is_plain;
   if v_ids = p_task_ids and coalesce(array_dims(p_durations_ms), array_dims(v_ids)) = array_dims(v_ids) then   -- as most come: to sort all that is said of them costs another tenth
     v_fences := p_fences; v_outcomes := p_outcomes; v_durations_ms := p_durations_ms; v_results := p_results;
   else
@@ -75,7 +78,7 @@ begin
              order by a.task_id) u;
   end if;
   -- Several that nothing hangs on: the long statement below takes three times as long to start as this one. One look tells whether they may be such.
-  if v_is_packed and exists (select 1 from task t where t.task_id = v_ids[1] and _is_plain(t)) then
+  if v_is_plain then
     with gone as (
       delete from task t where t.task_id = any (v_ids) and _is_plain(t) and t.failed_count + t.lost_count = 0 and t.last_error is null and coalesce(octet_length(t.payload), 0) <= 2000
          and (p_results is null or coalesce(octet_length(v_results[width_bucket(t.task_id, (select v_ids))]), 0) <= 2000)
@@ -83,7 +86,7 @@ begin
     packed as (
       insert into archive_pack (first_task_id, last_task_id, task_definition_id, kind, priority, build, task_execution_id, finished_at, purge_after,
                                 task_ids, ranks, created_ats, fences, durations_ms, results, payloads, trace_parents)
-      select min(g.task_id), max(g.task_id), g.task_definition_id, g.kind, g.priority, g.build, p_task_execution_id, p_now, v_purge_done_after,
+      select (array_agg(g.task_id order by g.task_id))[1], (array_agg(g.task_id order by g.task_id))[count(*)], g.task_definition_id, g.kind, g.priority, g.build, p_task_execution_id, p_now, v_purge_done_after,
              array_agg(g.task_id order by g.task_id), case when bool_or(g.rank <> 0) then array_agg(g.rank order by g.task_id) end,
              array_agg(g.created_at order by g.task_id), array_agg(v_fences[g.n] order by g.task_id),
              case when p_durations_ms is not null then array_agg(v_durations_ms[g.n] order by g.task_id) end,

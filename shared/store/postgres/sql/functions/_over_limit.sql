@@ -10,9 +10,9 @@ create or replace function taskgate._over_limit(p_task_definition_id int) return
 language sql stable as $$
   select greatest(
          case when coalesce(d.concurrency_limit_override, d.concurrency_limit) < 0 then 0
-         else greatest((length(d.execution_tokens) - length(replace(d.execution_tokens, 'S:0', ''))) / 3
+         else greatest((octet_length(d.execution_tokens) - octet_length(replace(d.execution_tokens, 'S:0', ''))) / 3
                        - coalesce(d.concurrency_limit_override, d.concurrency_limit), 0) end,
-         (select max((length(s.execution_tokens) - length(replace(s.execution_tokens, 'S:0', ''))) / 3 - coalesce(s.concurrency_limit_override, s.concurrency_limit))
+         (select max((octet_length(s.execution_tokens) - octet_length(replace(s.execution_tokens, 'S:0', ''))) / 3 - coalesce(s.concurrency_limit_override, s.concurrency_limit))
             from taskgate.task_definition_shared_limit l join taskgate.shared_limit s on s.shared_limit_id = l.shared_limit_id
            where l.task_definition_id = d.task_definition_id and coalesce(s.concurrency_limit_override, s.concurrency_limit) >= 0))
     from taskgate.task_definition d where d.task_definition_id = p_task_definition_id

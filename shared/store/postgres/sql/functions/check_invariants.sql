@@ -39,7 +39,8 @@ begin
        from archive_pack k cross join lateral (select cardinality(k.task_ids) as size) c
       where cardinality(k.created_ats) <> c.size or cardinality(k.fences) <> c.size or cardinality(k.ranks) <> c.size or cardinality(k.durations_ms) <> c.size
          or cardinality(k.dedupe_keys) <> c.size or cardinality(k.results) <> c.size or cardinality(k.payloads) <> c.size or cardinality(k.trace_parents) <> c.size
-         or k.task_ids <> array(select distinct u.id from unnest(k.task_ids) u(id) order by 1) limit 100)
+         or k.task_ids <> array(select distinct u.id from unnest(k.task_ids) u(id) order by 1)
+         or k.first_task_id <> k.task_ids[1] or k.last_task_id <> k.task_ids[c.size] or k.last_task_id - k.first_task_id >= 4096 limit 100)
     union all
     (select 'P4 ready tasks carry their task''s order', r.task_id::text, r.priority || '/' || r.rank || ' in ready, ' || t.priority || '/' || t.rank || ' in task'
        from ready r join task t on t.task_id = r.task_id where r.priority <> t.priority or r.rank <> t.rank limit 100)

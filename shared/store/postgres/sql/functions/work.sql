@@ -52,7 +52,6 @@ declare
   v_ok bigint[];
   v_ok_fence bigint[];
   v_durations_ms int[];
-  v_ran_ms bigint;
   v_results text[];
   v_want int := coalesce(p_want, 0);
   v_woken int[] := '{}';
@@ -100,13 +99,15 @@ begin
   if e.has_shared then
     over_limit := _over_limit(e.task_definition_id);
   elsif e.task_limit >= 0 then
-    v_free := e.task_limit - (length(e.execution_tokens) - length(replace(e.execution_tokens, 'S:0', ''))) / 3;
+    v_free := e.task_limit - (octet_length(e.execution_tokens) - octet_length(replace(e.execution_tokens, 'S:0', ''))) / 3;
     if v_free < 0 then over_limit := -v_free; else free_tokens := v_free; end if;
   end if;
-  if free_tokens > 0 and e.has_demand and _reserved_ms(e.task_definition_id, v_now) is not null then free_tokens := 0; end if;
-  if over_limit = 0 and (e.has_demand and _is_asked(e.task_definition_id, e.lease_ms, e.execution_tokens, e.worker, v_now)
-                         or e.has_shared and _is_asked_shared(e.task_definition_id, e.lease_ms, e.worker, v_now)) then
-    release_requested := true; free_tokens := 0;
+  if e.has_demand or e.has_shared then               -- apart: what a condition calls is set up with it, also where it isn't called
+    if free_tokens > 0 and e.has_demand and _reserved_ms(e.task_definition_id, v_now) is not null then free_tokens := 0; end if;
+    if over_limit = 0 and (e.has_demand and _is_asked(e.task_definition_id, e.lease_ms, e.execution_tokens, e.worker, v_now)
+                           or e.has_shared and _is_asked_shared(e.task_definition_id, e.lease_ms, e.worker, v_now)) then
+      release_requested := true; free_tokens := 0;
+    end if;
   end if;
   if p_call_number <= e.call_number then
     if p_call_number < e.call_number then
@@ -150,7 +151,6 @@ begin
     if refused_task_ids is not null then
       v_durations_ms := array(select d.ms from unnest(p_done_task_ids, p_done_durations_ms) with ordinality d(id, ms, n) where (d.id in (select unnest(v_ok))) is true order by d.n);
     end if;
-    if v_done_count = 1 then v_ran_ms := v_durations_ms[1]; else v_ran_ms := (select sum(u.ms) from unnest(v_durations_ms) u(ms)); end if;
     if p_done_results is not null then
       v_results := array(select r.result from unnest(p_done_task_ids) with ordinality d(id, n)
                            join json_array_elements_text(p_done_results::json) with ordinality r(result, n) on r.n = d.n
@@ -158,7 +158,8 @@ begin
     end if;
     c := _end_tasks(v_ok, v_ok_fence, array_fill(10::smallint, array[cardinality(v_ok)]), v_durations_ms, v_results, p_task_execution_id, v_now, null, null,
                     false, e.retain_done_ms, e.keep_payload);
-    v_woken := c.o_woken; opening := _id_list(c.o_opening);
+    v_woken := c.o_woken;
+    if cardinality(c.o_opening) > 0 then opening := _id_list(c.o_opening); end if;
     if cardinality(v_in) = 0 then e.is_solo := false; end if;
   end if;
   if p_started_task_ids is not null and cardinality(v_prefetched) > 0 then
@@ -220,7 +221,7 @@ begin
          lease_until = greatest(lease_until, v_now + e.lease_ms * interval '1 ms'),   -- a heartbeat may have come between
          call_number = p_call_number, call_fence = work.fence, call_refused = work.refused_task_ids,
          claimed_count = claimed_count + coalesce(cardinality(v_ids), 0), done_count = done_count + coalesce(cardinality(v_ok), 0),
-         ran_ms = ran_ms + coalesce(v_ran_ms, 0)
+         ran_ms = ran_ms + coalesce((select sum(u.ms) from unnest(v_durations_ms) u(ms)), 0)
    where task_execution_id = p_task_execution_id;
   if cardinality(v_woken) > 0 then woken := _definition_names(v_woken, e.task_definition_id); end if;
 end $$;

@@ -1,0 +1,3 @@
+-- 0013_inline_packs: nothing here: each done task has a row of its own.
+-- Duration: none. Locks: none. Old code beside it: sees no difference.
+-- Twin: postgres/sql/migrations/0013_inline_packs.sql
