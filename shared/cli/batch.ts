@@ -76,7 +76,8 @@ export const batchCommand: Command = {
 };
 
 const resumed = {
-  resumed: "It goes on with its next wave.",
+  resumed:
+    "It goes on with its next wave; where redriven tasks of the last one run, when these have ended.",
   again: "It is running or done: there is nothing to resume.",
   draft: "It hasn't been started yet.",
   ended: "It was cancelled.",
@@ -88,7 +89,7 @@ function nextStep({ batch, state }: BatchReport): string[] {
   if (state === "halted")
     return [
       "",
-      `It halts after a dead task: \`${line} --resume\` continues it. To run the task again first, outside the batch: \`taskgate tasks NAME --batch ${batch} --state dead\`, then \`taskgate redrive ID\`.`,
+      `It halts after a dead task: \`${line} --resume\` continues it. To run the task again first, in its wave: \`taskgate tasks NAME --batch ${batch} --state dead\`, then \`taskgate redrive ID\`.`,
     ];
   if (state === "draft")
     return [

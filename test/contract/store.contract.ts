@@ -47,6 +47,7 @@ import { describeRates } from "./rates.contract";
 import { describeReadModels } from "./read-models.contract";
 import { describeReclaim } from "./reclaim.contract";
 import { describeRedrive } from "./redrive.contract";
+import { describeHaltedWaves } from "./halted-waves.contract";
 import { describeRedriveWaves } from "./redrive-waves.contract";
 import { describeReplace } from "./replace.contract";
 import { describeReschedule } from "./reschedule.contract";
@@ -133,6 +134,7 @@ export function describeStore(setup: StoreSetup): void {
   describeCancel(setup);
   describeRedrive(setup);
   describeRedriveWaves(setup);
+  describeHaltedWaves(setup);
   describeGroupSettings(setup);
   describeReschedule(setup);
   describePurge(setup);

@@ -57,10 +57,8 @@ create table taskgate.archive_pack (
   results text[],
   payloads text[],
   trace_parents text[],
-  constraint ck_archive_pack_ends CHECK (((first_task_id = task_ids[1]) AND (last_task_id = task_ids[cardinality(task_ids)]))),
-  constraint ck_archive_pack_span CHECK (((last_task_id - first_task_id) < 4096)),
   constraint pk_archive_pack PRIMARY KEY (first_task_id)
-);
+) with (toast_tuple_target=4080);
 create table taskgate.attempt (
   task_id bigint not null,
   fence bigint not null,

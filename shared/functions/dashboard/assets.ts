@@ -81,9 +81,8 @@ export async function serveAsset(request: HttpRequest): Promise<HttpResponseInit
     };
   }
   // The page names its parts relative to an address without a slash at the end.
-  if (new URL(request.url).pathname.endsWith("/")) {
-    return { status: 308, headers: { location: "." } };
-  }
+  const [, last] = /([^/]*)\/$/.exec(new URL(request.url).pathname) ?? [];
+  if (last !== undefined) return { status: 308, headers: { location: `../${last}` } };
   const body = await readFile(join(__dirname, "ui", name));
   return { status: 200, body, headers: { ...headers, "content-type": contentType } };
 }

@@ -98,7 +98,10 @@ export function resumeBatch(memory: Memory, input: port.BatchChange): port.Resum
   }
   batch.state = "running";
   auditCall(memory, "resume_batch", input);
-  return { status: "resumed", ...opened(memory, openNextWave(memory, batch)) };
+  // A redrive has opened its last wave again: it goes on when that has ended.
+  const isOpenAgain = wavesOf(memory.state, batch).some(isOpen);
+  const next = isOpenAgain ? nothingOpened : openNextWave(memory, batch);
+  return { status: "resumed", ...opened(memory, next) };
 }
 
 /** cancel_batch */

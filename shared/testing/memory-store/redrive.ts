@@ -13,7 +13,7 @@ import {
   definitionNames,
 } from "./rows";
 import type { ArchiveRow, Memory, TaskRow, WaveRow } from "./state";
-import { batchOf, isBlocked, isOpen } from "./waves";
+import { batchOf, isBlocked, isOpen, wavesOf } from "./waves";
 
 type Outcome = RedriveTasksAnswer["results"][number]["outcome"];
 
@@ -94,17 +94,33 @@ function enter(memory: Memory, task: TaskRow): void {
   else if (task.groupId === null) addReady(memory.state, task);
 }
 
-/** The wave in which a task counts again: null when it has ended, or its batch was cancelled before it opened. */
+/**
+ * The wave in which a task counts again: null when its batch was cancelled before it opened, or when it has ended. The one
+ * behind which its batch has halted is open again.
+ */
 function rejoin(memory: Memory, { task, outcome, wasBlocked }: ArchiveRow): WaveRow | null {
   const wave = task.waveId === null ? undefined : memory.state.waves.get(task.waveId);
   if (wave === undefined) return null;
   if (wave.state === "blocked") {
     return batchOf(memory.state, wave.batchId).state === "cancelled" ? null : wave;
   }
+  if (standsBehind(memory, wave)) {
+    wave.state = "open";
+    wave.finishedAtMs = null;
+  }
   if (!isOpen(wave)) return null;
   if (outcome === "dead") wave.dead -= 1;
   if (wasBlocked) wave.admitted += 1;
   return wave;
+}
+
+/** Has the wave ended, and its batch halted behind it? */
+function standsBehind({ state }: Memory, wave: WaveRow): boolean {
+  const batch = batchOf(state, wave.batchId);
+  if (wave.state !== "done" || batch.state !== "halted") return false;
+  return wavesOf(state, batch).every(
+    (row) => row.ordinal <= wave.ordinal || row.state === "blocked",
+  );
 }
 
 /** The task as it was enqueued; what failed last is still told. */

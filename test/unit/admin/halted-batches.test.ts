@@ -29,7 +29,7 @@ async function openScene() {
 }
 
 const textOf = (batchId: string) =>
-  `nightly halted after a dead task. \`taskgate tasks NAME --batch ${batchId} --state dead\` lists the dead ones of a definition, \`taskgate batch ${batchId} --resume\` goes on with the next wave.`;
+  `nightly halted after a dead task. \`taskgate tasks NAME --batch ${batchId} --state dead\` lists the dead ones of a definition, \`taskgate redrive ID\` runs one again in its wave, \`taskgate batch ${batchId} --resume\` goes on with the next wave.`;
 
 test("the doctor names a batch that halted, its dead tasks and the command that continues it", async () => {
   const { store, batchId } = await openScene();
@@ -64,7 +64,7 @@ test("each command that the doctor tells of a halted batch is one that the comma
   const { findings } = await runDoctor({ store, build: 1, deep: false, probes: [] });
   const text = findings.find(({ check }) => check.startsWith("batch"))?.text ?? "";
   const told = [...text.matchAll(/`taskgate ([^`]+)`/g)].map(([, line = ""]) => line.split(" "));
-  expect(told).toHaveLength(2);
+  expect(told).toHaveLength(3);
   for (const words of told)
     expect(parseCommandLine(words, commands)).toMatchObject({ command: { name: words[0] } });
 });

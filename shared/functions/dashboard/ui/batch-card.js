@@ -108,9 +108,12 @@ function describeHolds({ state, waves, failurePolicy, paused }, stillForMs) {
   if (state === "draft") return "It hasn't been started: its maker starts it.";
   if (state === "running") return describeOpen(waves, paused, stillForMs);
   if (state !== "halted") return "";
+  const again = waves.find((other) => other.state === "open");
+  if (again !== undefined)
+    return `Redriven tasks of wave ${again.ordinal} run, ${formatCount(again.unfinished)} in all. Resume the batch, and it goes on when they have ended.`;
   const wave = waves.findLast((other) => other.state === "done" && other.dead > 0);
-  const place = wave === undefined ? "A task" : `Of wave ${wave.ordinal} a task`;
-  return `${place} is dead, and the batch's policy is ${failurePolicy}: resume it, or redrive the task first.`;
+  if (wave === undefined) return "It halted at a dead task, and none is left: resume it.";
+  return `Of wave ${wave.ordinal} a task is dead, and the batch's policy is ${failurePolicy}: resume it, or redrive the task first.`;
 }
 
 function describeOpen(waves, paused, stillForMs) {

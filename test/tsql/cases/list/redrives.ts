@@ -8,6 +8,7 @@ import {
   pumpBatch,
   redrive,
   register,
+  resumeBatch,
   start,
   startBatch,
   work,
@@ -15,7 +16,15 @@ import {
 import type { NewTask } from "../calls";
 import { allOf, expectTasks, taskIds } from "../endings";
 import type { Ending, ModelCase } from "../model-case";
-import { dedupeKey, groupRow, latch, requestedTask, shardRow, waveRow } from "../permitted-waits";
+import {
+  batchRow,
+  dedupeKey,
+  groupRow,
+  latch,
+  requestedTask,
+  shardRow,
+  waveRow,
+} from "../permitted-waits";
 
 const keyed: NewTask = { dedupeKey: "k" };
 
@@ -43,6 +52,18 @@ const openWave = [
   work({ execution: 1, call: 2, want: 1 }),
 ];
 
+/** A batch of two waves that has halted behind the first: its tasks 1 and 2 are dead, task 3 is blocked. */
+const haltedBatch = [
+  register({ limit: 4 }),
+  createBatch(1, 2),
+  enqueue(plainTasks(2), { wave: 1 }),
+  enqueue(plainTasks(1), { wave: 2 }),
+  startBatch(1),
+  start(1, 2),
+  work({ execution: 1, call: 1, want: 2 }),
+  fail(1, { task: 1, fence: 1, as: "dead" as const }, { task: 2, fence: 1, as: "dead" as const }),
+];
+
 /** Task 1 was cancelled while its wave was blocked; task 2 is there. */
 const blockedWave = [
   register({ limit: 4 }),
@@ -50,6 +71,18 @@ const blockedWave = [
   enqueue(plainTasks(2), { wave: 1 }),
   cancel(1),
 ];
+
+/** Waves that are open, and those that their tasks and OpenWave say are. */
+function agreeOnOpenWaves(end: Ending): string | undefined {
+  const open = end.rows("Wave").filter((row) => row["State"] === 1 || row["State"] === 2);
+  const blocked = new Set(taskIds(end, "WaveBlocked"));
+  const admitted = end.rows("Task").filter((row) => !blocked.has(Number(row["TaskId"])));
+  const waves = new Set(admitted.flatMap((row) => row["WaveId"] ?? []));
+  const said = [open, end.rows("OpenWave")].map((rows) => rows.map((row) => row["WaveId"]).join());
+  return said.every((ids) => ids === [...waves].join())
+    ? undefined
+    : `open by their rows: ${said.join(" and ")}; by their tasks: ${[...waves].join()}`;
+}
 
 function outcomes(end: Ending, by: number): string {
   const list = String(end.answers[by]?.[0]?.rows[0]?.["Results"] ?? "[]");
@@ -117,6 +150,51 @@ export const redriveCases: readonly ModelCase[] = [
       const [wave] = end.rows("Wave");
       const inWave = end.rows("Task").filter((row) => row["WaveId"] === 1).length;
       return wave?.["State"] === 3 && inWave > 0 ? "a wave that has ended has tasks" : undefined;
+    },
+  },
+  {
+    name: "redrive-x-resume-of-its-halted-batch",
+    about:
+      "a dead letter of the wave behind which its batch halted comes back while the batch is resumed: the batch waits for it, or goes on without it",
+    setup: haltedBatch,
+    readersWait: true,
+    waits: [shardRow, waveRow, batchRow],
+    callers: [[redrive(1)], [resumeBatch(1)]],
+    ends: (end) => {
+      const inWave = end.rows("Task").find((row) => row["TaskId"] === 1)?.["WaveId"] === 1;
+      return allOf(
+        agreeOnOpenWaves(end),
+        end.rows("Batch")[0]?.["State"] === 1 ? undefined : "the batch isn't resumed",
+        expectTasks(taskIds(end, "WaveBlocked"), ...(inWave ? [3] : [])),
+        expectTasks(taskIds(end, "Ready"), ...(inWave ? [1] : [1, 3])),
+      );
+    },
+  },
+  {
+    name: "redrive-x-cancel-of-its-halted-batch",
+    about:
+      "a dead letter of the wave behind which its batch halted comes back while the batch is cancelled: no wave ends without it",
+    setup: haltedBatch,
+    readersWait: true,
+    waits: [shardRow, waveRow, batchRow],
+    callers: [[redrive(1)], [cancelBatch(1), pumpBatch(1, 10)]],
+    ends: (end) => allOf(agreeOnOpenWaves(end), expectTasks(taskIds(end, "Ready"), 1)),
+  },
+  {
+    name: "redrive-x-redrive-into-a-halted-batch",
+    about:
+      "two dead letters of the wave behind which their batch halted come back at once: both count in it",
+    setup: haltedBatch,
+    readersWait: true,
+    waits: [shardRow, waveRow],
+    callers: [[redrive(1)], [redrive(2)]],
+    ends: (end) => {
+      const [wave] = end.rows("Wave");
+      return allOf(
+        agreeOnOpenWaves(end),
+        wave?.["State"] === 2 && wave["DeadCount"] === 0 ? undefined : "the wave isn't whole",
+        end.rows("Task").every((row) => row["WaveId"] !== null) ? undefined : "a task is alone",
+      );
     },
   },
   {

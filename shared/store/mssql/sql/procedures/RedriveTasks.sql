@@ -1,5 +1,6 @@
 -- Taskgate.RedriveTasks: dead or cancelled tasks become tasks again, with the same ids: counters at 0, attempts kept. In a wave that
---         hasn't ended they count again: blocked until it opens, or open as the others; when it has ended they come back on their own.
+--         hasn't ended they count again: blocked until it opens, or open as the others; so they do in the wave behind which their batch
+--         halted, which is open again then. When another wave has ended they come back on their own.
 --         What they do then is a trace of its own: the archive doesn't keep the one that they were enqueued in.
 -- In:     @TaskIds: JSON array of 1..1000 ids; or null and a filter: @Name: the definition; @Kind: or null for all;
 --         @Outcome: dead (null: so) | cancelled; @Max int 1..1000: the oldest so many; @ChangedBy (null: the login), @Reason for the audit
@@ -11,7 +12,7 @@
 --         50425, 1205 chosen to end a circle of waiters
 -- Locks:  Archive by skip; EndedEarly of these tasks; dedupe keys as _LockKeys (enqueues of an equal key); gates of waves
 --         that aren't open, ascending and shared, as _EnterWave; Dedupe, read behind the end of the key's task, expired keys and new
---         ones; TaskGroup ascending; waves as _RejoinWaves; new rows; as _AuditCall
+--         ones; TaskGroup ascending; waves and batches as _RejoinWaves; new rows; as _AuditCall
 -- Isolation: the call that holds the archive's row redrives the task; another caller skips it. An equal dedupe key is
 --         taken by one of two redrives or enqueues, as in EnqueueTasks: the row of a key is read under the key's own lock
 -- Plan:   primary keys; IX_Archive_Finished from its old end
@@ -29,7 +30,7 @@ BEGIN
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vCount int = 0, @vDefinition int,
           @vOutcome tinyint, @vWokenIds nvarchar(max), @vResults nvarchar(max), @vMissed nvarchar(max), @vChanged nvarchar(max),
-          @vWaveId bigint, @vWaveState tinyint, @vTakes bit, @vEnded nvarchar(max);
+          @vWaveId bigint, @vBatchId bigint, @vWaveState tinyint, @vTakes bit, @vIsHalted bit, @vEnded nvarchar(max);
   DECLARE @vAsked TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Ord int NOT NULL, Outcome nvarchar(20) NULL);
   DECLARE @vTask TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, Priority smallint NOT NULL, Rank bigint NOT NULL,
@@ -113,15 +114,20 @@ BEGIN
     WHILE @vWaveId IS NOT NULL
     BEGIN
       SELECT @vWaveState = NULL, @vTakes = 0;
-      SELECT @vWaveState = w.State FROM Taskgate.Wave AS w WHERE w.WaveId = @vWaveId;
+      SELECT @vWaveState = w.State, @vBatchId = w.BatchId FROM Taskgate.Wave AS w WHERE w.WaveId = @vWaveId;
       IF @vWaveState = 0
       BEGIN
         EXEC Taskgate._EnterWave @WaveId = @vWaveId, @oTakes = @vTakes OUTPUT, @MayBeSealed = 1;
         SELECT @vWaveState = w.State FROM Taskgate.Wave AS w WHERE w.WaveId = @vWaveId; -- it may have been opened meanwhile
       END;
+      SET @vIsHalted = 0;
+      IF @vWaveState = 3 -- it takes them again where its batch stands behind it
+        SELECT @vIsHalted = 1
+        FROM Taskgate.Batch AS b WITH (READCOMMITTEDLOCK, READPAST) -- versions or not, no wait
+        WHERE b.BatchId = @vBatchId AND b.State = 2;
       UPDATE t
       SET Place = CASE @vTakes WHEN 1 THEN 5 ELSE t.Place END,
-          WaveId = CASE WHEN @vTakes = 1 OR @vWaveState IN (1, 2) THEN t.WaveId END
+          WaveId = CASE WHEN @vTakes = 1 OR @vWaveState IN (1, 2) OR @vIsHalted = 1 THEN t.WaveId END
       FROM @vTask AS t WHERE t.WaveId = @vWaveId;
       SELECT @vWaveId = MIN(t.WaveId) FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.WaveId > @vWaveId;
     END;

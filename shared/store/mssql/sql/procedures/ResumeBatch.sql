@@ -1,4 +1,5 @@
--- Taskgate.ResumeBatch: a batch that a dead task halted goes on with its next wave, regardless of that task's state now.
+-- Taskgate.ResumeBatch: a batch that a dead task halted goes on with its next wave, regardless of that task's state now. Where redriven
+--         tasks have opened its last wave again, it goes on when that has ended: without a dead task, or it halts again.
 -- In:     @BatchId bigint; @ChangedBy (null: the login), @Reason for the audit
 -- Out:    Status: resumed | again (it is running or done) | draft (StartBatch starts it) | ended (cancelled); Woken, Opening: as StartBatch
 -- Raises: 50404 unknown batch; 50422 an actor that is empty, or a text too long; 50490 inside a transaction; 1222 locked for longer than 2 s
@@ -35,7 +36,8 @@ BEGIN
       SET State = 1
       FROM Taskgate.Batch AS b WITH (ROWLOCK, UPDLOCK) -- the row is ours already
       WHERE b.BatchId = @BatchId;
-      EXEC Taskgate._OpenNextWave @BatchId = @BatchId, @Now = @vNow, @oWoken = @vWokenIds OUTPUT, @oIsOpening = @vIsOpening OUTPUT;
+      IF NOT EXISTS (SELECT 1 FROM Taskgate.OpenWave AS o WHERE o.BatchId = @BatchId) -- written under the batch's row only
+        EXEC Taskgate._OpenNextWave @BatchId = @BatchId, @Now = @vNow, @oWoken = @vWokenIds OUTPUT, @oIsOpening = @vIsOpening OUTPUT;
       EXEC Taskgate._AuditCall @Action = N'resume_batch', @TaskDefinitionId = 0, @BatchId = @BatchId, @TaskIds = NULL,
         @ChangedBy = @ChangedBy, @Reason = @Reason, @Now = @vNow;
     END;

@@ -1,12 +1,14 @@
--- Taskgate._RejoinWaves: counts tasks that come back in their waves, as far as these haven't ended.
--- In:     @Rejoining Taskgate.WaveTaskList: of waves that were being opened or open; outcome 11 died, 12 was cancelled, 0 was
---         cancelled before its wave counted it
--- Out:    @oEnded: JSON array of ids of the waves that ended meanwhile, '[]' when none did: their tasks are counted nowhere
+-- Taskgate._RejoinWaves: counts tasks that come back in their waves. One that has ended is open again where its batch has halted behind
+--         it; into any other ended wave they don't come back.
+-- In:     @Rejoining Taskgate.WaveTaskList: of waves that were being opened or open, or ended in a halted batch; outcome 11 died,
+--         12 was cancelled, 0 was cancelled before its wave counted it
+-- Out:    @oEnded: JSON array of ids of the waves that have ended, '[]' when none has: their tasks are counted nowhere
 -- Raises: 50499 a wave's counter is missing
--- Locks:  all WaveShard rows by (wave, shard); then Wave rows by (batch, ordinal). Joins the caller's transaction
+-- Locks:  all WaveShard rows by (wave, shard); then Wave rows by (batch, ordinal), and halted batches by skip: the one that another call
+--         resumes or cancels at this moment goes on without these tasks. Joins the caller's transaction
 -- Isolation: the call that ends the last task of a wave counts down its shard, then the wave: it comes before this call, which finds the wave
 --         ended then, or after it, and finds a task more
--- Plan:   primary keys
+-- Plan:   primary keys, UQ_Wave_Ordinal
 -- Twin:   postgres/sql/functions/_rejoin_waves.sql
 CREATE OR ALTER PROCEDURE Taskgate._RejoinWaves
   @Rejoining Taskgate.WaveTaskList READONLY, @oEnded nvarchar(max) OUTPUT
@@ -15,7 +17,7 @@ BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vK int, @vWaveId bigint, @vShard smallint, @vCount int, @vLeft int, @vShards int, @vDead int, @vUncounted int,
-          @vState tinyint, @vMessage nvarchar(2048);
+          @vState tinyint, @vBatchId bigint, @vOrdinal int, @vHaltedId bigint, @vMessage nvarchar(2048);
   DECLARE @vByShard TABLE (
     K int NOT NULL PRIMARY KEY CLUSTERED, WaveId bigint NOT NULL, Shard smallint NOT NULL, Tasks int NOT NULL, WasEmpty bit NOT NULL);
   DECLARE @vByWave TABLE (
@@ -56,19 +58,29 @@ BEGIN
   WHILE @vK IS NOT NULL
   BEGIN
     SELECT @vWaveId = c.WaveId, @vShards = c.Shards, @vDead = c.Dead, @vUncounted = c.Uncounted FROM @vByWave AS c WHERE c.K = @vK;
-    SELECT @vState = w.State
+    SELECT @vState = w.State, @vBatchId = w.BatchId, @vOrdinal = w.Ordinal
     FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK) -- lock, then look: one row after the other, in the order that all keep
     WHERE w.WaveId = @vWaveId;
-    IF @vState = 3 UPDATE c SET HasEnded = 1 FROM @vByWave AS c WHERE c.K = @vK;
+    SET @vHaltedId = NULL;
+    IF @vState = 3 AND NOT EXISTS (
+      SELECT 1
+      FROM Taskgate.Wave AS n WITH (READCOMMITTEDLOCK, READPAST, INDEX (UQ_Wave_Ordinal)) -- the batch's next entries; a locked one hasn't begun
+      WHERE n.BatchId = @vBatchId AND n.Ordinal > @vOrdinal AND n.State <> 0)
+      SELECT @vHaltedId = b.BatchId
+      FROM Taskgate.Batch AS b WITH (ROWLOCK, UPDLOCK, READPAST) -- skip, don't wait
+      WHERE b.BatchId = @vBatchId AND b.State = 2;
+    IF @vHaltedId IS NOT NULL INSERT INTO Taskgate.OpenWave WITH (ROWLOCK) (BatchId, WaveId) VALUES (@vBatchId, @vWaveId);
+    IF @vState = 3 AND @vHaltedId IS NULL UPDATE c SET HasEnded = 1 FROM @vByWave AS c WHERE c.K = @vK;
     ELSE
       UPDATE w
-      SET OpenShards = w.OpenShards + @vShards, DeadCount = w.DeadCount - @vDead, Total = w.Total + @vUncounted
+      SET State = CASE @vState WHEN 3 THEN 2 ELSE w.State END, FinishedAt = NULL, OpenShards = w.OpenShards + @vShards,
+          DeadCount = w.DeadCount - @vDead, Total = w.Total + @vUncounted
       FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK) -- the row is ours already
       WHERE w.WaveId = @vWaveId;
     SELECT @vK = MIN(c.K) FROM @vByWave AS c WHERE c.K > @vK;
   END;
 
-  -- A wave that has ended isn't counted any more: the additions above are undone.
+  -- What has ended isn't counted any more: the additions above are undone.
   UPDATE s
   SET Remaining = s.Remaining - c.Tasks
   FROM @vByShard AS c

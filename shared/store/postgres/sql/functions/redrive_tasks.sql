@@ -1,5 +1,6 @@
 -- taskgate.redrive_tasks: dead or cancelled tasks become tasks again, with the same ids: counters at 0, attempts kept. In a wave that
---         hasn't ended they count again: blocked until it opens, or open as the others; when it has ended they come back on their own.
+--         hasn't ended they count again: blocked until it opens, or open as the others; so they do in the wave behind which their batch
+--         halted, which is open again then. When another wave has ended they come back on their own.
 --         What they do then is a trace of its own: the archive doesn't keep the one that they were enqueued in.
 -- In:     p_task_ids bigint[] 1..1000; or null and a filter: p_name: the definition; p_kind: or null for all;
 --         p_outcome: dead (null: so) | cancelled; p_max int 1..1000: the oldest so many; p_changed_by (null: the login), p_reason for the audit
@@ -9,7 +10,7 @@
 --         woken: JSON array of definitions that got ready tasks, or due ones whose group is still to be made, or null
 -- Raises: TG404 unknown definition; TG422 a bad value
 -- Locks:  archive by skip, ended_early of these tasks; gates of waves that aren't open, ascending and shared, as _enter_wave; dedupe in
---         key order (enqueues of an equal key), by definition; task_group ascending; waves as _rejoin_waves; new rows; as _audit_call
+--         key order (enqueues of an equal key), by definition; task_group ascending; waves and batches as _rejoin_waves; new rows; as _audit_call
 -- Plan:   primary keys, packs as _is_packed; ix_archive_finished from its old end, with no sort of a whole state, as list_tasks
 -- Once:   naturally: a repeat finds the task unfinished, and leaves no entry in the audit
 -- Twin:   mssql/sql/procedures/RedriveTasks.sql
@@ -68,7 +69,10 @@ begin
       if _enter_wave(v_wave, true) then v_blocked := v_blocked || v_wave; end if;
       select x.state into v_state from wave x where x.wave_id = v_wave;  -- it may have been opened meanwhile
     end if;
-    if v_state in (1, 2) then v_open := v_open || v_wave; end if;
+    -- One that has ended takes them again where its batch stands behind it.
+    if v_state in (1, 2) or v_state = 3 and exists (select 1 from wave x join batch b on b.batch_id = x.batch_id where x.wave_id = v_wave and b.state = 2) then
+      v_open := v_open || v_wave;
+    end if;
   end loop;
 
   -- 4. Keys, as an enqueue takes them: expired ones are replaced; who finds one taken is a duplicate.
@@ -85,7 +89,7 @@ begin
   perform 1 from task_group g
     where g.group_id = any (array(select a.group_id from archive a where a.task_id = any (v_mine))) order by g.group_id for no key update;
 
-  -- 6. Waves that are open count them again.
+  -- 6. Waves that are open, or will be again, count them.
   if cardinality(v_open) > 0 then
     select _rejoin_waves(array_agg(a.task_id), array_agg(a.wave_id), array_agg(case when e.was_blocked then 0::smallint else a.outcome end)) into v_ended
       from archive a left join ended_early e on e.task_id = a.task_id

@@ -1,4 +1,5 @@
--- taskgate.resume_batch: a batch that a dead task halted goes on with its next wave, regardless of that task's state now.
+-- taskgate.resume_batch: a batch that a dead task halted goes on with its next wave, regardless of that task's state now. Where redriven
+--         tasks have opened its last wave again, it goes on when that has ended: without a dead task, or it halts again.
 -- In:     p_batch_id bigint; p_changed_by (null: the login), p_reason for the audit
 -- Out:    status: resumed | again (it is running or done) | draft (start_batch starts it) | ended (cancelled); woken, opening: as start_batch
 -- Raises: TG404 unknown batch; TG422 an actor that is empty, or a text too long
@@ -22,6 +23,7 @@ begin
   if v_state <> 2 then return; end if;
   update batch b set state = 1 where b.batch_id = p_batch_id;
   perform _audit_call('resume_batch', 0, p_batch_id, null, p_changed_by, p_reason, _now());
+  if exists (select 1 from open_wave o where o.batch_id = p_batch_id) then return; end if;
   select * into r from _open_next_wave(p_batch_id, _now());
   woken := _definition_names(r.o_woken, 0);
   if r.o_is_opening then opening := '["' || p_batch_id || '"]'; end if;
