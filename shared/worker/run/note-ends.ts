@@ -11,10 +11,13 @@ const counters: Readonly<Partial<Record<Result["outcome"], TelemetryCounter>>> =
   fenced: "taskgate.task.refused",
 };
 
-/** Characters of an error in a line of the log; the database has all of it. */
+/** Characters of an error's first line in the log; the database has all of it. */
 const loggedMax = 500;
 
-/** Counts how tasks that did not end well came out. A line of the log names each that failed, with the first line of its error. */
+/**
+ * Counts how tasks that did not end well came out. A line of the log names each that failed, with the class of its error and the
+ * place that threw it. Its message, which may quote what the handler was given, stands in a line for those who look for faults.
+ */
 export function noteEnds(
   { telemetry, logger }: Pick<WorkerEnvironment, "telemetry" | "logger">,
   definition: string,
@@ -24,9 +27,20 @@ export function noteEnds(
   for (const { taskId, outcome, retryInMs } of results) {
     const counter = counters[outcome];
     if (counter !== undefined) telemetry.count(counter, 1, { definition });
-    const error = errors.get(taskId)?.split("\n", 1)[0]?.slice(0, loggedMax);
-    if (outcome === "retry")
-      logger.warn("a task failed and runs again", { taskId, definition, error, retryInMs });
-    else if (outcome === "dead") logger.error("a task is dead", { taskId, definition, error });
+    if (outcome !== "retry" && outcome !== "dead") continue;
+    const text = errors.get(taskId) ?? "";
+    const facts = { taskId, definition, ...placeOf(text) };
+    if (outcome === "retry") logger.warn("a task failed and runs again", { ...facts, retryInMs });
+    else logger.error("a task is dead", facts);
+    const message = text.split("\n", 1)[0]?.slice(0, loggedMax);
+    logger.debug("what a failed task's error says", { taskId, error: message });
   }
+}
+
+/** Of an error's text, as describeThrown writes it, and of a time-out's; null: no error with a stack. */
+function placeOf(text: string): { error: string | null; at: string | null } {
+  const [late] = /^timed out after \d+ ms/.exec(text) ?? [];
+  const [, at = null] = /^ {4}at (.*)$/m.exec(text) ?? [];
+  const [, name = null] = (at === null ? null : /^(\w+): /.exec(text)) ?? [];
+  return { error: late ?? name, at };
 }

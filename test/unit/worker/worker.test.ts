@@ -74,19 +74,23 @@ describe("how a handler ends", () => {
     expect(facts.lastError).toMatch(reason);
   });
 
-  test("each failure is a line of the log: the task, its definition, the error's first line, and what becomes of it", async () => {
+  test("each failure is a line of the log: the task, its definition, the error's class and place, and what becomes of it; its message is told to those who look for faults", async () => {
     const bench = openWorkerBench([end]);
     const id = await enqueueOne(bench, end, { how: "throw" });
     await enqueueOne(bench, end, { how: "nothing" });
     await enqueueOne(bench, end, { how: "part" });
     await bench.work("end");
-    const error = "TypeError: boom";
-    const of = { taskId: id, definition: "end", error };
+    const at = expect.stringMatching(/worker\.test\.ts:\d+/);
+    const of = { taskId: id, definition: "end", error: "TypeError", at };
     const retryInMs = expect.any(Number);
     expect(bench.lines.filter(({ level }) => level === "warn" || level === "error")).toEqual([
       { level: "warn", message: "a task failed and runs again", fields: { ...of, retryInMs } },
       { level: "error", message: "a task is dead", fields: of },
     ]);
+    expect(bench.lines).toContainEqual({
+      ...{ level: "debug", message: "what a failed task's error says" },
+      fields: { taskId: id, error: "TypeError: boom" },
+    });
   });
 
   test("S3.7: a failure is recorded with its stack, the worker goes on, and the task is dead after its last attempt", async () => {

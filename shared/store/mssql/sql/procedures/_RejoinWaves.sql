@@ -80,7 +80,7 @@ BEGIN
     SELECT @vK = MIN(c.K) FROM @vByWave AS c WHERE c.K > @vK;
   END;
 
-  -- What has ended isn't counted any more: the additions above are undone.
+  -- Waves that have ended aren't counted any more: the additions above are undone.
   UPDATE s
   SET Remaining = s.Remaining - c.Tasks
   FROM @vByShard AS c

@@ -96,7 +96,7 @@ begin
         from task t
        where t.task_id = any (v_ids) and t.kind = v_one.kind and t.priority = v_one.priority and t.build = v_one.build
          and _is_plain(t) and t.failed_count + t.lost_count = 0 and t.last_error is null and coalesce(octet_length(t.payload), 0) <= 2000;
-      if v_all.n = cardinality(v_ids) then           -- they stay so: only their claim's owner changes what was looked at
+      if v_all.n = cardinality(v_ids) then           -- they stay so: only their claim's owner changes these columns
         delete from task t where t.task_id = any (v_ids);
         insert into archive_pack (first_task_id, last_task_id, task_definition_id, kind, priority, build, task_execution_id, finished_at, purge_after,
                                   task_ids, ranks, created_ats, fences, durations_ms, results, payloads, trace_parents)

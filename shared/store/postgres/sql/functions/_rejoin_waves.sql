@@ -46,7 +46,7 @@ begin
            dead_count = w.dead_count - r.dead, total = w.total + r.uncounted
      where w.wave_id = r.wave_id;
   end loop;
-  -- What has ended isn't counted any more: the additions above are undone.
+  -- Waves that have ended aren't counted any more: the additions above are undone.
   update wave_shard s set remaining = s.remaining - x.n
     from (select u.wave_id, ((u.task_id / 512) % 16)::smallint as shard, count(*)::int as n
             from unnest(p_wave_ids, p_task_ids) u(wave_id, task_id) where u.wave_id = any (v_ended) group by 1, 2) x
