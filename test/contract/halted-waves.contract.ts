@@ -116,6 +116,34 @@ export function describeHaltedWaves(setup: StoreSetup): void {
       expect(await waveStates(store, batch.batchId)).toEqual(["done", "done", "open"]);
     });
 
+    test("of several batches in one call, each come back as their own batch has it", async () => {
+      const { store } = open();
+      const other = await halted(store, { counts: [1, 1], dead: 1 });
+      await store.resumeBatch({ batchId: other.batch.batchId });
+      const { batch, dead } = await halted(store, { counts: [1, 1], dead: 1 });
+      const third = await halted(store, { counts: [1, 1, 1], dead: 1 });
+      await store.resumeBatch({ batchId: third.batch.batchId });
+      const later = await third.worker.claimOne();
+      await third.worker.fail([later], { as: "dead" });
+      await redriven(store, [...other.dead, ...dead, ...third.dead]);
+      expect(await waveStates(store, other.batch.batchId)).toEqual(["done", "open"]);
+      expect(await waveStates(store, batch.batchId)).toEqual(["open", "blocked"]);
+      expect(await waveStates(store, third.batch.batchId)).toEqual(["done", "done", "blocked"]);
+    });
+
+    test("of the last wave come back on their own once the batch is done, and count where it isn't resumed yet", async () => {
+      const { store } = open();
+      const { batch, worker, dead } = await halted(store, { counts: [2], dead: 2 });
+      const [first, second] = [dead.slice(0, 1), dead.slice(1)];
+      await redriven(store, first);
+      await worker.complete([await worker.claimOne()]);
+      await store.resumeBatch({ batchId: batch.batchId });
+      expect(await batchStatus(store, batch.batchId)).toMatchObject({ state: "done" });
+      await redriven(store, second);
+      expect(await waveStates(store, batch.batchId)).toEqual(["done"]);
+      expect(await worker.claimOne()).toMatchObject({ taskId: second[0], isInWave: false });
+    });
+
     test("several calls at once bring theirs back to one wave", async () => {
       const { store } = open();
       const { batch, worker, dead } = await halted(store, { counts: [8, 1], dead: 8 });

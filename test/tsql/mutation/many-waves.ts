@@ -63,6 +63,7 @@ const add = enqueue(plainTasks(1), { wave: 1 });
 export const manyWaves: readonly KillCase[] = [
   { name: "fail-in-waves", setup: twoOpen, call: fail(1, ...mixed) },
   { name: "redrive-in-waves", setup: [...twoOpen, fail(1, ...died)], call: redrive(1, 3, 605) },
+  { name: "redrive-into-a-halted-batch", setup: halted, call: redrive(1) },
   { name: "pump-a-draft", setup: draft, call: pumpBatch(1, 10) },
   { name: "pump-an-open-wave", setup: lastOne, call: pumpBatch(1, 10) },
   { name: "pump-a-slice", setup: halfOpen, call: pumpBatch(1, 1) },

@@ -52,12 +52,12 @@ const openWave = [
   work({ execution: 1, call: 2, want: 1 }),
 ];
 
-/** A batch of two waves that has halted behind the first: its tasks 1 and 2 are dead, task 3 is blocked. */
-const haltedBatch = [
+/** A batch of so many waves that has halted behind the first: its tasks 1 and 2 are dead, task 3 of the second is blocked. */
+const haltedBatch = (waves: 1 | 2) => [
   register({ limit: 4 }),
-  createBatch(1, 2),
+  createBatch(1, waves),
   enqueue(plainTasks(2), { wave: 1 }),
-  enqueue(plainTasks(1), { wave: 2 }),
+  ...(waves === 2 ? [enqueue(plainTasks(1), { wave: 2 })] : []),
   startBatch(1),
   start(1, 2),
   work({ execution: 1, call: 1, want: 2 }),
@@ -78,6 +78,7 @@ function agreeOnOpenWaves(end: Ending): string | undefined {
   const blocked = new Set(taskIds(end, "WaveBlocked"));
   const admitted = end.rows("Task").filter((row) => !blocked.has(Number(row["TaskId"])));
   const waves = new Set(admitted.flatMap((row) => row["WaveId"] ?? []));
+  if (open.length > 0 && end.rows("Batch")[0]?.["FinishedAt"] !== null) return "a batch is over";
   const said = [open, end.rows("OpenWave")].map((rows) => rows.map((row) => row["WaveId"]).join());
   return said.every((ids) => ids === [...waves].join())
     ? undefined
@@ -156,7 +157,7 @@ export const redriveCases: readonly ModelCase[] = [
     name: "redrive-x-resume-of-its-halted-batch",
     about:
       "a dead letter of the wave behind which its batch halted comes back while the batch is resumed: the batch waits for it, or goes on without it",
-    setup: haltedBatch,
+    setup: haltedBatch(2),
     readersWait: true,
     waits: [shardRow, waveRow, batchRow],
     callers: [[redrive(1)], [resumeBatch(1)]],
@@ -174,17 +175,27 @@ export const redriveCases: readonly ModelCase[] = [
     name: "redrive-x-cancel-of-its-halted-batch",
     about:
       "a dead letter of the wave behind which its batch halted comes back while the batch is cancelled: no wave ends without it",
-    setup: haltedBatch,
+    setup: haltedBatch(2),
     readersWait: true,
     waits: [shardRow, waveRow, batchRow],
     callers: [[redrive(1)], [cancelBatch(1), pumpBatch(1, 10)]],
     ends: (end) => allOf(agreeOnOpenWaves(end), expectTasks(taskIds(end, "Ready"), 1)),
   },
   {
+    name: "redrive-x-end-of-its-halted-batch",
+    about:
+      "a dead letter of the last wave comes back while the halted batch is resumed, or cancelled: it isn't over with an open wave",
+    setup: haltedBatch(1),
+    readersWait: true,
+    waits: [shardRow, waveRow, batchRow],
+    callers: [[redrive(1)], [resumeBatch(1)], [cancelBatch(1)]],
+    ends: (end) => allOf(agreeOnOpenWaves(end), expectTasks(taskIds(end, "Ready"), 1)),
+  },
+  {
     name: "redrive-x-redrive-into-a-halted-batch",
     about:
       "two dead letters of the wave behind which their batch halted come back at once: both count in it",
-    setup: haltedBatch,
+    setup: haltedBatch(2),
     readersWait: true,
     waits: [shardRow, waveRow],
     callers: [[redrive(1)], [redrive(2)]],

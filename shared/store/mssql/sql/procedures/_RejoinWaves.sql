@@ -62,13 +62,15 @@ BEGIN
     FROM Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK) -- lock, then look: one row after the other, in the order that all keep
     WHERE w.WaveId = @vWaveId;
     SET @vHaltedId = NULL;
-    IF @vState = 3 AND NOT EXISTS (
-      SELECT 1
-      FROM Taskgate.Wave AS n WITH (READCOMMITTEDLOCK, READPAST, INDEX (UQ_Wave_Ordinal)) -- the batch's next entries; a locked one hasn't begun
-      WHERE n.BatchId = @vBatchId AND n.Ordinal > @vOrdinal AND n.State <> 0)
+    IF @vState = 3
       SELECT @vHaltedId = b.BatchId
       FROM Taskgate.Batch AS b WITH (ROWLOCK, UPDLOCK, READPAST) -- skip, don't wait
       WHERE b.BatchId = @vBatchId AND b.State = 2;
+    IF @vHaltedId IS NOT NULL AND EXISTS (
+      SELECT 1
+      FROM Taskgate.Wave AS n WITH (INDEX (UQ_Wave_Ordinal)) -- the batch's next entries: none begins while its row is ours
+      WHERE n.BatchId = @vBatchId AND n.Ordinal > @vOrdinal AND n.State <> 0)
+      SET @vHaltedId = NULL; -- it has halted behind a later one
     IF @vHaltedId IS NOT NULL INSERT INTO Taskgate.OpenWave WITH (ROWLOCK) (BatchId, WaveId) VALUES (@vBatchId, @vWaveId);
     IF @vState = 3 AND @vHaltedId IS NULL UPDATE c SET HasEnded = 1 FROM @vByWave AS c WHERE c.K = @vK;
     ELSE
