@@ -192,6 +192,31 @@ export const redriveCases: readonly ModelCase[] = [
     ends: (end) => allOf(agreeOnOpenWaves(end), expectTasks(taskIds(end, "Ready"), 1)),
   },
   {
+    name: "redrive-into-two-halted-batches-x-resume-of-one",
+    about:
+      "dead letters of two halted batches come back in one call while the second batch is resumed: each as its own batch has it",
+    setup: [
+      ...haltedBatch(1),
+      createBatch(2, 1),
+      enqueue(plainTasks(1), { wave: 2 }),
+      startBatch(2),
+      work({ execution: 1, call: 2, want: 1 }),
+      fail(1, { task: 3, fence: 2, as: "dead" as const }),
+    ],
+    readersWait: true,
+    waits: [shardRow, waveRow, batchRow],
+    callers: [[redrive(1, 3)], [resumeBatch(2)]],
+    ends: (end) => {
+      const over = end.rows("Batch").find((row) => row["FinishedAt"] !== null);
+      const open = end.rows("OpenWave").map((row) => row["BatchId"]);
+      return allOf(
+        expectTasks(taskIds(end, "Ready"), 1, 3),
+        open.includes(over?.["BatchId"] ?? null) ? "a batch is over" : undefined,
+        open.includes(1) ? undefined : "the first batch's wave isn't open",
+      );
+    },
+  },
+  {
     name: "redrive-x-redrive-into-a-halted-batch",
     about:
       "two dead letters of the wave behind which their batch halted come back at once: both count in it",
