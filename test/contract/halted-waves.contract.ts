@@ -125,7 +125,14 @@ export function describeHaltedWaves(setup: StoreSetup): void {
       await store.resumeBatch({ batchId: third.batch.batchId });
       const later = await third.worker.claimOne();
       await third.worker.fail([later], { as: "dead" });
-      await redriven(store, [...other.dead, ...dead, ...third.dead]);
+      // Cancelled while its wave was blocked, in a batch that was cancelled before the wave opened.
+      const over = await filled(store, await define(store), { counts: [1, 1] });
+      const early = at(over.tasks, 1);
+      await store.startBatch({ batchId: over.batchId, seal: true });
+      await store.cancelTasks({ taskIds: early });
+      await store.cancelBatch({ batchId: over.batchId });
+      await redriven(store, [...other.dead, ...dead, ...third.dead, ...early]);
+      expect(await stateOf(store, at(early, 0))).toBe("ready");
       expect(await waveStates(store, other.batch.batchId)).toEqual(["done", "open"]);
       expect(await waveStates(store, batch.batchId)).toEqual(["open", "blocked"]);
       expect(await waveStates(store, third.batch.batchId)).toEqual(["done", "done", "blocked"]);
