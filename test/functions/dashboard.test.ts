@@ -487,14 +487,25 @@ describe("buttons", () => {
     expect(await api.admin.definitions("bills")).toMatchObject([{ dead: 0, ready: 3 }]);
   });
 
-  testHere(`a halted batch is resumed${chromiumNote}`, async () => {
-    const page = await open("batches");
-    const [, may] = await api.admin.batches({ max: 10 });
-    await page.click(`[aria-label="resume batch ${String(may?.batch)}, import of May"]`);
-    await confirm(page);
-    await page.shows(`Batch ${String(may?.batch)} goes on with its next wave.`);
-    await page.shows("0 of 3, open");
-  });
+  testHere(
+    `a halted batch is resumed, behind what was redriven of its wave${chromiumNote}`,
+    async () => {
+      const page = await open("batches");
+      const [, may] = await api.admin.batches({ max: 10 });
+      await page.shows("Of wave 1 a task is dead");
+      const dead = await api.store.listTasks({ name: "parts", state: "dead", max: 10 });
+      const taskIds = dead.tasks.map(({ task }) => task);
+      expect(taskIds).toHaveLength(1);
+      await api.store.redriveTasks({ taskIds });
+      await page.shows("Redriven tasks of wave 1 run, 1 in all.");
+    await api.store.cancelTasks({ taskIds });
+      await page.shows("It halted at a dead task, and none is left: resume it.");
+      await page.click(`[aria-label="resume batch ${String(may?.batch)}, import of May"]`);
+      await confirm(page);
+      await page.shows(`Batch ${String(may?.batch)} goes on with its next wave.`);
+      await page.shows("0 of 3, open");
+    },
+  );
 
   testHere(`a batch is cancelled by a second press only${chromiumNote}`, async () => {
     const page = await open("batches");
