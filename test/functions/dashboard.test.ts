@@ -498,7 +498,7 @@ describe("buttons", () => {
       expect(taskIds).toHaveLength(1);
       await api.store.redriveTasks({ taskIds });
       await page.shows("Redriven tasks of wave 1 run, 1 in all.");
-    await api.store.cancelTasks({ taskIds });
+      await api.store.cancelTasks({ taskIds });
       await page.shows("It halted at a dead task, and none is left: resume it.");
       await page.click(`[aria-label="resume batch ${String(may?.batch)}, import of May"]`);
       await confirm(page);
