@@ -33,8 +33,8 @@ const npmAdvice =
   "npm started this process and passes no SIGTERM on to it. Where a container or a service manager ends it, start it by `node node_modules/taskgate/lib/cli/main.js work`";
 
 /**
- * Works until SIGTERM or SIGINT, or until the npm that started it is gone, then gives back and ends. A second signal waits for no handler. Throws what keeps the
- * work from beginning.
+ * Works until SIGTERM or SIGINT, or until the npm that started it is gone, then gives back and ends. A second signal waits for
+ * no handler. Throws what keeps the work from beginning.
  */
 export async function runResident(options: ResidentRunOptions): Promise<void> {
   const { address, appRoot, definitions, concurrency, pollMs, graceMs, say } = options;
@@ -55,7 +55,7 @@ export async function runResident(options: ResidentRunOptions): Promise<void> {
     ending.abort();
   };
   for (const signal of endings) process.on(signal, onSignal);
-  const unwatch = process.env["npm_command"] === undefined ? noop : watchParent(onSignal, say);
+  const unwatch = watchNpm(onSignal, say);
   try {
     const work = gate.work({
       signal: ending.signal,
@@ -73,10 +73,9 @@ export async function runResident(options: ResidentRunOptions): Promise<void> {
   }
 }
 
-const noop = (): void => undefined;
-
-/** Tells once that the process which started this one is gone; the returned function ends the watch. */
-function watchParent(onGone: () => void, say: (line: string) => void): () => void {
+/** Tells once that the npm which started this process is gone; the returned function ends the watch. */
+function watchNpm(onGone: () => void, say: (line: string) => void): () => void {
+  if (process.env["npm_command"] === undefined) return () => undefined;
   if (!process.stdin.isTTY) say(npmAdvice);
   const parent = process.ppid;
   const timer = setInterval(() => {

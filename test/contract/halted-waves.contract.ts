@@ -7,6 +7,7 @@ import { useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 import { batchStatus, filled, hold, waveStates } from "./batch-builders";
 import type { TestBatch } from "./batch-builders";
+import { redriven } from "./redriven";
 
 /** A batch that a dead task has halted: what is redriven of the wave before counts in it again, so that the next wave waits for it. */
 export function describeHaltedWaves(setup: StoreSetup): void {
@@ -16,7 +17,7 @@ export function describeHaltedWaves(setup: StoreSetup): void {
     test("opens the wave again, which the batch has halted behind, and the batch stands until it is resumed", async () => {
       const { store } = open();
       const { batch, worker, dead, name } = await halted(store, { counts: [2, 1], dead: 1 });
-      expect(await redriven(store, dead)).toEqual([name]);
+      expect(await redriven(store, ...dead)).toEqual([name]);
       const { state, waves } = await batchStatus(store, batch.batchId);
       expect(state).toBe("halted");
       expect(waves[0]).toMatchObject({ state: "open", unfinished: 1, admitted: 2, dead: 0 });
@@ -37,7 +38,7 @@ export function describeHaltedWaves(setup: StoreSetup): void {
     test("a batch that is resumed before they have ended goes on with their end", async () => {
       const { store } = open();
       const { batch, worker, dead } = await halted(store, { counts: [2, 1], dead: 2 });
-      await redriven(store, dead);
+      await redriven(store, ...dead);
       const answer = await store.resumeBatch({ batchId: batch.batchId });
       expect(answer).toEqual({ status: "resumed", woken: [], opening: [] });
       const [first, second] = await worker.claim(2);
@@ -56,7 +57,7 @@ export function describeHaltedWaves(setup: StoreSetup): void {
         const { store } = open();
         const isStill = which === "is dead still";
         const { batch, worker, dead } = await halted(store, { counts: [2, 1], dead: 2 });
-        await redriven(store, isStill ? dead.slice(0, 1) : dead);
+        await redriven(store, ...(isStill ? dead.slice(0, 1) : dead));
         await store.resumeBatch({ batchId: batch.batchId });
         const [first, ...others] = await worker.claim(2);
         if (first === undefined) throw new Error("a task is expected");
@@ -77,7 +78,7 @@ export function describeHaltedWaves(setup: StoreSetup): void {
         dead: 1,
         seal: false,
       });
-      await redriven(store, dead);
+      await redriven(store, ...dead);
       const { status } = await hold(store, { name, waveId: batch.waveIds[1] }, 1);
       expect(status).not.toBe("late");
       await store.resumeBatch({ batchId: batch.batchId });
@@ -89,7 +90,7 @@ export function describeHaltedWaves(setup: StoreSetup): void {
     test("a batch that is cancelled meanwhile names them, and its later waves end cancelled when they have ended", async () => {
       const { store } = open();
       const { batch, worker, dead } = await halted(store, { counts: [1, 1], dead: 1 });
-      await redriven(store, dead);
+      await redriven(store, ...dead);
       expect(await store.cancelBatch({ batchId: batch.batchId })).toMatchObject({
         status: "cancelled",
         tasks: dead,
@@ -107,7 +108,7 @@ export function describeHaltedWaves(setup: StoreSetup): void {
       const later = await worker.claimOne();
       await worker.fail([later], { as: "dead" });
       expect(await waveStates(store, batch.batchId)).toEqual(["done", "done", "blocked"]);
-      await redriven(store, [...dead, later.taskId]);
+      await redriven(store, ...dead, later.taskId);
       expect(await waveStates(store, batch.batchId)).toEqual(["done", "open", "blocked"]);
       const claimed = await worker.claim(2);
       expect(claimed.map(({ isInWave }) => isInWave)).toEqual([false, true]);
@@ -131,7 +132,7 @@ export function describeHaltedWaves(setup: StoreSetup): void {
       await store.startBatch({ batchId: over.batchId, seal: true });
       await store.cancelTasks({ taskIds: early });
       await store.cancelBatch({ batchId: over.batchId });
-      await redriven(store, [...other.dead, ...dead, ...third.dead, ...early]);
+      await redriven(store, ...other.dead, ...dead, ...third.dead, ...early);
       expect(await stateOf(store, at(early, 0))).toBe("ready");
       expect(await waveStates(store, other.batch.batchId)).toEqual(["done", "open"]);
       expect(await waveStates(store, batch.batchId)).toEqual(["open", "blocked"]);
@@ -142,11 +143,11 @@ export function describeHaltedWaves(setup: StoreSetup): void {
       const { store } = open();
       const { batch, worker, dead } = await halted(store, { counts: [2], dead: 2 });
       const [first, second] = [dead.slice(0, 1), dead.slice(1)];
-      await redriven(store, first);
+      await redriven(store, ...first);
       await worker.complete([await worker.claimOne()]);
       await store.resumeBatch({ batchId: batch.batchId });
       expect(await batchStatus(store, batch.batchId)).toMatchObject({ state: "done" });
-      await redriven(store, second);
+      await redriven(store, ...second);
       expect(await waveStates(store, batch.batchId)).toEqual(["done"]);
       expect(await worker.claimOne()).toMatchObject({ taskId: second[0], isInWave: false });
     });
@@ -154,7 +155,7 @@ export function describeHaltedWaves(setup: StoreSetup): void {
     test("several calls at once bring theirs back to one wave", async () => {
       const { store } = open();
       const { batch, worker, dead } = await halted(store, { counts: [8, 1], dead: 8 });
-      await Promise.all(dead.map((taskId) => redriven(store, [taskId])));
+      await Promise.all(dead.map((taskId) => redriven(store, taskId)));
       expect((await batchStatus(store, batch.batchId)).waves[0]).toMatchObject({
         ...{ state: "open", unfinished: 8, dead: 0 },
       });
@@ -185,10 +186,4 @@ async function halted(
   await worker.fail(claimed.slice(0, dead), { as: "dead" });
   expect((await batchStatus(store, batch.batchId)).state).toBe("halted");
   return { name, batch, worker, dead: idsOf(claimed.slice(0, dead)) };
-}
-
-async function redriven(store: TaskStore, taskIds: readonly TaskId[]): Promise<string[]> {
-  const { results, woken } = await store.redriveTasks({ taskIds });
-  expect(results.map(({ outcome }) => outcome)).toEqual(taskIds.map(() => "redriven"));
-  return woken;
 }

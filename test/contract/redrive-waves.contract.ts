@@ -14,6 +14,7 @@ import {
 } from "../support/builders";
 import { useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
+import { redriven } from "./redriven";
 
 /** A redriven task belongs where it did: to its wave, as long as that hasn't ended, and to its group, made or not. */
 export function describeRedriveWaves(setup: StoreSetup): void {
@@ -66,12 +67,6 @@ function start(store: TaskStore, { batchId }: Filled): Promise<unknown> {
 async function waveOf(store: TaskStore, { batchId }: Filled, index: number): Promise<WaveStatus> {
   const { batches } = await store.listBatches({ batchId, max: 1 });
   return at(at(batches, 0).waves, index);
-}
-
-async function redriven(store: TaskStore, ...taskIds: readonly TaskId[]): Promise<string[]> {
-  const { results, woken } = await store.redriveTasks({ taskIds });
-  expect(results.map(({ outcome }) => outcome)).toEqual(taskIds.map(() => "redriven"));
-  return woken;
 }
 
 function describeWaves(setup: StoreSetup): void {

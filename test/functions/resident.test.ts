@@ -81,6 +81,16 @@ async function dropWaiting(): Promise<void> {
   );
 }
 
+/** Adds two tasks of a second for a process that runs one at once. */
+async function untilOneOfTwoRuns(): Promise<void> {
+  await app.until(isWorking);
+  await app.client.enqueueMany(capped, [
+    { id: "running", ms: 1_000 },
+    { id: "waiting", ms: 1_000 },
+  ]);
+  await app.until(() => idsOf(app.notes, "begin").length === 1);
+}
+
 /** By two signals: no handler is waited for. */
 async function endAtOnce(worker: ReturnType<ResidentApp["start"]>): Promise<void> {
   const isEnding = (line: string): boolean => line.includes("ending");
@@ -132,12 +142,7 @@ testPosix(
   async () => {
     const words = ["-d", "capped", "--concurrency", "1", "--grace", "30s"];
     const npm = app.start(words, { npm_command: "exec" });
-    await app.until(isWorking);
-    await app.client.enqueueMany(capped, [
-      { id: "running", ms: 1_500 },
-      { id: "waiting", ms: 1_500 },
-    ]);
-    await app.until(() => idsOf(app.notes, "begin").length === 1);
+    await untilOneOfTwoRuns();
     npm.kill("SIGTERM");
     expect(await npm.ended).toBe("SIGTERM");
     expect(app.lines.filter((line) => line.includes("passes no SIGTERM on"))).toHaveLength(1);
@@ -150,12 +155,7 @@ testPosix(
 
 test("a running task may finish within the grace, and nothing further begins", async () => {
   const worker = app.start(["-d", "capped", "--concurrency", "1", "--grace", "30s"]);
-  await app.until(isWorking);
-  await app.client.enqueueMany(capped, [
-    { id: "running", ms: 1_000 },
-    { id: "waiting", ms: 1_000 },
-  ]);
-  await app.until(() => idsOf(app.notes, "begin").length === 1);
+  await untilOneOfTwoRuns();
   worker.kill("SIGTERM");
   expect(await worker.ended).toBe(0);
   expect(idsOf(app.notes, "done")).toEqual(["running"]);

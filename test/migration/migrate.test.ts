@@ -11,6 +11,7 @@ import { withPostgresMigrations } from "../../shared/store/postgres/postgres-mig
 import { withClient } from "../support/test-postgres";
 import { inEmptyDatabase, rowsOf } from "./empty-database";
 import { dumpSchema } from "./schema-dump";
+import { withMigration } from "./with-migration";
 
 /** Every row of the schema with the transaction that wrote it: a row that is written again shows. */
 const writtenRows = `
@@ -23,14 +24,6 @@ const writtenRows = `
 
 const dump = (url: string): Promise<string> =>
   withClient(url, (client) => dumpSchema(client, "taskgate"));
-
-/** All scripts and one more migration. */
-function withMigration(text: string): SchemaScripts {
-  const scripts = postgresScripts();
-  const version = scripts.migrations.length + 1;
-  const more = { version, name: "more", checksum: `of ${text}`, clientVersionMin: "0.0.0", text };
-  return { ...scripts, migrations: [...scripts.migrations, more] };
-}
 
 function apply(url: string, scripts: SchemaScripts) {
   return withPostgresMigrations({ url }, (target) => migrate(target, scripts, "0.2.0"));
@@ -50,7 +43,10 @@ describe("migrate", () => {
   test("gives way to a transaction that stays open: no call waits behind it, and the error names the session", async () => {
     await inEmptyDatabase(async (url) => {
       await migrateStore({ url });
-      const scripts = withMigration("alter table taskgate.task add column more int");
+      const scripts = withMigration(
+        postgresScripts(),
+        "alter table taskgate.task add column more int",
+      );
       await whileRead(url, async () => {
         const attempt = withPostgresMigrations({ url, lockTries: 1 }, (target) =>
           migrate(target, scripts, "0.2.0"),
@@ -206,7 +202,10 @@ describe("migrate", () => {
     await inEmptyDatabase(async (url) => {
       await migrateStore({ url });
       const before = await rowsOf(url, writtenRows);
-      const broken = withMigration("create table taskgate.half (a int); select 1 / 0;");
+      const broken = withMigration(
+        postgresScripts(),
+        "create table taskgate.half (a int); select 1 / 0;",
+      );
 
       await expect(apply(url, broken)).rejects.toMatchObject({
         name: "InvalidArgumentError",
@@ -214,7 +213,10 @@ describe("migrate", () => {
       });
 
       expect(await rowsOf(url, writtenRows)).toEqual(before);
-      const result = await apply(url, withMigration("create table taskgate.half (a int);"));
+      const result = await apply(
+        url,
+        withMigration(postgresScripts(), "create table taskgate.half (a int);"),
+      );
       const { length } = postgresScripts().migrations;
       const applied = [`${String(length + 1).padStart(4, "0")}_more`];
       expect(result).toEqual({ applied, isLogicRenewed: true });
@@ -240,7 +242,7 @@ describe("migrate", () => {
 
   test("a migrator that is killed in the middle leaves nothing behind and frees the lock", async () => {
     await inEmptyDatabase(async (url) => {
-      const scripts = withMigration("select pg_sleep(60)");
+      const scripts = withMigration(postgresScripts(), "select pg_sleep(60)");
       const killed = apply(url, scripts).catch((error: unknown) => error);
       await waitForSleeper(url);
 

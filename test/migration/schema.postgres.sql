@@ -522,6 +522,7 @@ create function taskgate._first_answer(p_operation_id uuid, p_name text, p_targe
 create function taskgate._give_back(p_task_execution_id bigint, p_now timestamp with time zone, OUT o_woken text, OUT o_opening text) language plpgsql;
 create function taskgate._group_latch(p_scope integer, p_group_key text) returns integer language sql immutable;
 create function taskgate._hand_over(p_task_ids bigint[], p_group_ids integer[]) returns integer[] language plpgsql;
+create function taskgate._held_tokens(p_tokens text) returns integer language sql immutable;
 create function taskgate._id_list(p_ids bigint[]) returns text language sql immutable;
 create function taskgate._idle_groups(p_group_ids integer[]) returns integer[] language plpgsql;
 create function taskgate._instant(p_text text) returns timestamp with time zone language plpgsql stable;

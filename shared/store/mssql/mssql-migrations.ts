@@ -8,6 +8,7 @@ import {
   StoreUnavailableError,
 } from "../../core/errors";
 import { formatDuration } from "../../core/duration";
+import { lockedOut, migrationLocks } from "../migration-locks";
 import type { MigrationTarget, SchemaVersion, Script } from "../migrator";
 import { hasNumber, isOfDriver, mapMssqlError } from "./mssql-errors";
 import { grantUser } from "./mssql-grant";
@@ -37,26 +38,22 @@ const connectTimeoutMs = 15_000;
 const migrationLock = "Taskgate.Migrate";
 const lockWaitMs = 10_000;
 const lockWaitsMax = 30;
-/**
- * A change of a table waits for every transaction that has used it, and all later calls wait behind the change, readers of row
- * versions, too [doc: ALTER TABLE, online rebuild: Sch-M "blocks all new transactions that are ready to start"]. So it gives
- * way after a second and tries again: a transaction that stays open delays the migration, and stops no worker.
- */
-const tableLockMs = 1_000;
-const lockPauseMs = 3_000;
-const triesMax = 15;
 /** So many characters of logic run as one batch: while it is replaced its callers wait, and a round trip may take 100 ms. */
 const logicBatchMax = 250_000;
 /** Inline functions and table variables that the procedures were written for (SQL Server 2019). */
 const compatibilityLevelMin = 150;
 const systemDatabases = new Set(["master", "model", "msdb", "tempdb"]);
 
-/** What filtered indexes and the procedures are made with; in a circle of waiters workers win over a migration. */
+/**
+ * What filtered indexes and the procedures are made with. Behind a change of a table that waits all calls wait, readers of row
+ * versions, too [doc: ALTER TABLE, online rebuild: Sch-M "blocks all new transactions that are ready to start"]. In a circle of
+ * waiters workers win over a migration.
+ */
 const sessionSettings = `SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, QUOTED_IDENTIFIER ON;
 SET NUMERIC_ROUNDABORT, IMPLICIT_TRANSACTIONS OFF;
 SET XACT_ABORT, NOCOUNT ON;
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-SET LOCK_TIMEOUT ${String(tableLockMs)};
+SET LOCK_TIMEOUT ${String(migrationLocks.waitMs)};
 SET DEADLOCK_PRIORITY LOW;`;
 
 /**
@@ -64,7 +61,7 @@ SET DEADLOCK_PRIORITY LOW;`;
  * settings. Twenty at once queue up. Each script is one transaction: callers see the old procedures or the new ones.
  */
 export async function withMssqlMigrations<Result>(
-  { lockTries = triesMax, ...address }: MssqlMigrationOptions,
+  { lockTries = migrationLocks.triesMax, ...address }: MssqlMigrationOptions,
   body: (target: MssqlMigrationTarget) => Promise<Result>,
 ): Promise<Result> {
   return withMssqlLease(address, async (lease) => {
@@ -269,7 +266,7 @@ async function applyRepeatedly(
       }
       const isLocked = hasNumber(error.cause, 1222);
       if (tries >= lockTries) throw isLocked ? await nameHolder(lease, script, error) : error;
-      if (isLocked) await pause(lockPauseMs);
+      if (isLocked) await pause(migrationLocks.pauseMs);
     }
   }
 }
@@ -283,15 +280,11 @@ async function nameHolder(
   const [holder] = await readMssqlHolders(
     async (text) => (await lease.run(() => lease.request().query(text))).recordset,
   ).catch(() => []);
-  const who =
-    holder === undefined
-      ? "Other sessions keep its tables locked"
-      : `Session ${holder.session} (${holder.user}, ${holder.host}, ${holder.program}) has been in a transaction for ${formatDuration(Number(holder.ageMs))} and keeps its tables locked`;
-  const end = holder === undefined ? "Let them end" : `End that transaction (\`${holder.end}\`)`;
-  return new StoreConflictError(
-    `${script.name} wasn't applied. ${who}. Workers go on meanwhile. ${end}, then run \`npx taskgate migrate\` again`,
-    { cause },
-  );
+  if (holder === undefined) return lockedOut({ script: script.name, holder: null, cause });
+  const { session, user, host, program, ageMs } = holder;
+  const says = `Session ${session} (${user}, ${host}, ${program}) has been in a transaction for ${formatDuration(Number(ageMs))} and keeps its tables locked`;
+  const end = `End that transaction (\`${holder.end}\`)`;
+  return lockedOut({ script: script.name, holder: { says, end }, cause });
 }
 
 async function apply(

@@ -1,11 +1,8 @@
 import type * as Pg from "pg";
-import {
-  InvalidArgumentError,
-  SettingsError,
-  StoreConflictError,
-  TaskgateError,
-} from "../../core/errors";
+import type { StoreConflictError } from "../../core/errors";
+import { InvalidArgumentError, SettingsError, TaskgateError } from "../../core/errors";
 import { loadPackage } from "../../core/load-package";
+import { lockedOut, migrationLocks } from "../migration-locks";
 import type { MigrationTarget, SchemaVersion, Script } from "../migrator";
 import { mapPostgresError } from "./postgres-errors";
 import { readPostgresTarget } from "./postgres-tls";
@@ -16,13 +13,6 @@ const migrationLock = 44;
 
 /** A server that doesn't answer a connection for this time is told as away. */
 const connectMs = 15_000;
-/**
- * A change of a table waits for every transaction that has read it, and all later calls wait behind the change. So it gives way
- * after a second and tries again: a transaction that stays open delays the migration, and stops no worker.
- */
-const lockWaitMs = 1_000;
-const lockPauseSeconds = 3;
-const lockTriesMax = 15;
 
 /** The functions call some of the server's that are new in it, which an older one tells only when they run. */
 const serverVersionMin = 15;
@@ -46,7 +36,7 @@ export async function withPostgresMigrations<Result>(
   body: (target: MigrationTarget) => Promise<Result>,
 ): Promise<Result> {
   const schema = options.schema ?? "taskgate";
-  const { lockTries = lockTriesMax } = options;
+  const { lockTries = migrationLocks.triesMax } = options;
   const run = async (connection: PostgresConnection): Promise<Result> => {
     await refuseServer(connection);
     // A role's or a database's bounds are made for calls; a migration takes as long as it takes.
@@ -213,7 +203,7 @@ async function apply(connection: PostgresConnection, task: ApplyTask): Promise<v
       const code = sqlStateOf(error);
       const isLocked = code === "55P03";
       if (isLocked && tries >= task.lockTries) throw await nameHolder(connection, task, error);
-      if (isLocked) await connection.query("select pg_sleep($1)", [lockPauseSeconds]);
+      if (isLocked) await connection.query("select pg_sleep($1)", [migrationLocks.pauseMs / 1_000]);
       else if (task.isLogic && !dropsFirst && cannotReplace.has(code)) dropsFirst = true;
       else throw error;
     }
@@ -242,14 +232,9 @@ async function nameHolder(
       order by a.xact_start limit 1`,
     [`"${schema}"`],
   );
-  const who =
-    holder === undefined
-      ? "Other sessions keep its tables locked"
-      : `Session ${String(holder.pid)} (${holder.session}) is in a transaction since ${holder.since} and keeps its tables locked`;
-  return new StoreConflictError(
-    `${script.name} wasn't applied. ${who}. Workers go on meanwhile. End that transaction, then run \`npx taskgate migrate\` again`,
-    { cause },
-  );
+  if (holder === undefined) return lockedOut({ script: script.name, holder: null, cause });
+  const says = `Session ${String(holder.pid)} (${holder.session}) is in a transaction since ${holder.since} and keeps its tables locked`;
+  return lockedOut({ script: script.name, holder: { says, end: "End that transaction" }, cause });
 }
 
 async function applyOnce(
@@ -263,7 +248,7 @@ async function applyOnce(
     // Bodies may name functions that come later in the script.
     await connection.query("set local check_function_bodies = off");
     await connection.query("set local client_min_messages = warning");
-    await connection.query(`set local lock_timeout = ${String(lockWaitMs)}`);
+    await connection.query(`set local lock_timeout = ${String(migrationLocks.waitMs)}`);
     if (plan.dropsFirst) await dropLogic(connection, schema);
     await connection.query(text);
     if (plan.isLogic) await dropLeftOver(connection, schema, script.text);

@@ -12,6 +12,7 @@ import { createGate } from "../../support/gate";
 import type { FaultPoint } from "../../tsql-server/tds/faults";
 import type { SimulatedServer } from "../../tsql-server/tds/simulated-server";
 import { startTaskgateServer } from "./start-taskgate-server";
+import { withMigration } from "../../migration/with-migration";
 
 /* The product's migrator beside callers, on the simulated SQL Server, whose tables and procedures have locks of their definitions. */
 
@@ -37,14 +38,6 @@ const apply = (scripts: SchemaScripts, lockTries = 2): Promise<MigrationResult> 
     migrate(target, scripts, "0.2.0"),
   );
 
-/** All scripts and one more migration. */
-function withMigration(text: string): SchemaScripts {
-  const scripts = mssqlScripts();
-  const version = scripts.migrations.length + 1;
-  const more = { version, name: "more", checksum: `of ${text}`, clientVersionMin: "0.0.0", text };
-  return { ...scripts, migrations: [...scripts.migrations, more] };
-}
-
 /** All scripts, with other logic. */
 function withLogic(text: string): SchemaScripts {
   const scripts = mssqlScripts();
@@ -66,7 +59,7 @@ function textOf(point: FaultPoint): string {
 describe("migrate on SQL Server", () => {
   test("gives way to a transaction that stays open: no call waits behind it, and the error says what to do", async () => {
     const name = await define(store);
-    const scripts = withMigration("ALTER TABLE Taskgate.Task ADD More int NULL;");
+    const scripts = withMigration(mssqlScripts(), "ALTER TABLE Taskgate.Task ADD More int NULL;");
     await store.transaction(async (transaction) => {
       await store.enqueueTasks(oneTask(name), transaction);
       await expect(apply(scripts, 1)).rejects.toMatchObject({
@@ -82,7 +75,7 @@ describe("migrate on SQL Server", () => {
 
   test("a call that comes while a migration waits is answered when the migration has given way, within its own patience", async () => {
     const name = await define(store);
-    const scripts = withMigration("ALTER TABLE Taskgate.Task ADD More2 int NULL;");
+    const scripts = withMigration(mssqlScripts(), "ALTER TABLE Taskgate.Task ADD More2 int NULL;");
     await store.transaction(async (transaction) => {
       await store.enqueueTasks(oneTask(name), transaction);
       const isAltering = createGate();

@@ -29,7 +29,7 @@ begin
   end loop;
   perform _settle_shared(array[p_shared_limit_id], 0, 0, null);
   if o_new <> -1 then
-    select (octet_length(s.execution_tokens) - octet_length(replace(s.execution_tokens, 'S:0', ''))) / 3 into o_held
+    select _held_tokens(s.execution_tokens) into o_held
       from shared_limit s where s.shared_limit_id = p_shared_limit_id;
   end if;
   o_over_limit := case when o_new = -1 then 0 else greatest(o_held - o_new, 0) end;

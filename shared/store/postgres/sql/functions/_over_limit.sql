@@ -4,15 +4,15 @@
 -- Out:    int, 0 or more
 -- Raises: -
 -- Locks:  none
--- Plan:   primary key; counts S:0 in the text, which a token id can't contain
+-- Plan:   primary key
 -- Twin:   mssql/sql/functions/_OverLimit.sql
 create or replace function taskgate._over_limit(p_task_definition_id int) returns int
 language sql stable as $$
   select greatest(
          case when coalesce(d.concurrency_limit_override, d.concurrency_limit) < 0 then 0
-         else greatest((octet_length(d.execution_tokens) - octet_length(replace(d.execution_tokens, 'S:0', ''))) / 3
+         else greatest(_held_tokens(d.execution_tokens)
                        - coalesce(d.concurrency_limit_override, d.concurrency_limit), 0) end,
-         (select max((octet_length(s.execution_tokens) - octet_length(replace(s.execution_tokens, 'S:0', ''))) / 3 - coalesce(s.concurrency_limit_override, s.concurrency_limit))
+         (select max(_held_tokens(s.execution_tokens) - coalesce(s.concurrency_limit_override, s.concurrency_limit))
             from taskgate.task_definition_shared_limit l join taskgate.shared_limit s on s.shared_limit_id = l.shared_limit_id
            where l.task_definition_id = d.task_definition_id and coalesce(s.concurrency_limit_override, s.concurrency_limit) >= 0))
     from taskgate.task_definition d where d.task_definition_id = p_task_definition_id

@@ -178,7 +178,7 @@ begin
       update shared_token_demand q set given_at = v_now
         from shared_limit x
        where q.shared_limit_id = any (v_asking) and x.shared_limit_id = q.shared_limit_id
-         and (octet_length(x.execution_tokens) - octet_length(replace(x.execution_tokens, 'S:0', ''))) / 3 < coalesce(x.concurrency_limit_override, x.concurrency_limit)
+         and _held_tokens(x.execution_tokens) < coalesce(x.concurrency_limit_override, x.concurrency_limit)
       returning q.task_definition_id)
     select coalesce(array_agg(g.task_definition_id), '{}') into o_given_to from given g;
     if o_given_to <> '{}' then o_given := o_freed; end if;

@@ -11,7 +11,7 @@ returns table (shared_limit_id int, name text, task_limit int, source text, held
 language sql stable as $$
   select s.shared_limit_id, s.name, coalesce(s.concurrency_limit_override, s.concurrency_limit),
          case when s.concurrency_limit_override is null then 'code' else 'operator' end,
-         (octet_length(s.execution_tokens) - octet_length(replace(s.execution_tokens, 'S:0', ''))) / 3, u.live, u.retry_in_ms
+         _held_tokens(s.execution_tokens), u.live, u.retry_in_ms
     from taskgate.task_definition_shared_limit l
     join taskgate.shared_limit s on s.shared_limit_id = l.shared_limit_id
    cross join lateral (

@@ -18,7 +18,7 @@ begin
   select coalesce('[' || string_agg(json_build_object(
            'name', s.name, 'limit', s.task_limit, 'limitSource', s.source, 'codeLimit', s.code_limit,
            'held', case when s.task_limit = -1 then _shared_count(s.shared_limit_id)
-                        else (octet_length(s.execution_tokens) - octet_length(replace(s.execution_tokens, 'S:0', ''))) / 3 end,
+                        else _held_tokens(s.execution_tokens) end,
            'definitions', (
              select coalesce(json_agg(json_build_object('name', d.name, 'held', coalesce(case when s.task_limit = -1
                       then (select sum(e.token_count) from task_execution e

@@ -101,7 +101,7 @@ begin
   if e.has_shared then
     over_limit := _over_limit(e.task_definition_id);
   elsif e.task_limit >= 0 then
-    v_free := e.task_limit - (octet_length(e.execution_tokens) - octet_length(replace(e.execution_tokens, 'S:0', ''))) / 3;
+    v_free := e.task_limit - _held_tokens(e.execution_tokens);
     if v_free < 0 then over_limit := -v_free; else free_tokens := v_free; end if;
   end if;
   if e.has_demand or e.has_shared then               -- apart: what a condition calls is set up with it, also where it isn't called
