@@ -38,6 +38,13 @@ export type {
   WatermarkCalls,
   WatermarkPosition,
 } from "./worker/define/block-options";
+export type {
+  CancelledTask,
+  RedrivenTask,
+  RescheduledTask,
+  TaskCalls,
+  TaskStatus,
+} from "./worker/define/task-calls";
 export type { EventRoute } from "./worker/define/ingest-event";
 export type { IngestEvent } from "./ports/ingest-event";
 export type { SchemaIssue, StandardSchema } from "./worker/define/standard-schema";
@@ -79,5 +86,6 @@ export type {
 } from "./ports/task-store";
 export type { BatchClient } from "./worker/client/batches";
 export type { EnqueuedTask, TaskClient } from "./worker/client/client";
+export type { Tasks } from "./worker/client/tasks";
 export type { Watermarks } from "./worker/client/watermarks";
 export type { LocalSample, SampleFile } from "./local/sample";

@@ -37,3 +37,8 @@ export interface WorkerEnvironment {
 export function instants(clock: Clock): Instants {
   return { monotonicMs: clock.monotonicMs(), wallMs: clock.nowMs() };
 }
+
+/** Who acts, as the audit and the definitions name it. */
+export function nameOf({ workerName, build }: WorkerEnvironment): string {
+  return `${workerName} (build ${String(build)})`;
+}

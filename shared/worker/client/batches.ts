@@ -9,6 +9,7 @@ import { wrongValue } from "../../core/wrong-value";
 import type { FailurePolicy, OpenedWaves } from "../../ports/task-store";
 import type { BatchCalls, NewBatch } from "../define/batch-calls";
 import { BatchPump } from "../run/batch-pump";
+import { nameOf } from "../environment";
 import type { WorkerEnvironment } from "../environment";
 
 function waveOf(waves: readonly WaveId[], ordinal: number): WaveId {
@@ -78,26 +79,29 @@ export class BatchClient implements BatchCalls {
     const { seal = true } = options;
     if (typeof seal !== "boolean") throw wrongValue("seal", "true or false", seal);
     const answer = await this.#environment.store.startBatch({ batchId: batchOf(batchId), seal });
-    await this.#follow(answer);
+    await openWaves(this.#environment, answer);
     return answer.status;
   }
 
   /** As `BatchCalls` says. */
   async resume(batchId: string): Promise<"resumed" | "again" | "draft" | "ended"> {
-    const { store, workerName, build } = this.#environment;
-    const answer = await store.resumeBatch({
+    const answer = await this.#environment.store.resumeBatch({
       batchId: batchOf(batchId),
-      changedBy: `${workerName} (build ${String(build)})`,
+      changedBy: nameOf(this.#environment),
     });
-    await this.#follow(answer);
+    await openWaves(this.#environment, answer);
     return answer.status;
   }
+}
 
-  async #follow({ woken, opening }: OpenedWaves): Promise<void> {
-    const { clock, wakeUp } = this.#environment;
-    for (const definition of woken) void wakeUp.hint(definition);
-    const pump = new BatchPump(this.#environment, clock.monotonicMs() + pumpMs);
-    pump.open(opening);
-    await pump.settled();
-  }
+/** Hints for definitions that got tasks, and opens waves that the call has begun to open. */
+export async function openWaves(
+  environment: WorkerEnvironment,
+  { woken, opening }: OpenedWaves,
+): Promise<void> {
+  const { clock, wakeUp } = environment;
+  for (const definition of woken) void wakeUp.hint(definition);
+  const pump = new BatchPump(environment, clock.monotonicMs() + pumpMs);
+  pump.open(opening);
+  await pump.settled();
 }

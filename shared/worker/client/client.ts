@@ -12,6 +12,7 @@ import type { TaskEnd } from "./await-end";
 import type { BatchCalls } from "../define/batch-calls";
 import { BatchClient } from "./batches";
 import type { WatermarkCalls } from "../define/block-options";
+import type { TaskCalls } from "../define/task-calls";
 import { isPlain, JointEnqueues } from "./joint-enqueues";
 import { hasRules, prepareChecked } from "./new-task";
 import { ensureRegistered } from "./register";
@@ -26,6 +27,7 @@ import type {
   TaskRequest,
   TaskResult,
 } from "../define/task-ref";
+import { Tasks } from "./tasks";
 import { Watermarks } from "./watermarks";
 
 /** What became of one requested task, and when workers look for it. */
@@ -37,7 +39,7 @@ export interface EnqueuedTask extends Enqueued {
   readonly startsWithinMs: number | null;
 }
 
-/** Adds tasks from anywhere: functions, scripts, tests. */
+/** Adds tasks from anywhere, and looks after them: functions, scripts, tests. */
 export class TaskClient implements EnqueueCalls {
   readonly #environment: WorkerEnvironment;
   readonly #registry: Registry;
@@ -46,6 +48,8 @@ export class TaskClient implements EnqueueCalls {
   readonly batches: BatchCalls;
   /** Blocks of ranges, lists and objects, each made once. */
   readonly watermark: WatermarkCalls;
+  /** Tasks that exist: where they stand, cancel, redrive, reschedule. */
+  readonly tasks: TaskCalls;
 
   constructor(environment: WorkerEnvironment, registry: Registry) {
     this.#environment = environment;
@@ -53,6 +57,7 @@ export class TaskClient implements EnqueueCalls {
     this.#joint = new JointEnqueues(environment.timers, (tasks) => this.#send(tasks));
     this.batches = new BatchClient(environment);
     this.watermark = new Watermarks(environment, registry);
+    this.tasks = new Tasks(environment);
   }
 
   /** As `EnqueueCalls` says. A queue that the database doesn't know yet is registered first. */

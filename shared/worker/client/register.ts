@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from "../../core/errors";
 import type { Definition } from "../define/task-kind";
+import { nameOf } from "../environment";
 import type { WorkerEnvironment } from "../environment";
 import type { Registry } from "../define/registry";
 
@@ -12,7 +13,7 @@ export async function register(
     name: definition.name,
     build: environment.build,
     settingsHash: definition.settingsHash,
-    registeredBy: `${environment.workerName} (build ${String(environment.build)})`,
+    registeredBy: nameOf(environment),
     settings: definition.settings,
     ...(definition.kinds === undefined ? {} : { kinds: definition.kinds }),
   });

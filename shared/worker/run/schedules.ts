@@ -2,6 +2,7 @@ import { messageOf } from "../../core/foreign-value";
 import { dueRuns, nextRun } from "../../core/cron";
 import type { ScheduledInstant, ScheduleStatus } from "../../ports/task-store";
 import type { KindSchedule } from "../define/task-kind";
+import { nameOf } from "../environment";
 import type { WorkerEnvironment } from "../environment";
 import { ownDefinitions, register } from "../client/register";
 import type { Registry } from "../define/registry";
@@ -27,7 +28,7 @@ export async function registerSchedules(
   environment: WorkerEnvironment,
   registry: Registry,
 ): Promise<void> {
-  const { store, build, workerName, logger, wakeUp } = environment;
+  const { store, build, logger, wakeUp } = environment;
   const { now, schedules } = await store.listSchedules({ max: listedMax });
   for (const { name } of await ownDefinitions(environment, registry)) {
     const wanted = registry.schedules(name);
@@ -36,7 +37,7 @@ export async function registerSchedules(
     const answer = await store.setSchedules({
       name,
       build,
-      changedBy: `${workerName} (build ${String(build)})`,
+      changedBy: nameOf(environment),
       schedules: wanted.map((schedule) => ({ ...schedule, nextRunAt: nextRun(schedule, now) })),
     });
     if (answer.status !== "exists") {
