@@ -29,6 +29,8 @@ export interface FailureGroupTasks {
   readonly taskIds: readonly TaskId[];
 }
 
+/** Characters of an error that `list_failures` tells. */
+const errorShownMax = 300;
 /** An error that tells nothing. */
 const noError = "(no error was told)";
 
@@ -38,6 +40,11 @@ const varying: readonly RegExp[] = [
   /\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b/gi,
   /\d+(?:[.,:]\d+)*/g,
 ];
+
+/** So much of an error as `list_failures` tells. */
+export function shownError(error: string | null): string | null {
+  return error === null ? null : error.slice(0, errorShownMax).replace(/ +$/, "");
+}
 
 /** The error's first line with `#` in place of numbers and ids. */
 export function likeOf(error: string | null): string {

@@ -42,6 +42,9 @@ export const readCancelRequest = objectOf(
 /** End waiting tasks, request the end of running ones. */
 export type CancelRequest = ValueOf<typeof readCancelRequest>;
 
+/** A handler, as a filter of tasks. */
+export const readKindFilter = objectOf({ kind: key.exactOptional() });
+
 /** Tasks to redrive: these, or the oldest dead letters or cancelled tasks of a definition. */
 export const redriveRequest = objectOf(
   {

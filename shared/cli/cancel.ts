@@ -1,19 +1,33 @@
 import { take } from "../admin/read-result";
-import { readTaskId } from "../admin/requests";
 import { readCancelRequest } from "../admin/task-requests";
-import { report, yesOption } from "./command";
-import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
 import { showNumber } from "../terminal/output";
+import { allOptions, changeAll } from "./change-all";
+import { report, yesOption } from "./command";
+import type { Command, CommandContext } from "./command";
+import { exitCodes } from "./exit-codes";
+import type { CommandExitCode } from "./exit-codes";
+import { readIds, readStates } from "./task-filters";
 import { renderOutcomes, showIds } from "./task-results";
 
-/** `taskgate cancel ID..` */
+const waitingStates = ["scheduled", "waiting", "ready"] as const;
+const unfinishedStates = [...waitingStates, "claimed"] as const;
+
+/** `taskgate cancel ID..`, `taskgate cancel NAME --all` */
 export const cancelCommand: Command = {
   name: "cancel",
   group: "change",
-  parameters: [{ name: "ID", isList: true }],
+  parameters: [{ name: "ID|NAME", isList: true, values: "definitions" }],
   options: {
     yes: yesOption,
+    ...allOptions,
+    state: {
+      type: "string",
+      short: "s",
+      valueName: "STATE",
+      isList: true,
+      values: unfinishedStates,
+      sentence: `With --all: one of ${unfinishedStates.join(", ")}; several times for several. Default all but claimed.`,
+    },
     reason: {
       type: "string",
       short: "r",
@@ -22,32 +36,60 @@ export const cancelCommand: Command = {
     },
   },
   sentence: "Ends waiting tasks and asks running ones to end.",
-  details: "Exit code 1: a task is unknown, or locked at this moment; then repeat the command.",
-  examples: [{ line: `taskgate cancel 10 12 --reason "ordered twice"`, sentence: "Two tasks." }],
-  run: async (context) => {
-    const tasks = context.args.map((word) => take(readTaskId(word)));
-    const request = take(readCancelRequest({ tasks, reason: context.options["reason"] }));
-    const which = `${showNumber(tasks.length, "task", "tasks")} (${showIds(tasks)})`;
-    const end = "A waiting task ends for good, a running one is asked to end.";
-    if (!(await context.confirm(() => `Cancels ${which}. ${end}`))) return exitCodes.failed;
-    const answer = await (
-      await context.admin()
-    ).cancel({ ...request, changedBy: context.changedBy });
-    report(context, answer, () =>
-      renderOutcomes(answer.tasks.map(withUnknown), {
-        cancelled: ["is cancelled", "are cancelled"],
-        requested: ["runs and was asked to end", "run and were asked to end"],
-        busy: ["is locked at this moment, ask again", "are locked at this moment, ask again"],
-        gone: ["has ended before", "have ended before"],
-        unknown: ["is unknown or was removed", "are unknown or were removed"],
-      }),
-    );
-    const isTold = answer.tasks.every(
-      ({ outcome, state }) => outcome !== "busy" && state !== "unknown",
-    );
-    return isTold ? exitCodes.ok : exitCodes.failed;
-  },
+  details: [
+    "Exit code 1: a task is unknown, or locked at this moment; then repeat the command.",
+    "--all looks for the tasks first, a million at most, and tells how many there are. Tasks that come meanwhile stay, and so do those that wait for their wave: `taskgate batch ID --cancel` ends these. Ctrl+C ends it between two calls of 1,000 tasks, with exit code 130.",
+  ].join("\n"),
+  examples: [
+    { line: `taskgate cancel 10 12 --reason "ordered twice"`, sentence: "Two tasks." },
+    {
+      line: "taskgate cancel greet --all --since 2030-01-31T08:30:00Z --dry-run",
+      sentence: "How many tasks wait that were added since an instant.",
+    },
+    {
+      line: "taskgate cancel greet --all --where name=Ada",
+      sentence: "All of Ada's tasks that wait.",
+    },
+  ],
+  run: async (context) => (context.flags.has("all") ? cancelAll(context) : cancelIds(context)),
 };
+
+const texts = {
+  cancelled: ["is cancelled", "are cancelled"],
+  requested: ["runs and was asked to end", "run and were asked to end"],
+  busy: ["is locked at this moment, ask again", "are locked at this moment, ask again"],
+  gone: ["has ended before", "have ended before"],
+  unknown: ["is unknown or was removed", "are unknown or were removed"],
+} as const;
+
+const end = "A waiting task ends for good, a running one is asked to end.";
+
+async function cancelIds(context: CommandContext): Promise<CommandExitCode> {
+  const tasks = readIds(context, [...Object.keys(allOptions), "state"]);
+  const request = take(readCancelRequest({ tasks, reason: context.options["reason"] }));
+  const which = `${showNumber(tasks.length, "task", "tasks")} (${showIds(tasks)})`;
+  if (!(await context.confirm(() => `Cancels ${which}. ${end}`))) return exitCodes.failed;
+  const { changedBy } = context;
+  const answer = await (await context.admin()).cancel({ ...request, changedBy });
+  const told = answer.tasks.map(withUnknown);
+  report(context, answer, () => renderOutcomes(told, texts));
+  const isTold = told.every(({ outcome }) => outcome !== "busy" && outcome !== "unknown");
+  return isTold ? exitCodes.ok : exitCodes.failed;
+}
+
+async function cancelAll(context: CommandContext): Promise<CommandExitCode> {
+  const { changedBy, options } = context;
+  return changeAll(context, {
+    ...{ verb: "Cancels", consequence: end, texts },
+    states: readStates(context, unfinishedStates, waitingStates),
+    wanted: ["cancelled", "requested", "gone"],
+    change: async (tasks) => {
+      const request = take(readCancelRequest({ tasks, reason: options["reason"] }));
+      const answer = await (await context.admin()).cancel({ ...request, changedBy });
+      return answer.tasks.map(withUnknown);
+    },
+  });
+}
 
 /** A task's outcome; one that there is no more, or never was, is told apart from one that has ended. */
 function withUnknown({

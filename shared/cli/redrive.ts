@@ -1,15 +1,17 @@
+import { likeOf, shownError } from "../admin/failure-groups";
 import { take } from "../admin/read-result";
-import { readTaskId } from "../admin/requests";
 import { readRedriveRequest } from "../admin/task-requests";
-import { maxOption, reasonOption, report, yesOption } from "./command";
+import { allOptions, changeAll } from "./change-all";
+import type { ChangeOfAll } from "./change-all";
+import { reasonOption, report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
-import type { RedriveFailuresReport } from "../admin/failure-actions";
-import { readRedriveFailuresRequest } from "../admin/failure-requests";
-import { showNumber } from "../terminal/output";
-import { numberOf, refusal } from "./read-values";
+import { refusal } from "./read-values";
+import { endedFilters, readIds } from "./task-filters";
 import { renderOutcomes } from "./task-results";
+
+const outcomes = ["dead", "cancelled"] as const;
 
 /** `taskgate redrive ID..`, `taskgate redrive NAME --all` */
 export const redriveCommand: Command = {
@@ -18,12 +20,8 @@ export const redriveCommand: Command = {
   parameters: [{ name: "ID|NAME", isList: true, values: "definitions" }],
   options: {
     yes: yesOption,
-    all: {
-      type: "boolean",
-      short: "a",
-      sentence: "The oldest dead or cancelled tasks of the definition NAME, in place of ids.",
-    },
-    kind: { type: "string", valueName: "NAME", sentence: "With --all: only tasks of one handler." },
+    ...allOptions,
+    ...endedFilters,
     like: {
       type: "string",
       valueName: "TEXT",
@@ -32,16 +30,22 @@ export const redriveCommand: Command = {
     outcome: {
       type: "string",
       valueName: "OUTCOME",
-      values: ["dead", "cancelled"],
+      values: outcomes,
       sentence: "With --all: dead or cancelled; default dead.",
     },
-    max: maxOption(1_000, 1_000),
+    max: {
+      type: "string",
+      short: "n",
+      valueName: "N",
+      sentence: "With --all: at most N, the oldest, 1..1000000; default all.",
+    },
     reason: reasonOption,
   },
   sentence: "Retries dead or cancelled tasks; their ids stay.",
   details: [
     "Attempts are counted from 0 again; earlier attempts are kept. A task of a group joins its group again.",
     "A task stays dead while another task has its dedupe key. Exit code 1: at least one task stays.",
+    "--all looks for the tasks first, and tells how many there are; the oldest run again first, as the limit allows. Ctrl+C ends it between two calls of 1,000 tasks, with exit code 130.",
   ].join("\n"),
   examples: [
     { line: "taskgate redrive 17", sentence: "One task." },
@@ -55,92 +59,51 @@ export const redriveCommand: Command = {
       sentence: "The 50 oldest cancelled ones.",
     },
   ],
-  run: async (context) => {
-    const { kind, like, outcome, max, reason } = context.options;
-    const { changedBy } = context;
-    if (like !== undefined) return redriveLike(context, like);
-    const request = take(
-      readRedriveRequest({ ...readWhich(context), kind, outcome, max: numberOf(max), reason }),
-    );
-    if ("name" in request) {
-      const { name, max: count, outcome: which } = request;
-      const what = (): string =>
-        `Retries up to ${String(count)} ${which} tasks of ${name}, the oldest first.`;
-      if (!(await context.confirm(what))) return exitCodes.failed;
-    }
-    const answer = await (await context.admin()).redrive({ ...request, changedBy });
-    report(context, answer, () =>
-      renderOutcomes(answer.tasks, {
-        redriven: ["will run again", "will run again"],
-        duplicate: ["stays: another one holds its key", "stay: others hold their keys"],
-        busy: ["is locked at this moment, ask again", "are locked at this moment, ask again"],
-        unfinished: ["hasn't ended", "haven't ended"],
-        done: ["ended well", "ended well"],
-        unknown: ["is unknown", "are unknown"],
-      }),
-    );
-    const isDone = answer.tasks.every((task) => task.outcome === "redriven");
-    return isDone ? exitCodes.ok : exitCodes.failed;
-  },
+  run: async (context) => (context.flags.has("all") ? redriveAll(context) : redriveIds(context)),
 };
 
-/** The dead tasks of one error; of all kinds that have it, where none is named. */
-async function redriveLike(context: CommandContext, like: string): Promise<CommandExitCode> {
-  const { kind, outcome, max, reason } = context.options;
-  for (const [name, given] of Object.entries({ outcome, max }))
-    if (given !== undefined) throw refusal(`--${name}`, given, "nothing together with --like");
-  const which = readWhich(context);
-  if (!("definition" in which)) throw refusal("--like", like, "it only together with --all");
-  const { definition } = which;
-  const admin = await context.admin();
-  const { groups } = await admin.failures({ definition, max: 1_000 });
-  const asked = groups.filter(
-    (group) => group.like === like && (kind === undefined || group.kind === kind),
-  );
-  const count = asked.reduce((sum, group) => sum + group.count, 0);
-  if (count > 0 && !(await context.confirm(() => `Retries ${showNumber(count, "task", "tasks")}.`)))
-    return exitCodes.failed;
-  const total = { found: 0, redriven: 0, left: 0 };
-  for (const group of asked) {
-    const request = take(
-      readRedriveFailuresRequest({ definition, kind: group.kind, like, reason }),
-    );
-    const done = await admin.redriveFailures({ ...request, changedBy: context.changedBy });
-    total.found += done.found;
-    total.redriven += done.redriven;
-    total.left += done.left;
-  }
-  report(context, total, () => describeLike(definition, total));
-  return total.found > 0 && total.left === 0 ? exitCodes.ok : exitCodes.failed;
+const texts = {
+  redriven: ["will run again", "will run again"],
+  duplicate: ["stays: another one holds its key", "stay: others hold their keys"],
+  busy: ["is locked at this moment, ask again", "are locked at this moment, ask again"],
+  unfinished: ["hasn't ended", "haven't ended"],
+  done: ["ended well", "ended well"],
+  unknown: ["is unknown", "are unknown"],
+} as const;
+
+async function redriveIds(context: CommandContext): Promise<CommandExitCode> {
+  const all = [...Object.keys({ ...allOptions, ...endedFilters }), "like", "outcome", "max"];
+  const tasks = readIds(context, all);
+  const request = take(readRedriveRequest({ tasks, reason: context.options["reason"] }));
+  const { changedBy } = context;
+  const answer = await (await context.admin()).redrive({ ...request, changedBy });
+  report(context, answer, () => renderOutcomes(answer.tasks, texts));
+  const isDone = answer.tasks.every((task) => task.outcome === "redriven");
+  return isDone ? exitCodes.ok : exitCodes.failed;
 }
 
-function describeLike(
-  definition: string,
-  { found, redriven, left }: RedriveFailuresReport,
-): string {
-  if (found === 0)
-    return `No dead task of ${definition} has this error: see \`taskgate failures\`.`;
-  const rest = left === 0 ? "" : `; ${showNumber(left, "stays", "stay")} dead`;
-  return `${showNumber(redriven, "dead task will", "dead tasks will")} run again${rest}.`;
+async function redriveAll(context: CommandContext): Promise<CommandExitCode> {
+  const { changedBy, options } = context;
+  const { like, outcome = "dead", reason } = options;
+  const state = outcomes.find((one) => one === outcome);
+  if (state === undefined) throw refusal("--outcome", outcome, "dead or cancelled");
+  if (like !== undefined && state !== "dead")
+    throw refusal("--outcome", outcome, "dead together with --like");
+  return changeAll(context, {
+    ...{ verb: "Retries", consequence: "The oldest come first.", states: [state] },
+    ...{ isOldestFirst: true, texts, wanted: ["redriven"] },
+    ...(like === undefined ? {} : withError(like)),
+    change: async (tasks) => {
+      const request = take(readRedriveRequest({ tasks, reason }));
+      return (await (await context.admin()).redrive({ ...request, changedBy })).tasks;
+    },
+  });
 }
 
-/** Ids of tasks, or the definition of `--all`. */
-function readWhich({
-  args,
-  flags,
-  options,
-}: CommandContext): { tasks: string[] } | { definition: string } {
-  const [first = "", second] = args;
-  if (flags.has("all")) {
-    if (second === undefined) return { definition: first };
-    throw refusal("argument", second, "one definition: `taskgate redrive NAME --all`");
-  }
-  for (const option of ["kind", "like", "outcome", "max"]) {
-    const given = options[option];
-    if (given !== undefined) throw refusal(`--${option}`, given, "it only together with --all");
-  }
-  const name = args.find((word) => !readTaskId(word).ok);
-  if (name === undefined) return { tasks: [...args] };
-  const expected = "ids of tasks, or the name of a definition with --all";
-  throw refusal("ID|NAME..", name, expected);
+/** Only the tasks of one error. */
+function withError(like: string): Pick<ChangeOfAll, "fits" | "missing"> {
+  return {
+    fits: ({ error }) => likeOf(shownError(error)) === like,
+    missing: "No dead task has this error: see `taskgate failures`.",
+  };
 }

@@ -6,23 +6,58 @@ import { showNumber } from "../terminal/output";
 const idsShownMax = 20;
 
 /** `1, 2, 3`; of many the first ones and how many more there are. */
-export function showIds(ids: readonly string[]): string {
+export function showIds(ids: readonly string[], count = ids.length): string {
   const shown = ids.slice(0, idsShownMax).join(", ");
-  return ids.length > idsShownMax ? `${shown} and ${String(ids.length - idsShownMax)} more` : shown;
+  return count > idsShownMax ? `${shown} and ${String(count - idsShownMax)} more` : shown;
 }
 
 /** How an outcome is told: of one task, of several. */
 export type OutcomeTexts = Readonly<Record<string, readonly [one: string, several: string]>>;
+
+/** What became of many tasks, counted; of each outcome the first ids are kept. */
+export class Outcomes {
+  readonly #by = new Map<string, { count: number; readonly ids: string[] }>();
+  total = 0;
+
+  /** Counts one. */
+  add({ task, outcome }: { readonly task: string; readonly outcome: string }): void {
+    const entry = this.#by.get(outcome) ?? { count: 0, ids: [] };
+    entry.count += 1;
+    if (entry.ids.length < idsShownMax) entry.ids.push(task);
+    this.#by.set(outcome, entry);
+    this.total += 1;
+  }
+
+  /** By outcome. */
+  counts(): Record<string, number> {
+    return Object.fromEntries([...this.#by].map(([outcome, { count }]) => [outcome, count]));
+  }
+
+  /** Had each of them one of these outcomes? */
+  areAll(outcomes: readonly string[]): boolean {
+    return [...this.#by.keys()].every((outcome) => outcomes.includes(outcome));
+  }
+
+  /** A line for each outcome that came about: how many tasks, and which, except of those in `unnamed`. */
+  describe(texts: OutcomeTexts, unnamed: readonly string[] = []): string {
+    const lines = Object.entries(texts).flatMap(([outcome, [one, several]]) => {
+      const entry = this.#by.get(outcome);
+      if (entry === undefined) return [];
+      const count = showNumber(entry.count, `task ${one}`, `tasks ${several}`);
+      return [
+        unnamed.includes(outcome) ? `${count}.` : `${count}: ${showIds(entry.ids, entry.count)}`,
+      ];
+    });
+    return lines.length === 0 ? "There is no such task." : lines.join("\n");
+  }
+}
 
 /** A line for each outcome that came about: how many tasks, and which. */
 export function renderOutcomes(
   tasks: readonly { readonly task: string; readonly outcome: string }[],
   texts: OutcomeTexts,
 ): string {
-  const lines = Object.entries(texts).flatMap(([outcome, [one, several]]) => {
-    const ids = tasks.filter((task) => task.outcome === outcome).map(({ task }) => task);
-    if (ids.length === 0) return [];
-    return [`${showNumber(ids.length, `task ${one}`, `tasks ${several}`)}: ${showIds(ids)}`];
-  });
-  return lines.length === 0 ? "There is no such task." : lines.join("\n");
+  const outcomes = new Outcomes();
+  for (const task of tasks) outcomes.add(task);
+  return outcomes.describe(texts);
 }

@@ -10,7 +10,8 @@ import { exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
 import { findTasks, renderFound } from "./find-tasks";
 import { readOldest, renderOldest } from "./oldest-tasks";
-import { refusal, sinceText } from "./read-values";
+import { refusal } from "./read-values";
+import { endedFilters, filterQuery, taskFilters } from "./task-filters";
 
 /** `taskgate tasks NAME` */
 export const tasksCommand: Command = {
@@ -26,41 +27,8 @@ export const tasksCommand: Command = {
       values: listableStates,
       sentence: `One of ${listableStates.join(", ")}; several times for several. Default ready; of a search all.`,
     },
-    key: { type: "string", valueName: "KEY", sentence: "Only the tasks with this dedupe key." },
-    "key-prefix": {
-      type: "string",
-      valueName: "TEXT",
-      sentence: "Only tasks whose dedupe key begins so.",
-    },
-    group: { type: "string", valueName: "KEY", sentence: "Only tasks of this group." },
-    batch: { type: "string", valueName: "ID", sentence: "Only tasks of this batch." },
-    since: {
-      type: "string",
-      valueName: "TIME",
-      sentence:
-        "Only tasks added within that time before now (2h, 7d) by the clock of this computer, or since an instant.",
-    },
-    before: {
-      type: "string",
-      valueName: "INSTANT",
-      sentence: "Only tasks added before an instant: 2030-01-31T08:30:00Z.",
-    },
-    "ended-since": {
-      type: "string",
-      valueName: "TIME",
-      sentence:
-        "Only tasks that ended within that time before now by the clock of this computer, or since an instant.",
-    },
-    "ended-before": {
-      type: "string",
-      valueName: "INSTANT",
-      sentence: "Only tasks that ended before an instant.",
-    },
-    where: {
-      type: "string",
-      valueName: "PATH=VALUE",
-      sentence: "Only tasks with this value in their payload: customer.id=42.",
-    },
+    ...taskFilters,
+    ...endedFilters,
     all: { type: "boolean", sentence: "A search looks at all tasks, not at 5,000." },
     oldest: {
       type: "boolean",
@@ -103,17 +71,9 @@ export const tasksCommand: Command = {
 };
 
 /** As the query of the HTTP API. */
-function queryOf({ options, lists }: CommandContext): Record<string, string | undefined> {
-  const { key, group, batch, where, max } = options;
-  return {
-    ...{ key, group, batch, where, max },
-    state: lists["state"]?.join(","),
-    keyPrefix: options["key-prefix"],
-    createdSince: sinceText(options["since"]),
-    createdBefore: options["before"],
-    finishedSince: sinceText(options["ended-since"]),
-    finishedBefore: options["ended-before"],
-  };
+function queryOf(context: CommandContext): Record<string, string | undefined> {
+  const { max } = context.options;
+  return { ...filterQuery(context), max, state: context.lists["state"]?.join(",") };
 }
 
 async function showOldest(

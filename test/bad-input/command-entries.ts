@@ -22,6 +22,26 @@ const badMost = ["0", "1001", "many", "1.5", ""].map((word) => ({
   words: ["--max", word],
   field: "max",
 }));
+/** Of each command that changes all tasks of a definition; `before` stands before its name. */
+function badFilters(before: readonly string[]): CliEntry["bad"][number][] {
+  const all = [...before, "known", "--all"];
+  return [
+    { words: [...before, "known", "other", "--all"], field: "argument" },
+    { words: [...before, "unknown", "--all"], field: "definition" },
+    { words: [...before, "1", "--kind", "a"], field: "--kind" },
+    { words: [...before, "1", "--dry-run"], field: "--dry-run" },
+    { words: [...before, "1", "--since", "1h"], field: "--since" },
+    { words: [...all, "--kind", " a"], field: "kind" },
+    { words: [...all, "--key", " k"], field: "key" },
+    { words: [...all, "--key-prefix", ""], field: "keyPrefix" },
+    { words: [...all, "--group", "g "], field: "group" },
+    { words: [...all, "--batch", "abc"], field: "batch" },
+    { words: [...all, "--since", "soon"], field: "createdSince" },
+    { words: [...all, "--before", "2030-02-30T08:30:00Z"], field: "createdBefore" },
+    { words: [...all, "--where", "customer"], field: "where" },
+  ];
+}
+
 const badIds = ["abc", "1.5", "9223372036854775808", ""].map((word) => ({
   words: [word],
   field: "task",
@@ -186,8 +206,14 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
   },
   cancel: {
     args: ["1"],
-    listField: "task",
-    bad: [...badIds, { words: ["1", "--reason", "x".repeat(401)], field: "reason" }],
+    listField: "ID|NAME..",
+    bad: [
+      ...badIds.map(({ words }) => ({ words, field: "ID|NAME.." })),
+      ...badFilters([]),
+      { words: ["known", "--all", "--state", "dead"], field: "--state" },
+      { words: ["known", "--all", "--state", "blocked"], field: "--state" },
+      { words: ["1", "--reason", "x".repeat(401)], field: "reason" },
+    ],
   },
   replay: {
     args: ["ingest"],
@@ -205,27 +231,34 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
     bad: [
       ...badIds.map(({ words }) => ({ words, field: "ID|NAME.." })),
       { words: ["1", "known"], field: "ID|NAME.." },
-      { words: ["known", "other", "--all"], field: "argument" },
-      { words: ["1", "--kind", "a"], field: "--kind" },
+      ...badFilters([]),
+      { words: ["known", "--all", "--ended-since", "1y"], field: "finishedSince" },
+      { words: ["known", "--all", "--ended-before", "tomorrow"], field: "finishedBefore" },
       { words: ["1", "--outcome", "dead"], field: "--outcome" },
       { words: ["1", "--like", "refused"], field: "--like" },
-      { words: ["known", "--all", "--like", "refused", "--max", "5"], field: "--max" },
+      {
+        words: ["known", "--all", "--like", "x", "--outcome", "cancelled"],
+        field: "--outcome",
+      },
       { words: ["1", "--max", "5"], field: "--max" },
-      { words: ["unknown", "--all"], field: "definition" },
       { words: ["1", "--reason", ""], field: "reason" },
-      { words: ["known", "--all", "--kind", " a"], field: "kind" },
-      { words: ["known", "--all", "--outcome", "done"], field: "outcome" },
-      ...["0", "1001", "many"].map((word) => ({
+      { words: ["known", "--all", "--outcome", "done"], field: "--outcome" },
+      ...["0", "1000001", "many"].map((word) => ({
         words: ["known", "--all", "--max", word],
-        field: "max",
+        field: "--max",
       })),
     ],
   },
   reschedule: {
     args: ["now", "1"],
-    listField: "task",
+    listField: "ID|NAME..",
     bad: [
-      ...behind("now", badIds),
+      ...behind(
+        "now",
+        badIds.map(({ words }) => ({ words, field: "ID|NAME.." })),
+      ),
+      ...badFilters(["now"]),
+      { words: ["now", "known", "--all", "--state", "claimed"], field: "--state" },
       { words: ["2026-02-30T08:30:00Z", "1"], field: "runAt" },
       { words: ["now", "1", "--reason", ""], field: "reason" },
       ...["tomorrow", "soon", "600000", "36501d"].map((word) => ({

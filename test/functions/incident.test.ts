@@ -250,7 +250,8 @@ describe("An operator's ten questions", () => {
     expect((await taskgate("redrive", "mail", "--all", "--like", like, "--yes")).code).toBe(1);
     const other = ["redrive", "mail", "--all", "--like", "Expected `to` to be an address", "-y"];
     const redriven = await api.byUrl(...other, "--json");
-    expect(JSON.parse(redriven.out)).toEqual({ found: 1, redriven: 1, left: 0 });
+    const told = { definition: "mail", found: 1, outcomes: { redriven: 1 }, isStopped: false };
+    expect(JSON.parse(redriven.out)).toEqual(told);
     expect(await get("api-failures")).toMatchObject({ groups: [], read: 0 });
     expect(
       (await api.store.listAudit({ action: "redrive_tasks", max: 1 })).entries[0]?.tasks,

@@ -172,7 +172,7 @@ describe("on the command line", () => {
     expect((await taskgate("cancel", ...ids)).code).toBe(0);
   });
 
-  test("redrive takes ids or a definition; --json is the API's answer", async () => {
+  test("redrive takes ids or a definition; --json of ids is the API's answer", async () => {
     const id = await deadTask();
     expect(await taskgate("redrive", id)).toEqual({
       code: 0,
@@ -181,7 +181,8 @@ describe("on the command line", () => {
     expect((await taskgate("redrive", id)).code).toBe(1);
     const none = await taskgate("redrive", "orders", "--all", "--json");
     expect(none.code).toBe(0);
-    expect(JSON.parse(none.out)).toEqual({ tasks: [] });
+    const nothing = { definition: "orders", found: 0, outcomes: {}, isStopped: false };
+    expect(JSON.parse(none.out)).toEqual(nothing);
     await post("api-cancel", { tasks: [id] });
   });
 

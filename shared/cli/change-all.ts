@@ -1,0 +1,229 @@
+import { listMax } from "../admin/listing";
+import type { TaskPage, TaskPlace } from "../admin/task-list";
+import { take } from "../admin/read-result";
+import { readDefinitionName } from "../admin/requests";
+import { readListTasksQuery } from "../admin/task-list-request";
+import type { ListTasksRequest } from "../admin/task-list-request";
+import { readKindFilter } from "../admin/task-requests";
+import { asTaskId } from "../core/ids";
+import type { TaskId } from "../core/ids";
+import { limits } from "../core/limits";
+import { realClock } from "../platform/real-clock";
+import type { ListableState, TaskListEntry } from "../ports/task-store";
+import { progressBar } from "../terminal/bars";
+import { showInstant, showNumber } from "../terminal/output";
+import { createProgressLine } from "../terminal/progress-line";
+import type { ProgressLine } from "../terminal/progress-line";
+import { report } from "./command";
+import type { CommandContext, CommandOption } from "./command";
+import { exitCodes } from "./exit-codes";
+import type { CommandExitCode } from "./exit-codes";
+import { numberOf, refusal } from "./read-values";
+import { filterQuery, taskFilters } from "./task-filters";
+import { Outcomes } from "./task-results";
+import type { OutcomeTexts } from "./task-results";
+
+/** Changes all tasks of a definition that filters leave: they are looked for first, then changed a call after the other. */
+
+/** Of each command that has `--all`. */
+export const allOptions = {
+  all: {
+    type: "boolean",
+    short: "a",
+    sentence:
+      "The tasks of the definition NAME, in place of ids: all, or those that filters leave.",
+  },
+  kind: { type: "string", valueName: "NAME", sentence: "With --all: only tasks of one handler." },
+  "dry-run": { type: "boolean", sentence: "With --all: only tells how many tasks there are." },
+  ...taskFilters,
+} as const satisfies Record<string, CommandOption>;
+
+/** What one command does with many tasks. */
+export interface ChangeOfAll {
+  /** `Cancels`, before the tasks. */
+  readonly verb: string;
+  /** What becomes of them, for the question. */
+  readonly consequence: string;
+  readonly states: readonly ListableState[];
+  /** Finished tasks are listed newest first; these are changed oldest first. */
+  readonly isOldestFirst?: boolean;
+  /** Of those that the filters leave. */
+  readonly fits?: (task: TaskListEntry) => boolean;
+  readonly texts: OutcomeTexts;
+  /** The sentence where no task is found, which then is a failure; left out: it is none. */
+  readonly missing?: string;
+  /** Outcomes with which a task is where it was to go. */
+  readonly wanted: readonly string[];
+  /** A call: 1..1000 tasks. */
+  readonly change: (
+    taskIds: readonly TaskId[],
+  ) => Promise<readonly { readonly task: string; readonly outcome: string }[]>;
+}
+
+/** Most tasks that are looked for; a second call goes on behind them. */
+const foundMax = 1_000_000;
+/** A task that is locked at this moment is asked for again so often, with this pause. */
+const busyRounds = 3;
+const busyPauseMs = 300;
+const barWidth = 26;
+
+/** Looks for the tasks, asks, changes them. Ctrl+C ends it between two calls. */
+export async function changeAll(
+  context: CommandContext,
+  change: ChangeOfAll,
+): Promise<CommandExitCode> {
+  const [definition, query] = readAll(context, change.states);
+  const most = readMost(context);
+  const { isJson, output } = context;
+  const progress = createProgressLine(output, { isJson, monotonicMs: realClock.monotonicMs });
+  const found = await find(context, { definition, query, change, progress });
+  if (change.isOldestFirst === true) found.tasks.reverse();
+  const ids = found.tasks.slice(0, most);
+  const which = describeFound(definition, ids, found);
+  const answer = { definition, found: ids.length };
+  if (ids.length === 0 || context.flags.has("dry-run")) {
+    report(context, { ...answer, outcomes: {}, isStopped: false }, () =>
+      ids.length === 0
+        ? (change.missing ?? `There is no such task of ${definition}.`)
+        : `There ${ids.length === 1 ? "is" : "are"} ${which}. Nothing was changed.`,
+    );
+    return ids.length === 0 && change.missing !== undefined ? exitCodes.failed : exitCodes.ok;
+  }
+  if (!(await context.confirm(() => `${change.verb} ${which}. ${change.consequence}`)))
+    return exitCodes.failed;
+  const { outcomes, isStopped } = await apply(context, { ids, change, progress });
+  report(context, { ...answer, outcomes: outcomes.counts(), isStopped }, () => {
+    const lines = outcomes.describe(change.texts, change.wanted);
+    return isStopped ? `${lines}\nStopped; the others are as they were.` : lines;
+  });
+  if (isStopped) return 130;
+  return outcomes.areAll(change.wanted) ? exitCodes.ok : exitCodes.failed;
+}
+
+/** The definition, and which of its tasks. */
+function readAll(
+  context: CommandContext,
+  states: readonly ListableState[],
+): [string, ListTasksRequest] {
+  const [name, second] = context.args;
+  if (second !== undefined) throw refusal("argument", second, "one definition together with --all");
+  const query = { ...filterQuery(context), state: states.join(","), max: String(listMax) };
+  return [take(readDefinitionName(name)), take(readListTasksQuery(query))];
+}
+
+/** At most so many: only where the command has the option. */
+function readMost({ options }: CommandContext): number {
+  const given = options["max"];
+  const most = given === undefined ? foundMax : numberOf(given);
+  if (typeof most === "number" && most >= 1 && most <= foundMax) return most;
+  throw refusal("--max", String(given), `a whole number in 1..${String(foundMax)}`);
+}
+
+interface Found {
+  readonly tasks: TaskId[];
+  /** There may be others. */
+  readonly isCut: boolean;
+  /** When the first and the last of them were added; ISO-8601. */
+  readonly firstAt: string;
+  readonly lastAt: string;
+}
+
+interface Finding {
+  readonly definition: string;
+  readonly query: ListTasksRequest;
+  readonly change: ChangeOfAll;
+  readonly progress: ProgressLine;
+}
+
+async function find(
+  context: CommandContext,
+  { definition, query, change, progress }: Finding,
+): Promise<Found> {
+  const admin = await context.admin();
+  const { kind } = take(readKindFilter({ kind: context.options["kind"] }));
+  const seen = new Set<TaskId>();
+  let [firstAt, lastAt, lookedAt] = ["", "", 0];
+  let from: TaskPlace | null = null;
+  try {
+    do {
+      const page: TaskPage = await admin.tasks({
+        ...query,
+        definition,
+        ...(from === null ? {} : { from }),
+      });
+      for (const entry of page.tasks) {
+        if ((kind !== undefined && entry.kind !== kind) || change.fits?.(entry) === false) continue;
+        seen.add(entry.task);
+        if (firstAt === "" || entry.createdAt < firstAt) firstAt = entry.createdAt;
+        if (entry.createdAt > lastAt) lastAt = entry.createdAt;
+      }
+      from = page.next;
+      lookedAt += page.lookedAt;
+      if (from !== null && !context.isJson)
+        progress.show(
+          "search",
+          `Looked at ${showNumber(lookedAt, "task", "tasks")}, found ${String(seen.size)}`,
+        );
+    } while (from !== null && seen.size < foundMax);
+  } finally {
+    progress.end();
+  }
+  return { tasks: [...seen], isCut: from !== null, firstAt, lastAt };
+}
+
+function describeFound(
+  definition: string,
+  ids: readonly TaskId[],
+  { isCut, firstAt, lastAt }: Found,
+): string {
+  const more = isCut ? "; there are more, for which a second call looks" : "";
+  const [first, last] = [showInstant(firstAt), showInstant(lastAt)];
+  const added = first === last ? `added at ${first}` : `added between ${first} and ${last}`;
+  return `${showNumber(ids.length, "task", "tasks")} of ${definition}, ${added}${more}`;
+}
+
+interface Applying {
+  readonly ids: readonly TaskId[];
+  readonly change: ChangeOfAll;
+  readonly progress: ProgressLine;
+}
+
+async function apply(
+  context: CommandContext,
+  { ids, change, progress }: Applying,
+): Promise<{ outcomes: Outcomes; isStopped: boolean }> {
+  const { pause, interrupted } = context.repeater();
+  const outcomes = new Outcomes();
+  let waiting: readonly TaskId[] = ids;
+  try {
+    for (let round = 0; ; round += 1) {
+      const busy: TaskId[] = [];
+      for (let at = 0; at < waiting.length; at += limits.idsMax) {
+        if (interrupted?.aborted === true) return { outcomes, isStopped: true };
+        const slice = waiting.slice(at, at + limits.idsMax);
+        for (const result of await change.change(slice)) {
+          if (result.outcome === "busy" && round < busyRounds) busy.push(asTaskId(result.task));
+          else outcomes.add(result);
+        }
+        if (!context.isJson && waiting.length > limits.idsMax)
+          progress.show("change", describeProgress(outcomes.total + busy.length, ids.length));
+      }
+      if (busy.length === 0 || !(await pause(busyPauseMs)))
+        return { outcomes, isStopped: busy.length > 0 };
+      waiting = busy;
+    }
+  } catch (error) {
+    progress.end();
+    if (outcomes.total > 0 && !context.isJson)
+      context.output.error(`Before the error: ${outcomes.describe(change.texts, change.wanted)}`);
+    throw error;
+  } finally {
+    progress.end();
+  }
+}
+
+function describeProgress(done: number, total: number): string {
+  const share = done / total;
+  const percent = `${String(Math.floor(share * 100))} %`.padStart(5);
+  return `${progressBar(share, barWidth)} ${percent}  ${String(done)} of ${String(total)}`;
+}

@@ -1,0 +1,90 @@
+import { readTaskId } from "../admin/requests";
+import type { ListableState } from "../ports/task-store";
+import type { CommandContext, CommandOption } from "./command";
+import { refusal, sinceText } from "./read-values";
+
+/** Options that leave some tasks of a definition: of lists, and of changes of many tasks. */
+
+/** Of tasks in any state. */
+export const taskFilters = {
+  key: { type: "string", valueName: "KEY", sentence: "Only the tasks with this dedupe key." },
+  "key-prefix": {
+    type: "string",
+    valueName: "TEXT",
+    sentence: "Only tasks whose dedupe key begins so.",
+  },
+  group: { type: "string", valueName: "KEY", sentence: "Only tasks of this group." },
+  batch: { type: "string", valueName: "ID", sentence: "Only tasks of this batch." },
+  since: {
+    type: "string",
+    valueName: "TIME",
+    sentence:
+      "Only tasks added within that time before now (2h, 7d) by the clock of this computer, or since an instant.",
+  },
+  before: {
+    type: "string",
+    valueName: "INSTANT",
+    sentence: "Only tasks added before an instant: 2030-01-31T08:30:00Z.",
+  },
+  where: {
+    type: "string",
+    valueName: "PATH=VALUE",
+    sentence: "Only tasks with this value in their payload: customer.id=42.",
+  },
+} as const satisfies Record<string, CommandOption>;
+
+/** Of finished tasks. */
+export const endedFilters = {
+  "ended-since": {
+    type: "string",
+    valueName: "TIME",
+    sentence:
+      "Only tasks that ended within that time before now by the clock of this computer, or since an instant.",
+  },
+  "ended-before": {
+    type: "string",
+    valueName: "INSTANT",
+    sentence: "Only tasks that ended before an instant.",
+  },
+} as const satisfies Record<string, CommandOption>;
+
+/** As the query of the HTTP API; the states are left out. */
+export function filterQuery({ options }: CommandContext): Record<string, string | undefined> {
+  const { key, group, batch, where } = options;
+  return {
+    ...{ key, group, batch, where },
+    keyPrefix: options["key-prefix"],
+    createdSince: sinceText(options["since"]),
+    createdBefore: options["before"],
+    finishedSince: sinceText(options["ended-since"]),
+    finishedBefore: options["ended-before"],
+  };
+}
+
+/** The arguments as ids of tasks. Throws InvalidArgumentError for a name, and where an option is given that only `--all` takes. */
+export function readIds(
+  { args, options, lists, flags }: CommandContext,
+  onlyWithAll: readonly string[],
+): string[] {
+  for (const name of onlyWithAll) {
+    const given = options[name] ?? lists[name]?.join(",") ?? (flags.has(name) ? "true" : undefined);
+    if (given !== undefined) throw refusal(`--${name}`, given, "it only together with --all");
+  }
+  const other = args.find((word) => !readTaskId(word).ok);
+  if (other === undefined) return [...args];
+  const expected = "ids of tasks, or the name of a definition with --all";
+  throw refusal("ID|NAME..", other, expected);
+}
+
+/** The states of `--state`, of these. Throws InvalidArgumentError for another one. */
+export function readStates<State extends ListableState>(
+  { lists }: CommandContext,
+  known: readonly State[],
+  byDefault: readonly State[],
+): readonly State[] {
+  const given = lists["state"];
+  if (given === undefined) return byDefault;
+  const other = given.find((state) => !known.some((one) => one === state));
+  if (other !== undefined) throw refusal("--state", other, `one of ${known.join(", ")}`);
+  return known.filter((state) => given.includes(state));
+}
