@@ -1,9 +1,11 @@
+import type { TaskId } from "../core/ids";
 import { limits } from "../core/limits";
-import type { ActorInput } from "../ports/task-store";
+import type { ActorInput, TaskStore } from "../ports/task-store";
 import type { AdminTools } from "./admin-tools";
-import { groupFailures } from "./failure-groups";
+import { groupFailures, isLike } from "./failure-groups";
 import type { FailureGroup } from "./failure-groups";
 import type { FailuresRequest, RedriveFailuresRequest } from "./failure-requests";
+import { listMax } from "./listing";
 import { redriveTasks } from "./task-actions";
 
 /** Dead tasks by error, for operators: the list, and a redrive of one error's tasks. */
@@ -27,6 +29,8 @@ export interface RedriveFailuresReport {
   readonly redriven: number;
   /** They stay dead: another task holds their key, or they were locked at this moment. */
   readonly left: number;
+  /** Others may be dead of the same error: a call takes 10,000 tasks, and looks at 100,000 dead ones, the newest. */
+  readonly more: boolean;
 }
 
 /** Dead tasks that one look reads: of one definition, and of all of them together. Errors that all differ make an answer as long. */
@@ -51,25 +55,40 @@ export async function listFailures(
   };
 }
 
-/** Retries the dead tasks of one group, a thousand a call; with `dryRun` only counts them. */
+/** Tasks of one error that a call redrives, and dead tasks that it looks at. */
+const redriveMax = { found: 10_000, lookedAt: 100_000 } as const;
+
+/** Retries the dead tasks of one group, the oldest first, a thousand a call; with `dryRun` only counts them. */
 export async function redriveFailures(
   tools: AdminTools,
   { definition, kind, like, dryRun, ...actor }: RedriveFailuresRequest & ActorInput,
 ): Promise<RedriveFailuresReport> {
-  const { failures } = await tools.store.listFailures({
-    name: definition,
-    max: failuresReadMax.ofOne,
-  });
-  const taskIds =
-    groupFailures(failures).find(({ group }) => group.kind === kind && group.like === like)
-      ?.taskIds ?? [];
+  const { taskIds, more } = await findFailures(tools.store, { definition, kind, like });
   const found = taskIds.length;
-  if (dryRun) return { found, redriven: 0, left: 0 };
+  if (dryRun) return { found, redriven: 0, left: 0, more };
   let redriven = 0;
   for (let from = 0; from < found; from += limits.idsMax) {
     const slice = taskIds.slice(from, from + limits.idsMax);
     const { tasks } = await redriveTasks(tools, { taskIds: slice, ...actor });
     redriven += tasks.filter(({ outcome }) => outcome === "redriven").length;
   }
-  return { found, redriven, left: found - redriven };
+  return { found, redriven, left: found - redriven, more };
+}
+
+/** The dead tasks of one group among all dead ones, the oldest first. */
+async function findFailures(
+  store: TaskStore,
+  { definition: name, kind, like }: Omit<RedriveFailuresRequest, "dryRun">,
+): Promise<{ taskIds: TaskId[]; more: boolean }> {
+  const taskIds: TaskId[] = [];
+  let [lookedAt, after]: [number, string | null] = [0, null];
+  do {
+    const from: { after?: string } = after === null ? {} : { after };
+    const page = await store.listTasks({ name, state: "dead", max: listMax, ...from });
+    for (const task of page.tasks)
+      if (task.kind === kind && isLike(task.error, like)) taskIds.push(task.task);
+    lookedAt += page.tasks.length;
+    after = page.next;
+  } while (after !== null && taskIds.length < redriveMax.found && lookedAt < redriveMax.lookedAt);
+  return { taskIds: taskIds.reverse(), more: after !== null };
 }

@@ -41,15 +41,15 @@ const varying: readonly RegExp[] = [
   /\d+(?:[.,:]\d+)*/g,
 ];
 
-/** So much of an error as `list_failures` tells. */
-export function shownError(error: string | null): string | null {
-  return error === null ? null : error.slice(0, errorShownMax).replace(/ +$/, "");
-}
-
 /** The error's first line with `#` in place of numbers and ids. */
 export function likeOf(error: string | null): string {
   const line = firstLine((error ?? noError).trim());
   return varying.reduce((text, form) => text.replace(form, "#"), line).trim();
+}
+
+/** Is it an error of the group that is named so? A list of failures has the errors cut, as here. */
+export function isLike(error: string | null, like: string): boolean {
+  return likeOf(error === null ? null : error.slice(0, errorShownMax).replace(/ +$/, "")) === like;
 }
 
 /** Entries of `list_failures` with like errors together; most first, then the newest. */

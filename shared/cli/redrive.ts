@@ -1,4 +1,4 @@
-import { likeOf, shownError } from "../admin/failure-groups";
+import { isLike } from "../admin/failure-groups";
 import { take } from "../admin/read-result";
 import { readRedriveRequest } from "../admin/task-requests";
 import { allOptions, changeAll } from "./change-all";
@@ -103,7 +103,7 @@ async function redriveAll(context: CommandContext): Promise<CommandExitCode> {
 /** Only the tasks of one error. */
 function withError(like: string): Pick<ChangeOfAll, "fits" | "missing"> {
   return {
-    fits: ({ error }) => likeOf(shownError(error)) === like,
+    fits: ({ error }) => isLike(error, like),
     missing: "No dead task has this error: see `taskgate failures`.",
   };
 }

@@ -182,11 +182,13 @@ describe("taskgate cancel NAME --all", () => {
 describe("taskgate redrive NAME --all", () => {
   /** Tasks that died one after the other, the first half of one error. */
   async function die(count: number): Promise<void> {
-    await enqueue(api.store, name, numbered(count));
-    const worker = await startWorker(api.store, name, { want: count / 2 });
+    for (let from = 0; from < count; from += 1_000)
+      await enqueue(api.store, name, numbered(Math.min(1_000, count - from), from));
+    const half = count / 2;
+    const worker = await startWorker(api.store, name, { want: Math.min(half, 500) });
     for (const error of ["Error: order 7 is refused", "Error: no stock"]) {
-      const claimed = await worker.claim(count / 2);
-      await worker.fail(claimed, { as: "dead", error });
+      for (let left = half; left > 0; left -= 500)
+        await worker.fail(await worker.claim(Math.min(left, 500)), { as: "dead", error });
     }
     await worker.finish();
   }
@@ -199,6 +201,20 @@ describe("taskgate redrive NAME --all", () => {
     const { tasks } = await api.store.listTasks({ name, state: "ready", max: 1_000 });
     const ids = tasks.map(({ task }) => Number(task));
     expect(ids.slice(0, 250).every((id) => id <= (ids[250] ?? 0))).toBe(true);
+  });
+
+  test("finds the tasks of an error behind thousands that died later of another one, and so does the API", async () => {
+    await die(10_400);
+    const like = "Error: order # is refused";
+    const body = { definition: name, kind: name, like };
+    const redrive = { route: "api-redrive-failures" };
+    expect((await api.call({ ...redrive, body: { ...body, dryRun: true } })).body).toEqual({
+      ...{ found: 5_200, redriven: 0, left: 0, more: false },
+    });
+    const oldest = await run(["redrive", name, "--all", "--like", like, "-n", "3000"]);
+    expect(oldest.out).toBe("3000 tasks will run again.");
+    expect((await api.call({ ...redrive, body })).body).toMatchObject({ redriven: 2_200, left: 0 });
+    expect(await counts()).toMatchObject({ dead: 5_200, ready: 5_200 });
   });
 
   test("takes those of one error, of a payload, or the oldest few", async () => {

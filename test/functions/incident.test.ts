@@ -234,18 +234,14 @@ describe("An operator's ten questions", () => {
     const body = { definition: "mail", kind: "mail", like };
     const redrive = { route: "api-redrive-failures" };
     expect((await api.call({ ...redrive, body: { ...body, dryRun: true } })).body).toEqual({
-      found: 3,
-      redriven: 0,
-      left: 0,
+      ...{ found: 3, redriven: 0, left: 0, more: false },
     });
     const rare = { ...body, like: "Expected `to` to be an address", dryRun: true };
     expect((await api.call({ ...redrive, body: rare })).body).toMatchObject({ found: 1 });
     const [one = ""] = incident.dead;
     expect((await api.taskgate("redrive", one)).code).toBe(0);
     expect((await api.call({ ...redrive, body: { ...body, reason: "mended" } })).body).toEqual({
-      found: 2,
-      redriven: 2,
-      left: 0,
+      ...{ found: 2, redriven: 2, left: 0, more: false },
     });
     expect((await taskgate("redrive", "mail", "--all", "--like", like, "--yes")).code).toBe(1);
     const other = ["redrive", "mail", "--all", "--like", "Expected `to` to be an address", "-y"];

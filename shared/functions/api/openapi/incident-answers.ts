@@ -31,7 +31,12 @@ export const failuresAnswer = answer({
 });
 
 /** The counts of a redrive of one error's tasks. */
-export const redriveFailuresAnswer = answer({ found: count, redriven: count, left: count });
+export const redriveFailuresAnswer = answer({
+  found: count,
+  redriven: count,
+  left: count,
+  more: flag,
+});
 
 /** How a definition gets on. */
 export const paceAnswer = answer({

@@ -147,6 +147,13 @@ function describeWhen({ firstAt, lastAt, count }) {
   return `from ${formatInstant(firstAt)} to ${formatInstant(lastAt)}, ${formatDistance(lastAt)}, such as`;
 }
 
+const manyMore = " There are more: press again afterwards.";
+
+function describeRedriven({ redriven, left, more }) {
+  const stay = left > 0 ? `; ${left} are left: press again` : "";
+  return `${redriven} redriven${stay}.${more && left === 0 ? manyMore : ""}`;
+}
+
 async function redriveGroup({ definition, kind, like, example, count, error }) {
   if (like === null) {
     return change({
@@ -161,12 +168,12 @@ async function redriveGroup({ definition, kind, like, example, count, error }) {
   const preview = element("p", { class: "preview", role: "status" }, "Counting ..");
   const canAct = async () => {
     try {
-      const { found } = await send("POST", "failures/redrive", { ...group, dryRun: true });
+      const { found, more } = await send("POST", "failures/redrive", { ...group, dryRun: true });
       setText(
         preview,
         found === 0
           ? "None is left: others were faster, or their retention is over."
-          : `${formatCount(found)} dead ${found === 1 ? "task" : "tasks"} will run again, with the same numbers; counters begin at 0.`,
+          : `${formatCount(found)} dead ${found === 1 ? "task" : "tasks"} will run again, with the same numbers; counters begin at 0.${more ? manyMore : ""}`,
       );
       return found > 0;
     } catch (problem) {
@@ -180,8 +187,7 @@ async function redriveGroup({ definition, kind, like, example, count, error }) {
     verb: "Redrive them",
     canAct,
     doIt: (reason) => send("POST", "failures/redrive", { ...group, ...reason }),
-    sentence: ({ redriven, left }) =>
-      `${redriven} redriven${left > 0 ? `; ${left} are left: press again` : ""}.`,
+    sentence: describeRedriven,
   });
 }
 
@@ -191,14 +197,17 @@ function redriveGroups(groups, then) {
   const preview = element("p", { class: "preview", role: "status" }, "Counting ..");
   const canAct = async () => {
     try {
-      let found = 0;
-      for (const body of bodies)
-        found += (await send("POST", "failures/redrive", { ...body, dryRun: true })).found;
+      let [found, more] = [0, false];
+      for (const body of bodies) {
+        const answer = await send("POST", "failures/redrive", { ...body, dryRun: true });
+        found += answer.found;
+        more ||= answer.more;
+      }
       setText(
         preview,
         found === 0
           ? "None is left: others were faster, or their retention is over."
-          : `${formatCount(found)} dead tasks of ${groups.length} groups will run again, with the same numbers; counters begin at 0.`,
+          : `${formatCount(found)} dead tasks of ${groups.length} groups will run again, with the same numbers; counters begin at 0.${more ? manyMore : ""}`,
       );
       return found > 0;
     } catch (problem) {
@@ -215,16 +224,16 @@ function redriveGroups(groups, then) {
     verb: "Redrive them",
     canAct,
     doIt: async (reason) => {
-      const sums = { redriven: 0, left: 0 };
+      const sums = { redriven: 0, left: 0, more: false };
       for (const body of bodies) {
-        const { redriven, left } = await send("POST", "failures/redrive", { ...body, ...reason });
-        sums.redriven += redriven;
-        sums.left += left;
+        const answer = await send("POST", "failures/redrive", { ...body, ...reason });
+        sums.redriven += answer.redriven;
+        sums.left += answer.left;
+        sums.more ||= answer.more;
       }
       then();
       return sums;
     },
-    sentence: ({ redriven, left }) =>
-      `${redriven} redriven${left > 0 ? `; ${left} are left: press again` : ""}.`,
+    sentence: describeRedriven,
   });
 }
