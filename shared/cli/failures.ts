@@ -16,7 +16,7 @@ export const failuresCommand: Command = {
   sentence: "Lists dead tasks by error, most first.",
   details: [
     "Errors that differ only in numbers and ids are one line; # stands for what differs.",
-    "The newest 5,000 dead tasks of a definition are read; of all definitions 2,500, as many of each. `taskgate redrive NAME --all --like TEXT` retries those of one line.",
+    "The newest 5,000 dead tasks of a definition are read; of all definitions 2,500, as many of each. `taskgate redrive NAME --all --like TEXT` retries all of one line, also those that this list doesn't reach.",
   ].join("\n"),
   examples: [
     { line: "taskgate failures", sentence: "The failures of all definitions." },

@@ -2,7 +2,7 @@ import { QueueServiceClient } from "@azure/storage-queue";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { createClient } from "../../shared/client/create-client";
 import type { Client, ClientOptions } from "../../shared/client/create-client";
-import { InvalidArgumentError } from "../../shared/core/errors";
+import { InvalidArgumentError, StoreForbiddenError } from "../../shared/core/errors";
 import { startAzurite } from "../../shared/local/azurite";
 import type { Azurite } from "../../shared/local/azurite";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
@@ -181,6 +181,27 @@ describe("an enqueue of a task that belongs to an app", () => {
     await own("new-refunds", null);
     const client = open({ hints: hintsTo("of-no-app") });
     expect((await client.enqueue(refund, { order: 1 })).startsWithinMs).toBeNull();
+  });
+});
+
+describe("the tasks of a client", () => {
+  test("are read with the worker's role and cancelled with the operator's, and the audit names the client", async () => {
+    const worker = open();
+    const { taskId } = await worker.enqueue(bill, { order: 1 });
+    expect(await worker.tasks.read(taskId)).toMatchObject({ definition: "bill", state: "ready" });
+    for (const call of ["cancel", "redrive"] as const)
+      await expect(worker.tasks[call](taskId)).rejects.toThrow(StoreForbiddenError);
+    const shop = open({ store: urlAs(scene.url, "app"), name: "the shop" });
+    const cancelled = await shop.tasks.cancel(taskId, { reason: "ordered twice" });
+    expect(cancelled).toEqual([{ taskId, outcome: "cancelled", state: null }]);
+    const store = openStore({
+      ...{ url: urlAs(scene.url, "app"), connectionsMax: 1, random: realRandom, sleep },
+    });
+    const { entries } = await store.listAudit({ action: "cancel_tasks", max: 1 });
+    await store.close();
+    expect(entries).toMatchObject([
+      { tasks: [taskId], actor: "the shop (build 0)", reason: "ordered twice" },
+    ]);
   });
 });
 

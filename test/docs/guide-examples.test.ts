@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Client } from "pg";
-import { defineTask, RetryLater } from "../../shared";
+import { defineTask, GiveUp, RetryLater } from "../../shared";
 import type { TaskClient } from "../../shared";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
@@ -21,7 +21,8 @@ import { openWorkerBench } from "../unit/worker/worker-bench";
 import { readBlocks, root } from "./markdown";
 
 /* Goal: examples of the guides run as pasted, and do what the guides say of them. */
-const pages = ["guides/batches", "guides/limits", "guides/coming-from", "operate/runbook"];
+const guides = ["batches", "limits", "coming-from", "enqueue-from-anywhere"];
+const pages = [...guides.map((name) => `guides/${name}`), "operate/runbook"];
 const blocks = pages.flatMap((page) => readBlocks(`docs/${page}.md`));
 const app = mkdtempSync(join(tmpdir(), "taskgate-examples-"));
 symlinkSync(join(root, "shared"), join(app, "shared"));
@@ -207,6 +208,29 @@ describe("coming from another queue", () => {
     await expect(bench.client.waitFor(gone, taskId)).rejects.toMatchObject({
       code: "TASKGATE_ARG_UNKNOWN",
     });
+  });
+});
+
+describe("tasks that exist", () => {
+  test("an order's task is cancelled by its id, and told where it can't be", async () => {
+    const { orderCancelled } = await load<{
+      orderCancelled: (client: TaskClient, taskId: string) => Promise<string>;
+    }>("tasks-that-exist");
+    const ship = defineTask<{ fails: boolean }>({
+      name: "ship-order",
+      run: ({ fails }) => Promise.reject(new GiveUp(fails ? "no stock" : "")),
+    });
+    const bench = openWorkerBench([ship]);
+    const [dead, waiting] = await bench.client.enqueueMany(ship, [
+      { fails: true },
+      { fails: false },
+    ]);
+    expect(await orderCancelled(bench.client, waiting?.taskId ?? "")).toBe("cancelled");
+    await bench.work("ship-order");
+    expect(await orderCancelled(bench.client, dead?.taskId ?? "")).toMatch(
+      /^failed 1 times: .*no stock/,
+    );
+    expect(await orderCancelled(bench.client, "4711")).toContain("unknown");
   });
 });
 

@@ -37,10 +37,14 @@ export function noteEnds(
   }
 }
 
-/** Of an error's text, as describeThrown writes it, and of a time-out's; null: no error with a stack. */
+/** What the worker itself says of an end that can't be kept, without the value behind `got` and the database's words. */
+const ownWords =
+  /^(?:timed out after \d+ ms|the store refused how this task ended|its execution failed before the end of this task was told|Expected (?:the handler|`(?:result|state|afterMs)`) [^`]*?(?=, got ))/;
+
+/** Of an error's text, as describeThrown and the worker write it; null: no error with a stack. */
 function placeOf(text: string): { error: string | null; at: string | null } {
-  const [late] = /^timed out after \d+ ms/.exec(text) ?? [];
+  const [own] = ownWords.exec(text) ?? [];
   const [, at = null] = /^ {4}at (.*)$/m.exec(text) ?? [];
   const [, name = null] = (at === null ? null : /^(\w+): /.exec(text)) ?? [];
-  return { error: late ?? name, at };
+  return { error: own ?? name, at };
 }

@@ -93,6 +93,24 @@ describe("how a handler ends", () => {
     });
   });
 
+  test.each([
+    ["scalar", "Expected the handler to return nothing, a JSON object or an array"],
+    ["large", "Expected `result` to be at most 65536 bytes of JSON"],
+  ])(
+    "a return that can't be kept (%s) is named in the log, without its value",
+    async (how, error) => {
+      const bench = openWorkerBench([end]);
+      const taskId = await enqueueOne(bench, end, { how });
+      await bench.work("end");
+      expect(bench.lines.filter(({ level }) => level === "error")).toEqual([
+        {
+          ...{ level: "error", message: "a task is dead" },
+          fields: { taskId, definition: "end", error, at: null },
+        },
+      ]);
+    },
+  );
+
   test("S3.7: a failure is recorded with its stack, the worker goes on, and the task is dead after its last attempt", async () => {
     const bench = openWorkerBench([end]);
     const id = await enqueueOne(bench, end, { how: "throw" });
