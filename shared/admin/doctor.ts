@@ -1,4 +1,5 @@
 import { commandWord } from "../core/command-word";
+import { showCount } from "../core/counted";
 import { messageOf } from "../core/foreign-value";
 import type { DefinitionStatus, InvariantFinding, TaskStore } from "../ports/task-store";
 import { batchesLookedAt, findHalted } from "./halted-batches";
@@ -124,7 +125,7 @@ function checkDefinition(definition: DefinitionStatus): DoctorFinding[] {
   };
   if (definition.paused)
     note(
-      `Paused by an operator; ${open === 1 ? "1 task waits" : `${String(open)} tasks wait`}. \`taskgate resume ${commandWord(name)}\` lets them run.`,
+      `Paused by an operator; ${open === 1 ? "1 task waits" : `${showCount(open)} tasks wait`}. \`taskgate resume ${commandWord(name)}\` lets them run.`,
     );
   if (limit === 0) note(`Its limit is 0 (${definition.limitSource}): nothing starts.`);
   if (limit !== null && held > limit)
@@ -133,7 +134,7 @@ function checkDefinition(definition: DefinitionStatus): DoctorFinding[] {
     );
   if (definition.dead > 0)
     note(
-      `Dead letters: ${String(definition.dead)}. \`taskgate tasks ${commandWord(name)} --state dead\` lists them.`,
+      `Dead letters: ${showCount(definition.dead)}. \`taskgate tasks ${commandWord(name)} --state dead\` lists them.`,
     );
   return findings;
 }

@@ -1,3 +1,4 @@
+import { countedMax } from "../core/counted";
 import { isCallsDefinition } from "../core/calls-definition";
 import type { TaskId } from "../core/ids";
 import type { DefinitionStatus, KindPace, TaskListEntry, TaskStore } from "../ports/task-store";
@@ -43,8 +44,6 @@ export interface PaceReport {
   readonly running: readonly RunningTask[];
 }
 
-/** Counts of a definition stop here. */
-const countedMax = 10_000;
 const readMax = 1_000;
 /** Below it a task that is slower than others isn't worth a look. */
 const slowMsMin = 1_000;

@@ -2,6 +2,7 @@ import type { Admin } from "../admin/create-admin";
 import { listMax } from "../admin/listing";
 import type { DefinitionReport } from "../admin/app-actions";
 import type { TaskPlace } from "../admin/task-list";
+import { countedMax } from "../core/counted";
 import type { TaskId } from "../core/ids";
 import { isFinished } from "../core/listable-states";
 import type { ListableState, TaskListEntry } from "../ports/task-store";
@@ -26,9 +27,6 @@ export interface ExportedPage {
   /** The state has more than `max` tasks. */
   readonly isCut: boolean;
 }
-
-/** Counts of a definition stop here. */
-const countMax = 10_000;
 
 /** Each task once: one that goes on to a later state meanwhile is in the earlier one's page. */
 export async function* exportedPages(
@@ -59,7 +57,7 @@ export function countExported(
   counts: Pick<DefinitionReport, ListableState>,
   { states, max }: Exporting,
 ): number | null {
-  const each = states.map((state) => ({ isWhole: counts[state] < countMax, of: counts[state] }));
+  const each = states.map((state) => ({ isWhole: counts[state] < countedMax, of: counts[state] }));
   if (!each.every(({ isWhole, of }) => isWhole || (max !== null && max <= of))) return null;
   return each.reduce((sum, { of }) => sum + Math.min(of, max ?? Infinity), 0);
 }

@@ -1,3 +1,4 @@
+import { showCount } from "../core/counted";
 import { formatDuration } from "../core/duration";
 import { firstLine } from "../core/text";
 import type { DefinitionStatus } from "../ports/task-store";
@@ -101,7 +102,7 @@ const pacedWeight = 0.9;
  */
 export function shareOf({ paced, others, files, isSettled }: Progress): number | null {
   if (isSettled) return 1;
-  if (!paced.isKnown || paced.total === 0) return null;
+  if (!paced.isKnown || paced.isCut || paced.total === 0) return null;
   const pacedShare = paced.finished / paced.total;
   if (files === null) return pacedShare;
   const othersShare = others.total === 0 ? pacedShare : others.finished / others.total;
@@ -113,8 +114,11 @@ export function describeWork({ files, paced }: Progress): string {
   if (files === null)
     return paced.total === 0
       ? "no tasks yet: npx taskgate enqueue NAME --payload .. adds one"
-      : `${String(paced.finished)} of ${String(paced.total)} tasks`;
-  const known = paced.isKnown ? String(paced.total) : `${String(paced.total)} or more`;
+      : paced.isCut
+        ? `${showCount(paced.finished)} tasks have ended, ${showCount(paced.total - paced.finished)} to go`
+        : `${String(paced.finished)} of ${String(paced.total)} tasks`;
+  const known =
+    paced.isKnown && !paced.isCut ? String(paced.total) : `${String(paced.total)} or more`;
   return `${String(files.imported)} of ${String(files.landed)} files, ${String(paced.finished)} of ${known} blocks`;
 }
 
@@ -130,8 +134,6 @@ const stateColumns = {
 } as const;
 type StateColumn = keyof typeof stateColumns;
 const columnNames = Object.keys(stateColumns) as StateColumn[];
-/** Where the database stops counting. */
-const countMax = 10_000;
 
 function drawDefinitions(
   definitions: readonly DefinitionStatus[],
@@ -157,9 +159,7 @@ function drawDefinitions(
 
 function drawCount(definition: DefinitionStatus, column: StateColumn, theme: Theme): string {
   const count = definition[column];
-  const text = (count >= countMax ? `${String(countMax)}+` : String(count)).padStart(
-    stateColumns[column],
-  );
+  const text = showCount(count).padStart(stateColumns[column]);
   if (count === 0) return theme.faint(text);
   return column === "dead" ? theme.bad(text) : text;
 }
@@ -181,7 +181,7 @@ function drawDeadLetters({ deadLetters, definitions }: Progress, theme: Theme): 
   const count = definitions.reduce((sum, definition) => sum + definition.dead, 0);
   if (count === 0) return [theme.faint("no dead letters")];
   const head = theme.bad(
-    count === 1 ? "1 dead letter" : `${String(count)} dead letters, the latest:`,
+    count === 1 ? "1 dead letter" : `${showCount(count)} dead letters, the latest:`,
   );
   const letters = deadLetters.slice(0, deadLettersShown).map(({ definition, reason }) => {
     return `  ${definition}  ${printable(shortReason(reason))}`;

@@ -1,3 +1,4 @@
+import { showCount } from "../core/counted";
 import { formatDuration } from "../core/duration";
 import { describeWork, shareOf } from "./live-frame";
 import type { LiveState } from "./live-frame";
@@ -57,5 +58,5 @@ export function drawLine({ progress, elapsedMs, leftMs }: LiveState): string {
   const work = [describeWork(progress), waves.join(", "), tokens.join(", ")];
   const parts = [formatDuration(elapsedMs), percent, ...work];
   const known = parts.filter((part) => part !== "").join("  ");
-  return `${known}  ${dead === 1 ? "1 dead letter" : `${String(dead)} dead letters`}${left}`;
+  return `${known}  ${dead === 1 ? "1 dead letter" : `${showCount(dead)} dead letters`}${left}`;
 }

@@ -1,3 +1,4 @@
+import { countedMax } from "../core/counted";
 import { firstLine } from "../core/text";
 import type { BatchStatus, WaveStatus } from "../ports/task-store";
 import type { DefinitionStatus } from "../ports/task-store";
@@ -31,7 +32,13 @@ export interface Progress {
   /** Newest first, at most 200 of each definition. */
   readonly deadLetters: readonly DeadLetter[];
   /** Tasks of the paced definition, without a sample of all. Not known before every file was cut into tasks. */
-  readonly paced: { readonly finished: number; readonly total: number; readonly isKnown: boolean };
+  readonly paced: {
+    readonly finished: number;
+    readonly total: number;
+    readonly isKnown: boolean;
+    /** There are more tasks than the database counts. */
+    readonly isCut: boolean;
+  };
   /** Tasks of all other definitions, as far as they exist by now. */
   readonly others: { readonly finished: number; readonly total: number };
   /** Files that landed, and those of them that were imported completely; null: without a sample none do. */
@@ -79,7 +86,8 @@ export class ProgressReader {
       batches: running.map(describeBatch),
     };
     if (sample === null) {
-      const paced = { ...withBlocked(countTasks(definitions), running, 0), isKnown: true };
+      const counted = withBlocked(countTasks(definitions), running, 0);
+      const paced = { ...counted, isKnown: true, isCut: isCut(definitions) };
       const nothing = { others: { finished: 0, total: 0 }, files: null, isSettled: false };
       return { ...known, ...nothing, definitions, paced };
     }
@@ -95,10 +103,11 @@ export class ProgressReader {
     const intake = definitions.find(({ name }) => name === sample.intakeDefinition);
     const isTakenIn = pending === 0 && (intake === undefined || unfinished(intake) === 0);
     const isPaced = (definition: DefinitionStatus) => definition.name === sample.pacedDefinition;
+    const paced = definitions.filter(isPaced);
     return {
       ...known,
       definitions: inOrder(definitions, sample.definitions),
-      paced: { ...countTasks(definitions.filter(isPaced)), isKnown: isTakenIn },
+      paced: { ...countTasks(paced), isKnown: isTakenIn, isCut: isCut(paced) },
       others: withBlocked(countTasks(definitions.filter((row) => !isPaced(row))), running, 1),
       files: { landed: landed.length, imported },
       isSettled: isIdle && landed.length > 0,
@@ -152,6 +161,15 @@ function countTasks(definitions: readonly DefinitionStatus[]): { finished: numbe
     definitions.reduce((total, definition) => total + count(definition), 0);
   const finished = sum(({ done, dead, cancelled }) => done + dead + cancelled);
   return { finished, total: finished + sum(unfinished) };
+}
+
+/** Is there a count at which the database has stopped? */
+function isCut(definitions: readonly DefinitionStatus[]): boolean {
+  return definitions.some(({ ready, scheduled, waiting, claimed, done, dead, cancelled }) =>
+    [ready, scheduled, waiting, claimed, done, dead, cancelled].some(
+      (count) => count >= countedMax,
+    ),
+  );
 }
 
 /** In the order of the sample, which is that of the work; others behind. */

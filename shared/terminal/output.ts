@@ -151,10 +151,7 @@ export function showInstant(text: string | null | undefined): string {
   return text === null || text === undefined ? "-" : `${text.slice(0, 19).replace("T", " ")}Z`;
 }
 
-/** A counted number: counting stops at 10,000. */
-export function showCount(count: number): string {
-  return count >= 10_000 ? "10000+" : String(count);
-}
+export { showCount } from "../core/counted";
 
 /** `1 task waits`, `2 tasks wait`: an exact number with the text for one or for several. */
 export function showNumber(count: number, one: string, several: string): string {

@@ -10,7 +10,7 @@ const picture: LiveState = {
   progress: {
     definitions: [],
     deadLetters: [],
-    paced: { finished: 0, total: 0, isKnown: true },
+    paced: { finished: 0, total: 0, isKnown: true, isCut: false },
     others: { finished: 0, total: 0 },
     files: null,
     batches: [],

@@ -73,7 +73,7 @@ function progress(changes: Partial<Progress> = {}): Progress {
         reason: "the payload is invalid: row 17.origin: no\nat x",
       },
     ],
-    paced: { finished: 37, total: 90, isKnown: true },
+    paced: { finished: 37, total: 90, isKnown: true, isCut: false },
     others: { finished: 100, total: 100 },
     files: { landed: 3, imported: 3 },
     batches: [{ name: "flights.json", wave: 1, waves: 3, total: 80, ended: 37 }],
@@ -163,13 +163,24 @@ test("--json: an event each five seconds, and at once when a worker has ended or
 });
 
 test("without a sample the progress is that of all tasks, and the keys change no limit", () => {
-  const own = progress({ files: null, paced: { finished: 3, total: 12, isKnown: true } });
+  const own = progress({
+    files: null,
+    paced: { finished: 3, total: 12, isKnown: true, isCut: false },
+  });
   const without = { progress: own, title: "the tasks of this app", pacedDefinition: null };
   const text = drawFrame(state(without), { columns: 120, rows: 40 }, plain).join("\n");
   expect(text).toContain("25%");
   expect(text).toContain("3 of 12 tasks");
   expect(text).toContain("keys  q ends");
-  const idle = progress({ files: null, paced: { finished: 0, total: 0, isKnown: true } });
+  const cut = { finished: 10_007, total: 20_008, isKnown: true, isCut: true };
+  expect(shareOf(progress({ files: null, paced: cut }))).toBeNull();
+  expect(describeWork(progress({ files: null, paced: cut }))).toBe(
+    "10000+ tasks have ended, 10000+ to go",
+  );
+  const idle = progress({
+    files: null,
+    paced: { finished: 0, total: 0, isKnown: true, isCut: false },
+  });
   expect(describeWork(idle)).toMatch(/^no tasks yet: npx taskgate enqueue/);
 });
 
@@ -217,13 +228,17 @@ test("a line for outputs without a screen", () => {
 
 test("the share of the work is mostly that of the tasks that take the time", () => {
   const half = {
-    paced: { finished: 40, total: 80, isKnown: true },
+    paced: { finished: 40, total: 80, isKnown: true, isCut: false },
     others: { finished: 50, total: 100 },
   };
 
   expect(shareOf(progress(half))).toBeCloseTo(0.9 * 0.5 + 0.1 * 0.5 * 0.5);
-  expect(shareOf(progress({ paced: { finished: 0, total: 5, isKnown: false } }))).toBeNull();
-  expect(shareOf(progress({ paced: { finished: 5, total: 5, isKnown: true } }))).toBe(0.99);
+  expect(
+    shareOf(progress({ paced: { finished: 0, total: 5, isKnown: false, isCut: false } })),
+  ).toBeNull();
+  expect(shareOf(progress({ paced: { finished: 5, total: 5, isKnown: true, isCut: false } }))).toBe(
+    0.99,
+  );
   expect(shareOf(progress({ isSettled: true }))).toBe(1);
 });
 
