@@ -182,13 +182,13 @@ async function setUpSample(sample: LocalSample, address: DatabaseAddress): Promi
 }
 
 async function check(context: CommandContext): Promise<ExitCode> {
-  const { versions, scripts, isIntact } = await readStoreSchema(
+  const { versions, scripts, isIntact, ...named } = await readStoreSchema(
     storeAddress(context.target().settings),
   );
   const version = readVersion();
   const newest = Math.max(0, ...versions.map((row) => row.version));
   const problem = problemOf(() => {
-    checkSchema(versions, scripts, version);
+    checkSchema(versions, { ...scripts, ...named }, version);
     refuseEdited(versions, scripts);
   });
   const work = problem ?? describeLogicWork({ versions, scripts, isIntact }, version);

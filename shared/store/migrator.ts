@@ -136,16 +136,33 @@ function releaseOf({ version, name }: SchemaVersion): string | null {
   return version === 0 ? (/^logic (\S+)$/.exec(name)?.[1] ?? null) : null;
 }
 
-/** May this code (`clientVersion`) work with that schema? Throws SchemaError with the command to run. */
+/**
+ * The rows of a schema_version that is there. Throws SchemaError where there is none: a migration makes the table and its first row
+ * together, so tables were restored without their data.
+ */
+export function versionsOf<Row extends SchemaVersion>(rows: Row[], schema: string): Row[] {
+  if (rows.length > 0) return rows;
+  throw new SchemaError(
+    "TASKGATE_SCHEMA_MISSING",
+    `The schema \`${schema}\` has tables and no row in schema_version, as after a restore of tables without their data. Restore the data as well. Or drop the schema with all that is in it, and run \`npx taskgate migrate\`.`,
+  );
+}
+
+/**
+ * May this code (`clientVersion`) work with that schema? `schema`: its name, where it isn't `taskgate`. Throws SchemaError with the
+ * command to run.
+ */
 export function checkSchema(
   versions: readonly SchemaVersion[],
-  scripts: Pick<SchemaScripts, "migrations">,
+  scripts: Pick<SchemaScripts, "migrations"> & { readonly schema?: string },
   clientVersion: string,
 ): void {
   if (versions.length === 0) {
+    const { schema = "taskgate" } = scripts;
+    const named = schema === "taskgate" ? "" : ` in \`${schema}\` (TASKGATE_SCHEMA)`;
     throw new SchemaError(
       "TASKGATE_SCHEMA_MISSING",
-      "The database has no Taskgate schema. Run `npx taskgate migrate`.",
+      `The database has no Taskgate schema${named}. Run \`npx taskgate migrate\`.`,
     );
   }
   const newest = Math.max(...versions.map((row) => row.version));

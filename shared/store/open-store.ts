@@ -76,6 +76,8 @@ export interface StoreSchema {
   /** Every row of schema_version; none when there is no schema. */
   versions: SchemaVersion[];
   scripts: SchemaScripts;
+  /** Its name, on PostgreSQL. */
+  schema?: string;
   /** Have the roles their rights? A dump that was restored elsewhere may have lost them. */
   isIntact: boolean;
 }
@@ -200,6 +202,7 @@ export async function readStoreSchema(options: DatabaseAddress): Promise<StoreSc
     async (connection) => ({
       versions: await readPostgresVersions(connection, schema),
       scripts: postgresScripts(),
+      schema,
       isIntact: await isPostgresIntact(connection, schema),
     }),
     readTimeouts,
@@ -210,7 +213,11 @@ export async function readStoreSchema(options: DatabaseAddress): Promise<StoreSc
 export async function checkStoreSchema(options: DatabaseAddress): Promise<void> {
   const address = readAddress(options);
   const migrations = readMigrations(join(scriptsFolder, address.kind, "sql"));
-  checkSchema(await readVersions(address), { migrations }, readVersion());
+  checkSchema(await readVersions(address), { migrations, ...schemaOf(address) }, readVersion());
+}
+
+function schemaOf(address: ReadAddress): { schema?: string } {
+  return address.kind === "postgres" ? { schema: address.schema } : {};
 }
 
 /** Reports the sessions that hold rows for long, for `doctor`; null on a store that isn't a database. Rejects like any call. */

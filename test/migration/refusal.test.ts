@@ -56,6 +56,20 @@ describe("a worker or command refuses to work", () => {
         code: "TASKGATE_SCHEMA_MISSING",
         message: "The database has no Taskgate schema. Run `npx taskgate migrate`.",
       });
+      await expect(checkStoreSchema({ url, schema: "jobs" })).rejects.toThrow(
+        "The database has no Taskgate schema in `jobs` (TASKGATE_SCHEMA). Run `npx taskgate migrate`.",
+      );
+    });
+  });
+
+  test("with tables that were restored without their data, and says what to do", async () => {
+    await withRecord("delete from taskgate.schema_version", async (url) => {
+      const error = {
+        code: "TASKGATE_SCHEMA_MISSING",
+        message: expect.stringContaining("`taskgate` has tables and no row in schema_version"),
+      };
+      await expect(checkStoreSchema({ url })).rejects.toMatchObject(error);
+      await expect(migrateStore({ url })).rejects.toMatchObject(error);
     });
   });
 

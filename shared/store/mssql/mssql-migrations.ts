@@ -9,6 +9,7 @@ import {
 } from "../../core/errors";
 import { formatDuration } from "../../core/duration";
 import { lockedOut, migrationLocks } from "../migration-locks";
+import { versionsOf } from "../migrator";
 import type { MigrationTarget, SchemaVersion, Script } from "../migrator";
 import { hasNumber, isOfDriver, mapMssqlError } from "./mssql-errors";
 import { grantUser } from "./mssql-grant";
@@ -103,7 +104,7 @@ export async function withMssqlLease<Result>(
   }
 }
 
-/** Reads SchemaVersion; [] when there is none. roles.sql lets workers and operators read that table. */
+/** Reads SchemaVersion; [] when there is none; throws SchemaError for one without rows. roles.sql lets workers and operators read that table. */
 export async function readMssqlVersions(lease: Lease): Promise<SchemaVersion[]> {
   try {
     const result = await lease.run(() =>
@@ -112,7 +113,10 @@ export async function readMssqlVersions(lease: Lease): Promise<SchemaVersion[]> 
          FROM Taskgate.SchemaVersion AS v ORDER BY v.Version;`,
       ),
     );
-    return result.recordset.map((row) => ({ ...row }));
+    return versionsOf(
+      result.recordset.map((row) => ({ ...row })),
+      "Taskgate",
+    );
   } catch (error) {
     // Asking OBJECT_ID would say "none" to those who merely lack rights: they get the server's own answer.
     if (hasNumber(error, 208)) return [];

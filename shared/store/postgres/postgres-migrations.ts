@@ -3,6 +3,7 @@ import type { StoreConflictError } from "../../core/errors";
 import { InvalidArgumentError, SettingsError, TaskgateError } from "../../core/errors";
 import { loadPackage } from "../../core/load-package";
 import { lockedOut, migrationLocks } from "../migration-locks";
+import { versionsOf } from "../migrator";
 import type { MigrationTarget, SchemaVersion, Script } from "../migrator";
 import { mapPostgresError } from "./postgres-errors";
 import { readPostgresTarget } from "./postgres-tls";
@@ -122,7 +123,7 @@ export async function withPostgresConnection<Result>(
   }
 }
 
-/** Reads schema_version; [] when there is none. Throws InvalidArgumentError for a schema that holds something else. */
+/** Reads schema_version; [] when there is none. Throws InvalidArgumentError for a schema that holds something else, SchemaError for one without data. */
 export async function readPostgresVersions(
   connection: PostgresConnection,
   schema: string,
@@ -133,9 +134,10 @@ export async function readPostgresVersions(
   );
   await refuseForeignSchema(connection, schema);
   if (exists?.present !== true) return [];
-  return connection.query<SchemaVersion>(
+  const rows = await connection.query<SchemaVersion>(
     `select version, name, checksum, client_version_min as "clientVersionMin" from "${schema}".schema_version order by version`,
   );
+  return versionsOf(rows, schema);
 }
 
 /**
