@@ -11,6 +11,7 @@ import { awaitEnd } from "./await-end";
 import type { TaskEnd } from "./await-end";
 import type { BatchCalls } from "../define/batch-calls";
 import { BatchClient } from "./batches";
+import { givenTransaction } from "./given-transaction";
 import type { WatermarkCalls } from "../define/block-options";
 import type { TaskCalls } from "../define/task-calls";
 import { isPlain, JointEnqueues } from "./joint-enqueues";
@@ -67,7 +68,7 @@ export class TaskClient implements EnqueueCalls {
   ): Promise<EnqueuedTask> {
     const { transaction, ...rest } = options ?? {};
     const request = toRequest({ task, payload, options: rest });
-    const [enqueued] = await this.enqueueAll([request], { ...(transaction && { transaction }) });
+    const [enqueued] = await this.enqueueAll([request], within(transaction));
     return enqueued as EnqueuedTask;
   }
 
@@ -81,7 +82,7 @@ export class TaskClient implements EnqueueCalls {
     checkList("payloads", payloads, "payloads");
     const { transaction, ...rest } = options;
     const requests = payloads.map((payload) => toRequest({ task, payload, options: rest }));
-    return this.enqueueAll(requests, { ...(transaction && { transaction }) });
+    return this.enqueueAll(requests, within(transaction));
   }
 
   /** As `EnqueueCalls` says. */
@@ -91,7 +92,7 @@ export class TaskClient implements EnqueueCalls {
   ): Promise<EnqueuedTask[]> {
     checkNames("enqueueAll", options, ["transaction"]);
     checkRequests(requests);
-    const { transaction } = options;
+    const transaction = givenTransaction(options);
     const trace = this.#environment.telemetry.currentTraceParent();
     const prepared: PreparedTask[] = [];
     for (const [index, request] of requests.entries()) {
@@ -107,14 +108,14 @@ export class TaskClient implements EnqueueCalls {
     const results =
       lone === null ? await this.#send(prepared, transaction) : [await this.#joint.enqueue(lone)];
     this.#environment.telemetry.count("taskgate.task.enqueued", requests.length);
-    const within =
+    const startsWithinMs =
       transaction === undefined
         ? await this.#startsWithinMs(prepared.map(({ definition }) => definition))
         : new Map<string, number | null>();
     return results.map(({ taskId, outcome }, index) => ({
       taskId,
       outcome,
-      startsWithinMs: within.get(prepared[index]?.definition ?? "") ?? null,
+      startsWithinMs: startsWithinMs.get(prepared[index]?.definition ?? "") ?? null,
     }));
   }
 
@@ -172,9 +173,9 @@ export class TaskClient implements EnqueueCalls {
    * itself. After a rollback it costs a worker one look. Answers when workers look for the tasks. Never rejects.
    */
   async committed(transaction: StoreTransaction): Promise<Pick<EnqueuedTask, "startsWithinMs">> {
-    const within = [...(await this.#startsWithinMs(await sendHintsOf(transaction))).values()];
-    const known = within.filter((ms) => ms !== null);
-    const isKnown = within.length > 0 && known.length === within.length;
+    const all = [...(await this.#startsWithinMs(await sendHintsOf(transaction))).values()];
+    const known = all.filter((ms) => ms !== null);
+    const isKnown = all.length > 0 && known.length === all.length;
     return { startsWithinMs: isKnown ? Math.max(...known) : null };
   }
 
@@ -186,4 +187,9 @@ export class TaskClient implements EnqueueCalls {
       within.set(definition, (await startsWithinMs?.(definition)) ?? null);
     return within;
   }
+}
+
+/** Options of `enqueueAll`; what isn't undefined is looked at there. */
+function within(transaction: StoreTransaction | undefined): { transaction?: StoreTransaction } {
+  return transaction === undefined ? {} : { transaction };
 }

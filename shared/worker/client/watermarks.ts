@@ -15,6 +15,7 @@ import type {
 import type { BlockJob } from "./block-request";
 import type { WorkerEnvironment } from "../environment";
 import { hintEnqueued } from "../../enqueue/hint-enqueued";
+import { givenTransaction } from "./given-transaction";
 import { prepareTask } from "./new-task";
 import { ensureRegistered } from "./register";
 import type { Registry } from "../define/registry";
@@ -46,7 +47,7 @@ export class Watermarks implements WatermarkCalls {
     options: { transaction?: StoreTransaction } = {},
   ): Promise<MadeBlocks> {
     checkNames("watermark.advance's options", options, ["transaction"]);
-    const { transaction: within } = options;
+    const within = givenTransaction(options);
     const trace = this.#environment.telemetry.currentTraceParent();
     const job = toBlockJob(task, request, { trace, registry: this.#registry });
     const { definition } = job;

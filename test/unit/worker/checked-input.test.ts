@@ -210,3 +210,31 @@ describe("other mistakes of an author", () => {
     );
   });
 });
+
+describe("a transaction that is none", () => {
+  class Connection {
+    query(): void {
+      throw new Error("it isn't asked");
+    }
+  }
+  test.each([
+    [null, "null"],
+    [new Connection(), "an instance of Connection"],
+    ["begin", 'the text "begin"'],
+  ])(
+    "is refused by each call that takes one, which names what makes one: %p",
+    async (given, shown) => {
+      const greet = defineTask({ name: "greet", run });
+      const { client, store } = openWorkerBench([greet]);
+      const options = { transaction: given as never };
+      const refused = { code: "TASKGATE_ARG_INVALID", field: "transaction", value: shown } as const;
+      await expectError(client.enqueue(greet, null, options), refused);
+      await expectError(client.enqueueMany(greet, [null], options), refused);
+      await expectError(client.enqueueAll([taskRequest(greet)], options), refused);
+      const blocks = { watermark: "by-id", numeric: { to: 3, size: 1 } };
+      await expectError(client.watermark.advance(greet, blocks, options), refused);
+      await expect(client.enqueue(greet, null, options)).rejects.toThrow("`fromPg(client)`");
+      expect((await store.listDefinitions({})).definitions).toEqual([]);
+    },
+  );
+});
