@@ -73,6 +73,7 @@ export {
 export { GiveUp, RetryLater } from "./core/task-failure";
 export type { Enqueued } from "./enqueue/enqueue-prepared";
 export type { LogFields, Logger } from "./ports/logger";
+export type { OpenTelemetryModule } from "./ports/telemetry";
 export type { ResultColumn, ResultTable } from "./ports/result-table";
 export type {
   FailurePolicy,

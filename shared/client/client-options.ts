@@ -1,7 +1,10 @@
 import { InvalidArgumentError } from "../core/errors";
 import { describeValue } from "../core/foreign-value";
 import { checkNames } from "../core/known-names";
+import { checkOpenTelemetry, createOwnOpenTelemetry } from "../platform/own-open-telemetry";
 import type { Logger } from "../ports/logger";
+import { noTelemetry } from "../ports/telemetry";
+import type { OpenTelemetryModule, Telemetry } from "../ports/telemetry";
 import { describeExpected, isExpected } from "../settings/setting-formats";
 import { settingsTable } from "../settings/settings";
 import type { SettingName, StorageSettings } from "../settings/settings";
@@ -47,6 +50,11 @@ export interface ClientOptions {
   readonly name?: string;
   /** Default: warnings and errors as lines on standard error. */
   readonly logger?: Logger;
+  /**
+   * The module `@opentelemetry/api` of a program that has set OpenTelemetry up: a task then belongs to the trace of the span that is
+   * active at its enqueue. Default: tasks have no trace of the program's.
+   */
+  readonly openTelemetry?: OpenTelemetryModule;
 }
 
 /** The options, complete and checked. */
@@ -62,6 +70,7 @@ export interface CheckedOptions {
   readonly name: string;
   /** null: the default. */
   readonly logger: Logger | null;
+  readonly telemetry: Telemetry;
 }
 
 /** Each option with the setting of the app that says the same: range, form and default stand there once. */
@@ -84,6 +93,7 @@ const names = [
   "callTimeoutMs",
   "name",
   "logger",
+  "openTelemetry",
 ] satisfies readonly (keyof ClientOptions)[];
 const hintNames = ["storage", "queue", "clientId"] satisfies readonly (keyof HintQueueAddress)[];
 const addressNames = ["url", "identity", "schema"] satisfies readonly (keyof DatabaseAddress)[];
@@ -96,7 +106,8 @@ export function checkClientOptions(options: ClientOptions): CheckedOptions {
   // A text may be an address with a password: its value isn't shown.
   if (typeof options !== "object") throw refused("options", "an object with `store`", undefined);
   checkNames("createClient", options, names);
-  const { store, tasks = [], hints, sweepSchedule, logger } = options;
+  const { store, tasks = [], hints, sweepSchedule, logger, openTelemetry } = options;
+  if (openTelemetry !== undefined) checkOpenTelemetry(openTelemetry);
   const address = typeof store === "string" ? { url: store } : store;
   if (typeof address !== "object")
     throw refused("store", "an address such as postgres://..", store);
@@ -113,6 +124,7 @@ export function checkClientOptions(options: ClientOptions): CheckedOptions {
     callTimeoutMs: checked("callTimeoutMs", options.callTimeoutMs ?? 30_000),
     name: checked("name", options.name ?? "client"),
     logger: logger ?? null,
+    telemetry: openTelemetry === undefined ? noTelemetry : createOwnOpenTelemetry(openTelemetry),
   };
 }
 

@@ -8,7 +8,6 @@ import { createHintQueue } from "../platform/storage-hint-queue";
 import { createStorageQueueWakeUp, noWakeUp } from "../platform/storage-queue-wake-up";
 import type { Logger } from "../ports/logger";
 import type { TaskStore } from "../ports/task-store";
-import { noTelemetry } from "../ports/telemetry";
 import type { WakeUp } from "../ports/wake-up";
 import { openStore } from "../store/open-store";
 import { TaskClient } from "../worker/client/client";
@@ -49,7 +48,7 @@ interface ClientParts {
 }
 
 /**
- * A client for any Node program: it adds tasks, makes batches, moves watermarks and waits for ends. No app and no telemetry is
+ * A client for any Node program: it adds tasks and looks after them, makes batches, moves watermarks and waits for ends. No app and no telemetry is
  * needed. Nothing is loaded or sent before the first call, which opens the database. The login needs the role
  * `taskgate_worker` (`TaskgateWorker` on SQL Server).
  *
@@ -70,7 +69,7 @@ export function createClient(options: ClientOptions): Client {
       timers: nodeTimers,
       random: realRandom,
       logger,
-      telemetry: noTelemetry,
+      telemetry: checked.telemetry,
       wakeUp: hints,
       startsWithinMs: (definition) => hints.startsWithinMs(definition),
       workerName: checked.name,

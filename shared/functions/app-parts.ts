@@ -1,4 +1,5 @@
 import type { ResultTable } from "../ports/result-table";
+import type { OpenTelemetryModule } from "../ports/telemetry";
 import type { StoreTransaction } from "../ports/task-store";
 import type { AnyTaskKind } from "../worker/define/task-kind";
 import type { EventRoute } from "../worker/define/ingest-event";
@@ -16,4 +17,9 @@ export interface AppParts {
   readonly events?: readonly EventRoute[] | undefined;
   /** Reads the app's own result tables for the status page. Default: the page shows none. */
   readonly results?: ((transaction: StoreTransaction) => Promise<ResultTable[]>) | undefined;
+  /**
+   * The module `@opentelemetry/api` of an app that has set OpenTelemetry up by itself: spans and metrics go to its providers, and
+   * Taskgate starts no Application Insights of its own. Default: APPLICATIONINSIGHTS_CONNECTION_STRING decides.
+   */
+  readonly openTelemetry?: OpenTelemetryModule | undefined;
 }

@@ -1,6 +1,7 @@
 import { createConsoleLogger } from "../platform/console-logger";
 import { nodeTimers } from "../platform/node-timers";
 import { realClock } from "../platform/real-clock";
+import { createOwnOpenTelemetry } from "../platform/own-open-telemetry";
 import { createHintQueue } from "../platform/storage-hint-queue";
 import type { HintQueue } from "../platform/storage-hint-queue";
 import { createStorageQueueWakeUp, noWakeUp } from "../platform/storage-queue-wake-up";
@@ -66,9 +67,7 @@ export class AppServices {
 async function build(app: AppParts, limited: LimitedTasks): Promise<Services> {
   const settings = loadSettings();
   const logger = createConsoleLogger({ level: settings.logLevel, form: "human", clock: realClock });
-  // Before the drivers, which are instrumented when they are loaded.
-  telemetryOfProcess ??= loadTelemetry(settings.telemetry, logger);
-  const telemetry = await telemetryOfProcess;
+  const telemetry = await telemetryOf(app, settings, logger);
   const queue = queuesOf(settings);
   const registry = createRegistry([
     ...app.tasks,
@@ -101,6 +100,17 @@ async function build(app: AppParts, limited: LimitedTasks): Promise<Services> {
           }),
     queue,
   };
+}
+
+/** The app's own, else that of the process. Before the drivers, which are instrumented when they are loaded. */
+function telemetryOf(
+  { openTelemetry }: AppParts,
+  settings: Settings,
+  logger: Logger,
+): Promise<Telemetry> {
+  if (openTelemetry !== undefined) return Promise.resolve(createOwnOpenTelemetry(openTelemetry));
+  telemetryOfProcess ??= loadTelemetry(settings.telemetry, logger);
+  return telemetryOfProcess;
 }
 
 function queuesOf({ storage }: Settings): (name: string) => HintQueue {

@@ -10,6 +10,7 @@ import { checkNames } from "../core/known-names";
 import { checkKey } from "../core/text";
 import { checkFunction, checkList, wrongValue } from "../core/wrong-value";
 import { loadTriggerSettings } from "../settings/load-settings";
+import { checkOpenTelemetry } from "../platform/own-open-telemetry";
 import type { TaskClient } from "../worker/client/client";
 import type { EventRoute } from "../worker/define/ingest-event";
 import { checkTasks } from "../worker/define/registry";
@@ -184,12 +185,13 @@ export function taskgate(parts: AppParts): Gate {
 }
 
 function checkParts(parts: AppParts): void {
-  checkNames("taskgate", parts, ["app", "tasks", "events", "results"]);
-  const { app, tasks, events, results } = parts;
+  checkNames("taskgate", parts, ["app", "tasks", "events", "results", "openTelemetry"]);
+  const { app, tasks, events, results, openTelemetry } = parts;
   if (app !== undefined) checkKey("app", app);
   checkTasks(tasks);
   if (events !== undefined) checkRoutes(events);
   if (results !== undefined) checkFunction("results", results);
+  if (openTelemetry !== undefined) checkOpenTelemetry(openTelemetry);
 }
 
 function checkRoutes(events: readonly EventRoute[]): void {

@@ -18,8 +18,15 @@ export function createTraceHook(
     const traced: FunctionHandler = async (input: unknown, invocation): Promise<unknown> => {
       const run = (): unknown => handler(input, invocation);
       const telemetry = await load().catch(() => null);
-      return telemetry === null ? run() : telemetry.within(traceParent, run);
+      // An instrumentation of the app's own has a nearer span of this trace.
+      if (telemetry === null || isSameTrace(traceParent, telemetry.currentTraceParent()))
+        return run();
+      return telemetry.within(traceParent, run);
     };
     context.functionHandler = traced;
   };
+}
+
+function isSameTrace(one: string | null, other: string | null): boolean {
+  return one !== null && other !== null && one.split("-")[1] === other.split("-")[1];
 }

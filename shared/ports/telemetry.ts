@@ -74,3 +74,16 @@ export const noTelemetry: Telemetry = {
   currentTraceParent: () => null,
   flush: () => Promise.resolve(),
 };
+
+/**
+ * The module `@opentelemetry/api` of the caller, in any version 1: `import * as openTelemetry from "@opentelemetry/api"`. Only what
+ * Taskgate uses of it is named, and loosely: the types of two versions differ.
+ */
+export interface OpenTelemetryModule {
+  readonly trace: object;
+  readonly metrics: object;
+  readonly context: object;
+  readonly ROOT_CONTEXT: object;
+  readonly SpanStatusCode: object;
+  isSpanContextValid(context: never): boolean;
+}

@@ -48,6 +48,24 @@ describe("the hook before an invocation", () => {
     });
   });
 
+  it("leaves the span that the app's own instrumentation has opened in that trace", async () => {
+    const nearer = traceParent.replace("b7ad6b7169203331", "00f067aa0ba902b7");
+    const within: unknown[] = [];
+    const telemetry: Telemetry = {
+      ...noTelemetry,
+      currentTraceParent: () => nearer,
+      within: (parent, body) => {
+        within.push(parent);
+        return body();
+      },
+    };
+    const { invoke, calls } = setup(() => Promise.resolve(telemetry));
+    await invoke(traceParent);
+    expect({ calls, within }).toEqual({ calls: ["input"], within: [] });
+    await invoke(traceParent.replace("0af7", "0af8"));
+    expect(within).toHaveLength(1);
+  });
+
   it("runs it outside every trace where the host gives none", async () => {
     const { within, invoke } = setup();
 
