@@ -127,7 +127,7 @@ function explainReady(task: ExplainableTask): Reason[] {
       ? reason(
           "queue-position",
           !isHeldBack,
-          `${count(ahead, "task is", "tasks are")} ahead of it in ${quote(task.definition)}.`,
+          `${count(ahead, "task is", "tasks are")} ahead of it in ${quote(task.definition)}${task.held === 0 && typeof task.limit === "number" ? ", and no worker holds a token of it at this moment" : ""}.`,
         )
       : reason(
           "next",

@@ -1,7 +1,13 @@
 import { countedMax } from "../core/counted";
 import { isCallsDefinition } from "../core/calls-definition";
 import type { TaskId } from "../core/ids";
-import type { DefinitionStatus, KindPace, TaskListEntry, TaskStore } from "../ports/task-store";
+import type {
+  DefinitionStatus,
+  KindPace,
+  ReadPaceAnswer,
+  TaskListEntry,
+  TaskStore,
+} from "../ports/task-store";
 
 /** How a definition gets on: how old its oldest ready task is, how fast tasks end, when all are done, which tasks run for too long. */
 
@@ -14,7 +20,10 @@ export interface RunningTask {
   readonly sinceMs: number;
   /** The process that runs it. */
   readonly worker: string | null;
-  /** It has run longer than 99 of 100 of its kind did within the last hour, and for a second at least. */
+  /**
+   * It is claimed for longer than 99 of 100 of its kind ran within the last hour, and for a second at least; where tasks are prefetched,
+   * for as long as those before it may have taken besides. Since when it runs isn't known.
+   */
   readonly isSlow: boolean;
 }
 
@@ -45,6 +54,9 @@ export interface PaceReport {
 }
 
 const readMax = 1_000;
+/** A hint or a sweep brings a worker sooner. */
+const leftMs = 90_000;
+const noWorker = "no worker runs";
 /** Below it a task that is slower than others isn't worth a look. */
 const slowMsMin = 1_000;
 /** Fewer tell nothing of 99 in 100. */
@@ -66,23 +78,22 @@ export async function readPace(
     overMs === null
       ? null
       : { count: pace.finished, overMs, perMinute: perMinute(pace.finished, overMs) };
-  const outlook = untilDone(definition, finished);
+  const oldestReady = oldestOf(pace);
+  const outlook = untilDone(definition, finished, oldestReady);
   return {
     definition: name,
-    oldestReady:
-      pace.oldestReady === null
-        ? null
-        : {
-            task: pace.oldestReady.taskId,
-            createdAt: pace.oldestReady.createdAt,
-            dueAt: pace.oldestReady.dueAt,
-            ageMs: Math.max(nowMs - Date.parse(pace.oldestReady.dueAt), 0),
-          },
+    oldestReady,
     finished,
     ...outlook,
     kinds,
-    running: tasks.map((task) => toRunning(task, kinds, nowMs)),
+    running: tasks.map((task) => toRunning(task, { kinds, nowMs, definition })),
   };
+}
+
+function oldestOf({ oldestReady, now }: ReadPaceAnswer): PaceReport["oldestReady"] {
+  if (oldestReady === null) return null;
+  const { taskId: task, createdAt, dueAt } = oldestReady;
+  return { task, createdAt, dueAt, ageMs: Math.max(now.getTime() - Date.parse(dueAt), 0) };
 }
 
 /** Rounded to a tenth. One that ended this instant says as much as one that ended a second ago. */
@@ -93,10 +104,12 @@ function perMinute(count: number, overMs: number): number {
 function untilDone(
   definition: DefinitionStatus,
   finished: PaceReport["finished"],
+  oldestReady: PaceReport["oldestReady"],
 ): Pick<PaceReport, "untilDoneMs" | "heldUpBy"> {
-  const { ready, waiting, claimed } = definition;
+  const { ready, waiting, claimed, executions } = definition;
   const left = ready + waiting + claimed;
-  const heldUpBy = reasonOf(definition, finished, left);
+  const isLeft = executions === 0 && (oldestReady?.ageMs ?? 0) > leftMs;
+  const heldUpBy = reasonOf(definition, finished, left) ?? (isLeft ? noWorker : null);
   if (left === 0) return { untilDoneMs: 0, heldUpBy: null };
   if (heldUpBy !== null || finished === null) return { untilDoneMs: null, heldUpBy };
   return { untilDoneMs: Math.round((left / finished.perMinute) * 60_000), heldUpBy: null };
@@ -113,18 +126,26 @@ function reasonOf(
   if (limit === 0) return "its limit is 0";
   if (Math.max(ready, waiting) >= countedMax) return "more tasks wait than are counted";
   if (finished === null || finished.perMinute === 0)
-    return executions === 0 ? "no worker runs" : "no task ended within the last hour";
+    return executions === 0 ? noWorker : "no task ended within the last hour";
   return null;
+}
+
+interface Among {
+  readonly kinds: readonly KindPace[];
+  readonly nowMs: number;
+  readonly definition: Pick<DefinitionStatus, "prefetchMax">;
 }
 
 function toRunning(
   { task, kind, state, claimedAt, worker }: TaskListEntry,
-  kinds: readonly KindPace[],
-  nowMs: number,
+  { kinds, nowMs, definition: { prefetchMax } }: Among,
 ): RunningTask {
   const sinceMs = Math.max(nowMs - Date.parse(claimedAt ?? ""), 0);
   const own = kinds.find((pace) => pace.kind === kind);
   const usualMs = own === undefined || own.finished < measuredMin ? null : own.p99Ms;
-  const isSlow = state === "running" && usualMs !== null && sinceMs > Math.max(usualMs, slowMsMin);
+  // A prefetched task is claimed while others run before it on its token.
+  const waitMs = prefetchMax * Math.max(0, ...kinds.map(({ p99Ms }) => p99Ms ?? 0));
+  const isSlow =
+    state === "running" && usualMs !== null && sinceMs > Math.max(usualMs, slowMsMin) + waitMs;
   return { task, kind, state, sinceMs, worker, isSlow };
 }

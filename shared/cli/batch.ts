@@ -51,6 +51,7 @@ export const batchCommand: Command = {
     if (action === "resume") {
       const answer = await admin.resumeBatch({ ...change, batchId, changedBy });
       report(context, answer, () => resumed[answer.status]);
+      if (answer.status === "draft" || answer.status === "ended") return exitCodes.failed;
     } else if (action === "cancel") {
       const what = async (): Promise<string> => {
         const { name, tasks: all, ended } = await admin.batch(batchId);

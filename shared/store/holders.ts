@@ -1,7 +1,7 @@
 import { formatDuration } from "../core/duration";
 
 /** A transaction that is open for longer than this is reported: ours end after 30 s. */
-const toldAfterMs = 30_000;
+export const toldAfterMs = 30_000;
 /** Sessions that are listed. */
 const listedMax = 20;
 

@@ -49,6 +49,9 @@ const names = {
 const makeRoles =
   "The first `npx taskgate migrate` on a PostgreSQL server makes two roles: give the login that right by `alter role LOGIN createrole`, or have them made before by `create role taskgate_worker; create role taskgate_operator`.";
 
+/** The server's words for a right on the database itself: to connect, or to make the schema. On a server of another language they don't tell. */
+const ofDatabase = /^permission denied for database (\S+)$/;
+
 /** The login reached the database and lacks a right there: says which one, and the command that gives it. */
 export function missingRight({
   dialect,
@@ -60,6 +63,14 @@ export function missingRight({
   const reason = said.replace(/\.$/, "");
   const refused = `The database refuses this to the login (${reason}).`;
   if (makesRole) return new StoreForbiddenError(`${refused} ${makeRoles}`, { cause });
+  const [, database] = ofDatabase.exec(reason) ?? [];
+  if (database !== undefined) {
+    const grant = (right: string): string => `\`grant ${right} on database ${database} to LOGIN\``;
+    return new StoreForbiddenError(
+      `${refused} As owner of the database run ${grant("connect")}; the login of \`npx taskgate migrate\` needs ${grant("create")} as well.`,
+      { cause },
+    );
+  }
   const isOperators = operatorOperations.some((name) => isNamed(said, named(name)));
   const fix = isOperators
     ? `Only operators may do that: as owner of the schema run \`${operator}\`.`

@@ -414,4 +414,17 @@ describe("a login without any role", () => {
     await expect(store.listDefinitions({})).rejects.toMatchObject(refusal);
     await expect(checkStoreSchema({ url })).rejects.toMatchObject(refusal);
   });
+
+  test("that may not even connect hears which right of the database it lacks", async () => {
+    const { url } = loginOf("nobody");
+    const database = new URL(url).pathname.slice(1);
+    await rowsOf(owner, `revoke connect on database ${database} from public`);
+    await expect(checkStoreSchema({ url })).rejects.toMatchObject({
+      code: "TASKGATE_STORE_FORBIDDEN",
+      message: expect.stringContaining(
+        `As owner of the database run \`grant connect on database "${database}" to LOGIN\`; the login of`,
+      ) as unknown,
+    });
+    await rowsOf(owner, `grant connect on database ${database} to public`);
+  });
 });

@@ -109,8 +109,16 @@ describe("the sentence that decides", () => {
   });
 
   test("of a ready task that nothing holds back is its place", () => {
-    expect(deciding({ readyAhead: 12 })).toEqual(["12 tasks are ahead of it in `resize-image`."]);
-    expect(deciding({ readyAhead: 1_000 })).toEqual([
+    expect(deciding({ readyAhead: 12, held: 1 })).toEqual([
+      "12 tasks are ahead of it in `resize-image`.",
+    ]);
+    expect(deciding({ readyAhead: 12, held: 0 })).toEqual([
+      "12 tasks are ahead of it in `resize-image`, and no worker holds a token of it at this moment.",
+    ]);
+    expect(deciding({ readyAhead: 12, limit: null, held: 0 })).toEqual([
+      "12 tasks are ahead of it in `resize-image`.",
+    ]);
+    expect(deciding({ readyAhead: 1_000, held: 1 })).toEqual([
       "1000 or more tasks are ahead of it in `resize-image`.",
     ]);
     expect(deciding({ limit: null, held: 50 })[0]).toMatch(
