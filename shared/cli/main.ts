@@ -138,7 +138,7 @@ async function runCommand(
     target: getTarget,
     app: getApp,
     admin: () => {
-      const waiting = { timeoutMs, wholeMs, onSlow };
+      const waiting = { timeoutMs, wholeMs, onSlow, onHolders: tell };
       const app = getApp();
       services ??=
         app === null

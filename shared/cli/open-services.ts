@@ -15,6 +15,7 @@ import type { TaskStore } from "../ports/task-store";
 import type { WakeUp } from "../ports/wake-up";
 import type { Settings } from "../settings/settings";
 import { checkStoreSchema, openStore, reportHolders } from "../store/open-store";
+import type { DatabaseAddress } from "../store/open-store";
 import type { AppKinds } from "./app-kinds";
 import { hostProbe } from "./host-probe";
 import { PatientCalls, patientStore } from "../store/patient-store";
@@ -40,6 +41,8 @@ export interface Waiting {
   /** For one call that reads the whole database. */
   readonly wholeMs: number;
   readonly onSlow: (text: string) => void;
+  /** Told besides of a database that is silent because a session holds its rows. */
+  readonly onHolders: (text: string) => void;
 }
 
 /** Who hears of it, for how long a silent database is waited for, and what the app's code says of new tasks. */
@@ -63,9 +66,18 @@ export function openServices(
       output.error(line);
     },
   });
-  const calls = new PatientCalls({ ...waiting, sayAfterMs, timers: nodeTimers });
+  const address = storeAddress(settings);
+  const calls = new PatientCalls({
+    ...waiting,
+    onSlow: (text) => {
+      waiting.onSlow(text);
+      void lookForHolders(address, waiting.onHolders);
+    },
+    sayAfterMs,
+    timers: nodeTimers,
+  });
   const options = {
-    ...storeAddress(settings),
+    ...address,
     connectionsMax: settings.connectionsMax,
     random: realRandom,
     sleep,
@@ -85,8 +97,7 @@ export function openServices(
   const holders: DoctorProbe = {
     check: "held rows",
     run: async () => {
-      const { schema } = storeAddress(settings);
-      const seen = await calls.run(() => reportHolders(opened, schema), { reads: true });
+      const seen = await calls.run(() => reportHolders(opened, address.schema), { reads: true });
       return seen ?? "Not read from this database.";
     },
   };
@@ -102,7 +113,7 @@ export function openServices(
       {
         check: "schema",
         run: async () => {
-          await calls.run(() => checkStoreSchema(storeAddress(settings)), { reads: true });
+          await calls.run(() => checkStoreSchema(address), { reads: true });
           return "The schema fits this version.";
         },
       },
@@ -120,6 +131,32 @@ export function openServices(
     return calls.hasGivenUp ? Promise.resolve() : closed;
   };
   return { admin, close, hasGivenUp: () => calls.hasGivenUp };
+}
+
+/** Longest look for sessions that hold rows, beside a call that waits. */
+const lookMs = 3_000;
+
+/** On a connection of its own, once: views of the server answer while rows and tables are locked. Never rejects. */
+async function lookForHolders(
+  address: DatabaseAddress,
+  onHolders: (text: string) => void,
+): Promise<void> {
+  const bounds = { connectionsMax: 1, callTimeoutMs: lookMs, connectTimeoutMs: lookMs };
+  const store = openStore({
+    ...address,
+    ...bounds,
+    random: realRandom,
+    sleep,
+    goesOn: () => false,
+  });
+  try {
+    const seen = await reportHolders(store, address.schema);
+    if (seen?.status === "note") onHolders(seen.text);
+  } catch {
+    // It is silent for another reason, which the call itself tells.
+  } finally {
+    await store.close().catch(() => undefined);
+  }
 }
 
 function queueProbe({ storage, hintQueue }: Settings): DoctorProbe {

@@ -39,7 +39,7 @@ export class StoreEntrance {
   async pass(): Promise<void> {
     await this.breaker.enter(this.#check);
     if (this.#guard.fits) return;
-    this.#checking ??= this.breaker.run(this.#check).finally(() => {
+    this.#checking ??= this.breaker.run(this.#check, "reads").finally(() => {
       this.#checking = null;
     });
     await this.#checking;

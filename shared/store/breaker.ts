@@ -2,6 +2,7 @@ import { StoreUnavailableError, TaskgateError } from "../core/errors";
 import type { Clock } from "../ports/clock";
 import type { StoreTransaction, TransactionBounds } from "../ports/task-store";
 import type { AnswerRow, ParameterValues, Procedure } from "./operations/operation";
+import { reading } from "./patient-store";
 import type { ProcedureCaller } from "./procedure-caller";
 
 /** What the breaker found out. */
@@ -20,12 +21,19 @@ export interface BreakerOptions {
 /** Pauses before the first probe, the second and so on; the last one stays. A lone broken connection costs no pause. */
 const pausesMs = [0, 500, 1_000, 2_000, 5_000] as const;
 
+interface Asked {
+  readonly begunAtMs: number;
+  readonly does: "reads" | "writes";
+}
+
 interface Away {
   readonly sinceMs: number;
   /** No probe before. */
   untilMs: number;
   failedProbes: number;
   reason: string;
+  /** It answers reads, and refuses what writes: only a write that is answered ends it. */
+  readonly isReadOnly: boolean;
   /** Under way; resolves when it has ended, however it did. */
   probe: { readonly ended: Promise<void>; readonly end: () => void } | null;
 }
@@ -53,28 +61,32 @@ export class Breaker {
     const away = this.#away;
     if (away === null) return;
     if (away.probe !== null || this.#pauseMs(away) > 0) throw this.#refusal(away);
-    await this.run(probe);
+    await this.run(probe, "reads");
   }
 
   /** Runs `call`. While the store is away it waits for the next probe, or is that; a failed one is its failure, too. */
-  async run<Result>(call: () => Promise<Result>): Promise<Result> {
+  async run<Result>(
+    call: () => Promise<Result>,
+    does: "reads" | "writes" = "writes",
+  ): Promise<Result> {
     const failedBefore = this.#away?.failedProbes ?? 0;
     for (;;) {
       const away = this.#away;
-      if (away === null) return this.#ask(call);
+      if (away === null || (away.isReadOnly && does === "reads")) return this.#ask(call, does);
       if (away.failedProbes > failedBefore) throw this.#refusal(away);
       const pauseMs = this.#pauseMs(away);
       if (away.probe !== null) await away.probe.ended;
       else if (pauseMs > 0) await this.#options.sleep(pauseMs);
-      else return this.#probe(away, call);
+      else return this.#probe(away, () => this.#ask(call, does));
     }
   }
 
-  /** The store has answered something. */
-  answered(): void {
+  /** The store has answered something that only reads, or that writes. */
+  answered(does: "reads" | "writes"): void {
     const nowMs = this.#options.clock.monotonicMs();
-    this.#answeredAtMs = nowMs;
     const away = this.#away;
+    if (away?.isReadOnly === true && does === "reads") return;
+    this.#answeredAtMs = nowMs;
     if (away === null) return;
     this.#away = null;
     // Calls that wait for the probe go on now: a transaction that was the probe may go on for long.
@@ -82,24 +94,24 @@ export class Breaker {
     this.#options.onNews({ kind: "back", afterMs: nowMs - away.sinceMs });
   }
 
-  async #ask<Result>(call: () => Promise<Result>): Promise<Result> {
+  async #ask<Result>(call: () => Promise<Result>, does: "reads" | "writes"): Promise<Result> {
     const begunAtMs = this.#options.clock.monotonicMs();
     try {
       const result = await call();
-      this.answered();
+      this.answered(does);
       return result;
     } catch (error) {
-      this.#judge(error, begunAtMs);
+      this.#judge(error, { begunAtMs, does });
       throw error;
     }
   }
 
-  async #probe<Result>(away: Away, call: () => Promise<Result>): Promise<Result> {
+  async #probe<Result>(away: Away, ask: () => Promise<Result>): Promise<Result> {
     let end = (): void => undefined;
     const ended = new Promise<void>((resolve) => (end = resolve));
     away.probe = { ended, end };
     try {
-      return await this.#ask(call);
+      return await ask();
     } finally {
       away.failedProbes += 1;
       const pauseMs = pausesMs[Math.min(away.failedProbes, pausesMs.length - 1)] ?? 0;
@@ -109,16 +121,18 @@ export class Breaker {
     }
   }
 
-  #judge(error: unknown, begunAtMs: number): void {
+  #judge(error: unknown, { begunAtMs, does }: Asked): void {
     // What a handler threw inside its transaction tells nothing.
     if (!(error instanceof TaskgateError)) return;
     const isLost = error.code === "TASKGATE_STORE_UNCERTAIN";
     if (!isLost && error.code !== "TASKGATE_STORE_UNAVAILABLE") {
-      this.answered();
+      this.answered(does);
       return;
     }
+    const isReadOnly = error.details["isReadOnly"] === true;
     // The process's own connections are all in use, or others were answered meanwhile: the store is there.
-    if (error.details["isBusy"] === true || begunAtMs < this.#answeredAtMs) return;
+    if (error.details["isBusy"] === true) return;
+    if (begunAtMs < this.#answeredAtMs && !isReadOnly) return;
     if (this.#away !== null) {
       this.#away.reason = error.message;
       return;
@@ -126,7 +140,7 @@ export class Breaker {
     const nowMs = this.#options.clock.monotonicMs();
     const untilMs = nowMs + pausesMs[0];
     const reason = error.message;
-    this.#away = { sinceMs: nowMs, untilMs, failedProbes: 0, reason, probe: null };
+    this.#away = { sinceMs: nowMs, untilMs, failedProbes: 0, reason, isReadOnly, probe: null };
     this.#options.onNews({ kind: "away", reason });
   }
 
@@ -141,6 +155,10 @@ export class Breaker {
   }
 }
 
+function doesOf({ name }: Procedure): "reads" | "writes" {
+  return reading.test(name) ? "reads" : "writes";
+}
+
 /** The same caller behind the breaker. Calls within a user's transaction have their connection already. */
 export function behindBreaker(caller: ProcedureCaller, breaker: Breaker): ProcedureCaller {
   return {
@@ -151,19 +169,21 @@ export function behindBreaker(caller: ProcedureCaller, breaker: Breaker): Proced
       within?: StoreTransaction,
     ): Promise<AnswerRow> =>
       within === undefined
-        ? breaker.run(() => caller.call(procedure, values))
+        ? breaker.run(() => caller.call(procedure, values), doesOf(procedure))
         : caller.call(procedure, values, within),
     completeAndCommit: (values, within) => caller.completeAndCommit(values, within),
     transaction: <Result>(
       body: (transaction: StoreTransaction) => Promise<Result>,
       bounds?: TransactionBounds,
     ): Promise<Result> =>
-      breaker.run(() =>
-        caller.transaction((transaction) => {
-          // Its begin was answered; how long the body takes is the user's matter.
-          breaker.answered();
-          return body(transaction);
-        }, bounds),
+      breaker.run(
+        () =>
+          caller.transaction((transaction) => {
+            // Its begin was answered; how long the body takes is the user's matter.
+            breaker.answered("reads");
+            return body(transaction);
+          }, bounds),
+        "writes",
       ),
     // It comes behind a call that was answered, and tells nothing that the next call doesn't.
     ...(caller.notifyWaiting === undefined ? {} : { notifyWaiting: caller.notifyWaiting }),

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { Client } from "pg";
+import { runCli } from "../../shared/cli/main";
 import { startEmbeddedPostgres } from "../../shared/local/embedded-postgres";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { migrateStore, reportHolders } from "../../shared/store/open-store";
@@ -100,6 +101,25 @@ test.each(["share", "share row exclusive", "exclusive", "access exclusive"])(
     await other.query("rollback");
   },
 );
+
+test("a command that waits for such a lock names the session while it still tries", async () => {
+  await report("1 minute");
+  await other.query("begin");
+  await other.query("lock table taskgate.task_definition in access exclusive mode");
+  const errors: string[] = [];
+  const code = await runCli({
+    words: ["limit", "mail", "1", "--db", server.url, "--timeout", "4s"],
+    ...{ environment: {}, folder: "/" },
+    output: { line: () => undefined, error: (text) => errors.push(text), columns: null },
+  });
+  await other.query("rollback");
+  expect(code).toBe(4);
+  expect(errors).toEqual([
+    expect.stringContaining("still trying, for 4 s in all (--timeout)."),
+    expect.stringMatching(/^taskgate: Session \d+ of postgres .* `select pg_terminate_backend/),
+    expect.stringContaining("gave up after 4 s"),
+  ]);
+}, 20_000);
 
 test("a session with an old snapshot is named after ten minutes, once", async () => {
   await other.query("begin isolation level repeatable read");

@@ -52,6 +52,9 @@ const uncertain = numbersOf("uncertain");
 /** From here on the server ends the connection itself. */
 const fatalSeverity = 20;
 
+/** The database, or the secondary that was reached, takes no writes: reads are answered. */
+const readOnly: ReadonlySet<number> = new Set([3906, 3908]);
+
 /** Procedures or tables are missing. */
 const schemaMissing = new Set([208, 2812]);
 /** The user lacks a right: on an object, on a column, to make something, to do this at all. */
@@ -174,6 +177,7 @@ function mapState(error: unknown, sent: Sent, errors: readonly ServerError[]): T
   if (isUnavailable !== undefined) {
     return new StoreUnavailableError(`SQL Server can't be used now ${describe(isUnavailable)}`, {
       cause: error,
+      ...(readOnly.has(isUnavailable.number) ? { details: { isReadOnly: true } } : {}),
     });
   }
   const isUncertain = errors.find(

@@ -40,6 +40,8 @@ const lostMessage = /^(?:Connection terminated|Client has encountered a connecti
 const schemaMissing = new Set(["42883", "3F000", "42P01"]);
 /** The login lacks a right. */
 const forbidden = "42501";
+/** A standby, a failover, or a disk that is nearly full: reads are answered. */
+const readOnly = "25006";
 /** The caller's data: too long, not JSON, out of range, a bad instant. */
 const badData = /^22/;
 
@@ -74,6 +76,7 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
   if (trouble === "unavailable")
     return new StoreUnavailableError(`PostgreSQL can't be used now (${code}): ${message}`, {
       cause: error,
+      ...(code === readOnly ? { details: { isReadOnly: true } } : {}),
     });
   if (code === forbidden) {
     const makesRole = memberOf(error, "routine") === "CreateRole";

@@ -106,6 +106,21 @@ describe("run", () => {
     expect(news).toEqual(["away", "back"]);
   });
 
+  test("a store that refuses writes stays away while reads are answered, until a write is", async () => {
+    const { breaker, news, pass } = setUp();
+    const readOnly = new StoreUnavailableError("read-only", { details: { isReadOnly: true } });
+    await expect(breaker.run(fails(readOnly))).rejects.toBe(readOnly);
+    for (let round = 0; round < 5; round += 1) {
+      expect(await breaker.run(works, "reads")).toBe("answer");
+      await breaker.enter(() => Promise.resolve()).catch(() => undefined);
+      await expect(breaker.run(fails(readOnly))).rejects.toBe(readOnly);
+      await pass(5_000);
+    }
+    expect(news).toEqual(["away"]);
+    expect(await breaker.run(works)).toBe("answer");
+    expect(news).toEqual(["away", "back"]);
+  });
+
   test("no connection of the process's own being free doesn't say that the store is away", async () => {
     const { breaker, news } = setUp();
     const busy = new StoreUnavailableError("no connection got free", { details: { isBusy: true } });
