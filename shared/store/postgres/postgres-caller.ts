@@ -1,11 +1,6 @@
 import type * as Pg from "pg";
 import type { Client, CustomTypesConfig, Pool, PoolClient } from "pg";
-import {
-  InvalidArgumentError,
-  StoreContractError,
-  StoreUnavailableError,
-  StoreUncertainError,
-} from "../../core/errors";
+import { InvalidArgumentError, StoreContractError, StoreUnavailableError } from "../../core/errors";
 import { loadPackage } from "../../core/load-package";
 import type { StatementOptions, StoreTransaction, TransactionBounds } from "../../ports/task-store";
 import { inTurn } from "../in-turn";
@@ -13,6 +8,7 @@ import { operations } from "../operations";
 import type { AnswerRow, ParameterValues, Procedure } from "../operations/operation";
 import type { ProcedureCaller } from "../procedure-caller";
 import { storeClosed } from "../store-closed";
+import { endStatementText, GaveUpError, letGo } from "./given-up-calls";
 import { poolClient } from "./postgres-client";
 import { mapPostgresError, storeTroubleOf } from "./postgres-errors";
 import type { Sent } from "./postgres-errors";
@@ -57,6 +53,8 @@ export class PostgresCaller implements ProcedureCaller {
   readonly #statements: PostgresStatements;
   readonly #programTypes: CustomTypesConfig;
   readonly #readsCommitted = new WeakMap<PoolClient, boolean>();
+  /** The server's processes of connections that no pooler stands before. */
+  readonly #backends = new WeakMap<PoolClient, number>();
   #serverIsOnLinux: boolean | undefined;
   readonly #inFlight = new Set<Promise<unknown>>();
   readonly #lent = new Set<PoolClient>();
@@ -137,7 +135,7 @@ export class PostgresCaller implements ProcedureCaller {
     const ended = this.#pool.end();
     // What hangs is not waited for: its connection would keep the process alive until its own deadline.
     for (const client of this.#lent) void (client as unknown as Client).end();
-    if (this.#inFlight.size === 0) await ended;
+    if (this.#inFlight.size === 0 && this.#lent.size === 0) await ended;
     else ended.catch(() => undefined);
   }
 
@@ -169,11 +167,14 @@ export class PostgresCaller implements ProcedureCaller {
   ): Promise<{ readonly isReadCommitted: boolean; readonly isOnLinux: boolean }> {
     const [level, server] = await this.#runText(
       client,
-      "show transaction_isolation; select version()",
+      "show transaction_isolation; select version(), pg_backend_pid() as pid",
     );
     const isReadCommitted = level?.rows[0]?.["transaction_isolation"] === "read committed";
     const isOnLinux = namesLinux(server?.rows[0]?.["version"]);
     this.#readsCommitted.set(client, isReadCommitted);
+    const pid = server?.rows[0]?.["pid"];
+    // What a pooler has told at the start is its own invention.
+    if (typeof pid === "number" && pid === processOf(client)) this.#backends.set(client, pid);
     this.#serverIsOnLinux = isOnLinux;
     return { isReadCommitted, isOnLinux };
   }
@@ -248,22 +249,38 @@ export class PostgresCaller implements ProcedureCaller {
       this.#lent.add(client);
       sent = "sent";
       const result = await body(client);
-      client.release();
+      this.#giveBack(client, { isBroken: false });
       return result;
     } catch (error) {
       // What a user's code threw is handed on unread: a question to it may throw before the connection is back.
       if (error instanceof BodyError) {
-        client?.release(error.isBroken);
+        if (client !== undefined) this.#giveBack(client, error);
         throw error.cause;
       }
       const mapped = mapPostgresError(error, sent);
       // A connection in doubt isn't given to the next call, nor one in a transaction, nor one whose prepared statements are outdated.
       const isIdle = client?.getTransactionStatus() === "I";
-      client?.release(isFatal(mapped.code) || !isIdle || mapped.details["isRenewal"] === true);
+      const isBroken = isFatal(mapped.code) || !isIdle || mapped.details["isRenewal"] === true;
+      if (client !== undefined) this.#giveBack(client, { isBroken, cause: mapped });
       throw mapped;
-    } finally {
-      if (client !== undefined) this.#lent.delete(client);
     }
+  }
+
+  /** To the pool, at once, or when the server has let go of a call that was given up. */
+  #giveBack(
+    client: PoolClient,
+    { isBroken, cause }: { readonly isBroken: boolean; readonly cause?: unknown },
+  ): void {
+    const release = (): void => {
+      this.#lent.delete(client);
+      client.release(isBroken);
+    };
+    const pid = this.#backends.get(client);
+    if (!(cause instanceof GaveUpError) || pid === undefined) {
+      release();
+      return;
+    }
+    void letGo(cause, () => this.#endStatement(pid)).then(release);
   }
 
   async #acquire(): Promise<PoolClient> {
@@ -352,8 +369,23 @@ export class PostgresCaller implements ProcedureCaller {
     return row.pid;
   }
 
-  /** On a connection of its own: the pool's may all be at work. Never rejects: the statement's own bound remains. */
+  /** Never rejects: the statement's own bound remains. */
   async #cancel(pid: number): Promise<void> {
+    try {
+      await this.#askBeside("select pg_cancel_backend($1)", pid);
+    } catch {
+      // The time-out ends it.
+    }
+  }
+
+  /** Does a session still work at the call that was given up? Ends it, where that is safe. Rejects where the server can't be asked. */
+  async #endStatement(pid: number): Promise<boolean> {
+    if (this.#isClosed) return false;
+    return (await this.#askBeside(endStatementText, pid)).rows.length > 0;
+  }
+
+  /** On a connection of its own: the pool's may all be at work. */
+  async #askBeside(text: string, pid: number): Promise<QueryResult> {
     const driver = loadPackage<typeof Pg>("pg");
     const caller = new driver.Client({
       ...this.#newestTarget(),
@@ -363,9 +395,7 @@ export class PostgresCaller implements ProcedureCaller {
     caller.on("error", () => undefined);
     try {
       await caller.connect();
-      await this.#bounded(caller.query("select pg_cancel_backend($1)", [pid]));
-    } catch {
-      // The time-out ends it.
+      return await this.#bounded(caller.query(text, [pid]));
     } finally {
       await this.#bounded(caller.end()).catch(() => undefined);
     }
@@ -379,7 +409,7 @@ export class PostgresCaller implements ProcedureCaller {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        reject(new StoreUncertainError(`PostgreSQL gave no answer within ${String(timeoutMs)} ms`));
+        reject(new GaveUpError(timeoutMs, promise));
       }, timeoutMs);
     });
     promise.catch(() => undefined);
@@ -389,6 +419,11 @@ export class PostgresCaller implements ProcedureCaller {
       clearTimeout(timer);
     }
   }
+}
+
+/** The number of the server's process, as the driver was told it at the start. */
+function processOf(client: PoolClient): number | null {
+  return (client as unknown as { readonly processID: number | null }).processID;
 }
 
 function ours(transaction: StoreTransaction): PostgresTransaction {
