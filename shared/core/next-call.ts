@@ -59,6 +59,8 @@ export interface ClaimFacts {
   readonly permitAtMs: number | null;
   /** The definition has a rate: a claim that goes back unused has used up a start. */
   readonly isRated: boolean;
+  /** Nothing of the definition may start, as last told: what runs goes on, and a resume lets the execution go on as well. */
+  readonly isPaused: boolean;
 }
 
 /** All that the decision depends on. Instants are monotonic milliseconds. */
@@ -107,8 +109,9 @@ export const permitWaitMaxMs = 1_000;
 
 /** Whether the first claimed task may start now. Holds at any time, also while a call is in flight. */
 export function mayStart(facts: ExecutionFacts): boolean {
-  const { tokens, tasks } = facts;
+  const { tokens, tasks, claims } = facts;
   if (tasks.claimed === 0 || facts.end !== null || tokens.isReleasing) return false;
+  if (claims.isPaused) return false;
   // Tokens that are to go back stay idle until the next call.
   const usable = tokens.count - tokens.wantedBack;
   if (tasks.running >= usable || !facts.isLeaseTrusted) return false;
@@ -141,12 +144,13 @@ function isPastWaiting({ handlersUntilMs, nowMs }: ExecutionFacts): boolean {
 }
 
 /**
- * Why an execution ends that has nothing to run or to report, or null: it goes on. Without time for a task it ends at once:
- * its tokens are of use to others, and tasks that it has claimed go back uncounted.
+ * Why an execution ends that has nothing to run or to report, or null: it goes on. Without time for a task, or while nothing may start, it
+ * ends at once: its tokens are of use to others, and tasks that it has claimed go back uncounted.
  */
 function endByItself(facts: ExecutionFacts): LoopEnd | null {
   const { running, done, failed, claimed } = facts.tasks;
   if (running + done + failed > 0) return null;
+  if (facts.claims.isPaused) return "paused";
   if (!hasTime(facts)) return "deadline";
   return claimed === 0 && permitInMs(facts) > permitWaitMaxMs ? "rate" : null;
 }
@@ -189,7 +193,7 @@ function wantsTokens({ end, tokens, tokensWanted, claims, tasks }: ExecutionFact
   const hasRoom = tokens.count < tokensWanted;
   const isFull = tasks.running + tasks.claimed >= tokens.count;
   const hasUse = claims.hasBacklog || (claims.hasArrivals && isFull);
-  return hasRoom && end === null && hasUse && tokens.wantedBack === 0;
+  return hasRoom && end === null && hasUse && tokens.wantedBack === 0 && !claims.isPaused;
 }
 
 /** One more for what has arrived: whether it is a single task, the claim on that token tells. */
@@ -201,7 +205,7 @@ function upToTokens({ tokens, tokensWanted, claims }: ExecutionFacts): number {
 function claimCount(facts: ExecutionFacts): number {
   const { tokens, tasks, claims, pace } = facts;
   if (facts.end !== null || tokens.wantedBack > 0) return 0;
-  if (!facts.mayClaim || permitInMs(facts) > 0 || !hasTime(facts)) return 0;
+  if (!facts.mayClaim || claims.isPaused || permitInMs(facts) > 0 || !hasTime(facts)) return 0;
   const prefetchMax = tokens.count * facts.prefetchMax;
   const prefetch = claims.isRated ? 0 : prefetchThatPays(pace, tokens.count, prefetchMax);
   const useful = tokens.count + prefetch - tasks.running - tasks.claimed;

@@ -12,6 +12,7 @@ export class ClaimOutlook implements ClaimFacts {
   #idleUntilMs = Number.NEGATIVE_INFINITY;
   #permitAtMs: number | null = null;
   #isRated: boolean;
+  #isPaused = false;
   #emptyReads = 0;
   #workersRequestedAtMs = Number.NEGATIVE_INFINITY;
   /** Tasks may have become ready then. */
@@ -44,11 +45,22 @@ export class ClaimOutlook implements ClaimFacts {
     return this.#isRated;
   }
 
+  /** Nothing may start, as the last claim or heartbeat told, and nothing has arrived since, as a resume does. */
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  /** What a heartbeat told that was sent then. */
+  notePaused(isPaused: boolean, sentAtMs: number): void {
+    if (this.#arrivedAtMs < sentAtMs) this.#isPaused = isPaused;
+  }
+
   /** Tasks may have become ready: the next claim makes sense now, unless the rate holds it up. */
   noteArrival(): void {
     const nowMs = this.#options.environment.clock.monotonicMs();
     this.#arrivedAtMs = nowMs;
     this.#emptyReads = 0;
+    this.#isPaused = false;
     this.#hasArrivals = this.#options.standby?.growsOnArrival === true;
     if (this.#permitAtMs === null || this.#permitAtMs <= nowMs)
       this.#idleUntilMs = Number.NEGATIVE_INFINITY;
@@ -60,10 +72,10 @@ export class ClaimOutlook implements ClaimFacts {
   }
 
   /**
-   * Notes the answer to a claim. Returns why the execution should end, or null: `paused`, or `idle` after so many empty
-   * answers in a row, should nothing be at work.
+   * Notes the answer to a claim. Returns `idle` after so many empty answers in a row: the execution is to end, should nothing be
+   * at work.
    */
-  note(answer: WorkAnswer, call: AnsweredCall): Extract<LoopEnd, "paused" | "idle"> | null {
+  note(answer: WorkAnswer, call: AnsweredCall): Extract<LoopEnd, "idle"> | null {
     const nowMs = this.#options.environment.clock.monotonicMs();
     if (this.#arrivedAtMs < call.sentAt.monotonicMs) this.#hasArrivals = false;
     this.#permitAtMs = answer.retryInMs === null ? null : nowMs + answer.retryInMs;
@@ -72,6 +84,7 @@ export class ClaimOutlook implements ClaimFacts {
       // The next claim makes no sense before.
       this.#idleUntilMs = this.#permitAtMs;
     }
+    if (this.#arrivedAtMs < call.sentAt.monotonicMs) this.#isPaused = answer.status === "paused";
     this.#hasBacklog = answer.claimed.length === call.claim;
     if (this.#hasBacklog) this.#requestMoreWorkers(nowMs);
     if (answer.claimed.length > 0) this.#emptyReads = 0;
@@ -79,8 +92,8 @@ export class ClaimOutlook implements ClaimFacts {
     return null;
   }
 
-  #noteEmpty(answer: WorkAnswer, call: AnsweredCall, nowMs: number): "paused" | "idle" | null {
-    if (answer.status === "paused") return "paused";
+  #noteEmpty(answer: WorkAnswer, call: AnsweredCall, nowMs: number): "idle" | null {
+    if (answer.status === "paused") return null;
     const { standby, idlePauseMs, idleReads } = this.#options;
     // The call had been sent before: its answer may not know of them.
     if (this.#arrivedAtMs >= call.sentAt.monotonicMs) {

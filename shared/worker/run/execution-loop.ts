@@ -1,5 +1,6 @@
 import { messageOf } from "../../core/foreign-value";
 import { executionNumber } from "../../core/ids";
+import type { TaskId } from "../../core/ids";
 import { isForLater, TaskgateError } from "../../core/errors";
 import { limits } from "../../core/limits";
 import { isEmpty, mayStart, nextStep } from "../../core/next-call";
@@ -17,6 +18,7 @@ import { LoopTimers } from "./loop-timers";
 import { OwnCalls } from "./own-calls";
 import type { Holdings } from "./own-calls";
 import type { GateMember } from "./process-gate";
+import { cancelledEnd } from "./refused-end";
 import { RunningTasks } from "./running-tasks";
 import type { AbortReason, EndedTask } from "./running-tasks";
 import { UntoldFailures } from "./untold-failures";
@@ -107,9 +109,9 @@ export class ExecutionLoop implements GateMember {
             return;
           }
           this.#tokens.noteNeeds(answer);
-          for (const taskId of answer.cancel) this.running.cancel(taskId);
-          if (answer.isPaused) this.#stop("paused");
-          else if (this.#tokens.wantedBack > 0) this.#pump();
+          for (const taskId of answer.cancel) this.#cancel(taskId);
+          this.outlook.notePaused(answer.isPaused, sentAt.monotonicMs);
+          this.#pump();
         },
         takeStarted: () => this.#work.takeStarted(),
         returnStarted: (ids) => {
@@ -350,6 +352,20 @@ export class ExecutionLoop implements GateMember {
     }
   }
 
+  /** A handler hears it by its signal; a task that has none yet doesn't start. */
+  #cancel(taskId: TaskId): void {
+    this.running.cancel(taskId);
+    const at = this.#claimed.findIndex((task) => task.taskId === taskId);
+    const task = this.#claimed[at];
+    if (task === undefined) return;
+    // Its turn at the gate is under way: it ends when it has it.
+    if (task.isSuspect) this.#claimed[at] = { ...task, isCancelRequested: true };
+    else {
+      this.#claimed.splice(at, 1);
+      this.#failures.add(cancelledEnd(task));
+    }
+  }
+
   #onWork(answer: WorkAnswer, call: AnsweredCall): void {
     if (answer.leaseMs !== null) this.lease.renew(call.sentAt, answer.leaseMs);
     this.#tokens.noteNeeds(answer);
@@ -362,7 +378,7 @@ export class ExecutionLoop implements GateMember {
     if (call.claim === 0) return;
     const end = this.outlook.note(answer, call);
     const isAtWork = this.running.size > 0 || this.#claimed.length > 0;
-    if (end === "paused" || (end === "idle" && !isAtWork)) this.#stop(end);
+    if (end !== null && !isAtWork) this.#stop(end);
   }
 
   #onTokens(answer: TokensAnswer): void {

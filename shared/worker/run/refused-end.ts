@@ -1,4 +1,4 @@
-import type { DoneTask, Failure } from "../../ports/task-store";
+import type { ClaimedTask, DoneTask, Failure } from "../../ports/task-store";
 
 /** The end of a task whose own end the store refused: with the reason, and without what may have been refused. */
 export function refusedEnd(
@@ -8,6 +8,15 @@ export function refusedEnd(
 ): Failure {
   const error = `the store refused how this task ended: ${message}`;
   return { taskId, fence, as, error, retryInMs: null, durationMs: null, checkpoint: null };
+}
+
+/** Why a task ended whose cancel was asked for before its handler began. */
+export const cancelledBefore = "cancelled before it started";
+
+/** The end of a claimed task that never starts. */
+export function cancelledEnd({ taskId, fence }: ClaimedTask): Failure {
+  const nothing = { retryInMs: null, durationMs: null, checkpoint: null };
+  return { taskId, fence, as: "cancelled", error: cancelledBefore, ...nothing };
 }
 
 /** The end of a task whose execution broke while it ran, or before its end was told. */

@@ -16,6 +16,7 @@ import { upgradePayload, versionStored } from "../define/kind-upgrade";
 import { validateStored } from "../define/standard-schema";
 import { RunContext } from "./run-context";
 import type { RunCalls } from "./run-context";
+import { cancelledBefore } from "./refused-end";
 import { returnInMs } from "./store-trouble";
 import { Continuation } from "../define/task-context";
 import type { HandlerResult, TaskContext } from "../define/task-context";
@@ -36,7 +37,7 @@ export async function runTask(options: RunOptions): Promise<TaskOutcome> {
       limits.returnShares.unknownKind,
     );
   }
-  if (task.isCancelRequested) return failed("cancelled", "cancelled before it started");
+  if (task.isCancelRequested) return failed("cancelled", cancelledBefore);
   const run = new TaskRun(options);
   try {
     // Awaited either way: a handler begins after what started it, so that one that blocks its process holds back no call.

@@ -50,6 +50,7 @@ function factsWith({ tokens, tasks, claims, ...rest }: Change = {}): ExecutionFa
       idleUntilMs: Number.NEGATIVE_INFINITY,
       permitAtMs: null,
       isRated: false,
+      isPaused: false,
       ...claims,
     },
   };
@@ -96,6 +97,26 @@ const steps: readonly (readonly [string, Change, NextStep])[] = [
     "Done tasks are reported although every token is busy",
     { tasks: { running: 2, claimed: 2, done: 3 } },
     work(0),
+  ],
+  [
+    "Nothing is claimed while the definition is paused, and what has ended is reported",
+    { claims: { isPaused: true, hasBacklog: true }, tasks: { running: 1, done: 1 } },
+    work(0),
+  ],
+  [
+    "No token is asked for while the definition is paused",
+    { ...hungry, claims: { isPaused: true, hasBacklog: true }, tasks: { running: 2 } },
+    wait(idleLookMs),
+  ],
+  [
+    "An execution waits for its handlers while the definition is paused, as it may be resumed",
+    { claims: { isPaused: true }, tasks: { running: 1, claimed: 2 } },
+    wait(idleLookMs),
+  ],
+  [
+    "Once nothing runs any more a pause ends the execution, and what is claimed goes back",
+    { claims: { isPaused: true }, tasks: { claimed: 2 } },
+    finish("paused"),
   ],
   ["Failures are reported before completions", { tasks: { failed: 1, done: 5 } }, fail],
   [
@@ -247,6 +268,11 @@ const steps: readonly (readonly [string, Change, NextStep])[] = [
 const claimed: Change = { tasks: { claimed: 1, running: 1 } };
 const starts: readonly (readonly [string, Change, boolean])[] = [
   ["A claimed task starts on an idle token", claimed, true],
+  [
+    "Nothing starts while the definition is paused",
+    { ...claimed, claims: { isPaused: true } },
+    false,
+  ],
   ["Nothing starts that isn't claimed", { tasks: { claimed: 0 } }, false],
   ["Nothing starts beyond the tokens", { tasks: { claimed: 1, running: 2 } }, false],
   [
@@ -329,6 +355,7 @@ const anyFacts: fc.Arbitrary<ExecutionFacts> = fc
       idleUntilMs: fc.oneof(nearMs, fc.constant(Number.NEGATIVE_INFINITY)),
       permitAtMs: fc.option(nearMs),
       isRated: fc.boolean(),
+      isPaused: fc.boolean(),
     }),
   })
   .map(({ tasks, ...facts }) => {

@@ -3,6 +3,7 @@ import { asOperationId } from "../../../shared/core/ids";
 import { realRandom, sleep } from "../../../shared/platform/real-clock";
 import { defineTask } from "../../../shared/worker/define/define-task";
 import { taskRequest } from "../../../shared/worker/define/task-ref";
+import { until } from "../../support/gate";
 import { openWorkerBench } from "./worker-bench";
 
 /*
@@ -14,6 +15,48 @@ describe("tasks that are claimed and wait for a token", () => {
     const { bench, life, begun } = await longTasks();
     await bench.store.pauseDefinition({ name: "long", changedBy: "test" });
     expect(await life).toMatchObject({ end: "paused" });
+    expect(begun()).toBe(2);
+  });
+
+  test.concurrent("go on after a resume while a task of before the pause still runs", async () => {
+    const ended: string[] = [];
+    const task = defineTask<{ name: string; ms: number }>({
+      name: "mixed",
+      limit: 2,
+      leaseMs: 1_000,
+      run: async ({ name, ms }) => {
+        await sleep(ms);
+        ended.push(name);
+      },
+    });
+    const bench = openWorkerBench([task]);
+    await bench.client.enqueue(task, { name: "long", ms: 3_000 });
+    await bench.client.enqueueMany(
+      task,
+      Array.from({ length: 8 }, () => ({ name: "short", ms: 100 })),
+    );
+    const life = bench.work("mixed");
+    await sleep(250);
+    await bench.store.pauseDefinition({ name: "mixed", changedBy: "test" });
+    await sleep(800);
+    const before = ended.length;
+    expect(before).toBeLessThan(8);
+    await bench.store.resumeDefinition({ name: "mixed", changedBy: "test" });
+    await life;
+    expect(ended).toEqual([...Array.from({ length: 8 }, () => "short"), "long"]);
+  });
+
+  test.concurrent("end without a start when their cancel is asked for, and are told at once", async () => {
+    const { bench, life, begun, taskIds } = await longTasks({ leaseMs: 1_000 });
+    const [, , third = "", fourth = ""] = taskIds;
+    await bench.client.tasks.cancel([third, fourth]);
+    await until("both have ended, while the first ones run", async () =>
+      (await Promise.all([third, fourth].map((id) => bench.client.tasks.read(id)))).every(
+        (task) => task?.state === "cancelled" && task.error === "cancelled before it started",
+      ),
+    );
+    expect((await bench.client.tasks.read(taskIds[0] ?? ""))?.state).toBe("claimed");
+    await life;
     expect(begun()).toBe(2);
   });
 
@@ -41,15 +84,17 @@ describe("tasks that are claimed and wait for a token", () => {
 const longMs = 1_500;
 
 /** An execution with two tokens, two running tasks and two that wait. */
-async function longTasks() {
+async function longTasks(settings: { leaseMs?: number } = {}) {
   let count = 0;
   const run = async (): Promise<void> => {
     count += 1;
     await sleep(longMs);
   };
-  const task = defineTask({ name: "long", limit: 2, run });
+  const task = defineTask({ name: "long", limit: 2, ...settings, run });
   const bench = openWorkerBench([task]);
-  await bench.client.enqueueAll(Array.from({ length: 4 }, () => taskRequest(task, {})));
+  const added = await bench.client.enqueueAll(
+    Array.from({ length: 4 }, () => taskRequest(task, {})),
+  );
   const life = bench.work("long");
   await sleep(200);
   expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({ claimed: 4 });
@@ -59,5 +104,5 @@ async function longTasks() {
       ...{ name: "long", limit, changedBy: "test" },
       operationId: asOperationId(realRandom.uuid()),
     });
-  return { bench, life, begun: () => count, setLimit };
+  return { bench, life, begun: () => count, setLimit, taskIds: added.map(({ taskId }) => taskId) };
 }
