@@ -1,8 +1,8 @@
 import { StoreUnavailableError, TaskgateError } from "../core/errors";
 import type { Clock } from "../ports/clock";
 import type { StoreTransaction, TransactionBounds } from "../ports/task-store";
+import { reading } from "./operations/operation";
 import type { AnswerRow, ParameterValues, Procedure } from "./operations/operation";
-import { reading } from "./patient-store";
 import type { ProcedureCaller } from "./procedure-caller";
 
 /** What the breaker found out. */

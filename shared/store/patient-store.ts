@@ -3,6 +3,7 @@ import { formatDuration } from "../core/duration";
 import { messageOf } from "../core/foreign-value";
 import type { TaskStore } from "../ports/task-store";
 import type { Timers } from "../ports/timers";
+import { reading } from "./operations/operation";
 
 /** How long a person who watches waits for a database that doesn't answer. */
 export interface StorePatience {
@@ -121,8 +122,6 @@ export class PatientCalls {
   }
 }
 
-/** Operations that change nothing. */
-export const reading = /^(?:list|read|explain|check|sweep)/;
 /** Their length is the user's matter, or they have a bound of their own. */
 const unbounded: ReadonlySet<string> = new Set(["transaction", "close"]);
 

@@ -1,9 +1,15 @@
-import { StoreConflictError, TaskgateError } from "../core/errors";
+import {
+  StoreConflictError,
+  StoreUnavailableError,
+  StoreUncertainError,
+  TaskgateError,
+} from "../core/errors";
 import type { TaskStore } from "../ports/task-store";
 import { OperationStore } from "./operation-store";
 import { operations } from "./operations";
 import { nothingToEnd } from "./operations/checks";
 import type { CompleteTaskAnswer, CompleteTaskInput } from "./operations/claims";
+import { reading } from "./operations/operation";
 import type { Operation } from "./operations/operation";
 import type { StoreTransaction, TransactionBounds } from "./operations/store-transaction";
 import type { ProcedureCaller } from "./procedure-caller";
@@ -67,19 +73,35 @@ export class SqlTaskStore extends OperationStore implements TaskStore {
     // Without an operation id an enqueue is only protected by dedupe keys, and a watermark's move by its version, of which
     // a repeat would be told as a conflict: a lost answer is the caller's to judge.
     const isSafe = values["operationId"] !== null;
+    let isInDoubt = false;
     try {
       if (within !== undefined) return await ask();
       return await this.#repeat(ask, (error) => {
         if (!(error instanceof TaskgateError)) return false;
+        isInDoubt ||= isUncertain(error);
         if (whenLocked !== undefined && isLockTimeout(error)) return false;
         if (error.details["isClosed"] === true) return false;
-        return error.isRetryable || (isSafe && error.code === "TASKGATE_STORE_UNCERTAIN");
+        return error.isRetryable || (isSafe && isUncertain(error));
       });
     } catch (error) {
       if (whenLocked !== undefined && isLockTimeout(error)) return whenLocked;
+      if (isInDoubt && !reading.test(operation.name) && saysNothingHappened(error))
+        throw new StoreUncertainError(
+          `An attempt's answer was lost, so the call may have been done; the last one said: ${error.message}`,
+          { cause: error },
+        );
       throw error;
     }
   }
+}
+
+function isUncertain({ code }: TaskgateError): boolean {
+  return code === "TASKGATE_STORE_UNCERTAIN";
+}
+
+/** Of its own attempt; it knows nothing of the ones before. */
+function saysNothingHappened(error: unknown): error is TaskgateError {
+  return error instanceof StoreUnavailableError || error instanceof StoreConflictError;
 }
 
 function isLockTimeout(error: unknown): boolean {

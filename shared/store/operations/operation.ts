@@ -52,6 +52,9 @@ export interface Procedure {
   readonly parameters: readonly Parameter[];
 }
 
+/** Names of operations that change nothing. */
+export const reading = /^(?:list|read|explain|check|sweep)/;
+
 /** One operation of the store: a method of the port, and a procedure of the same name in each dialect. */
 export interface Operation<Input, Answer> extends Procedure {
   /** Refuses what SQL can't judge by itself; gives the input with its texts as they are stored. */

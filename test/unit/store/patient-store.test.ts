@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { StoreUnavailableError, StoreUncertainError } from "../../../shared/core/errors";
 import { operations } from "../../../shared/store/operations";
-import { toSnakeCase } from "../../../shared/store/operations/operation";
-import { PatientCalls, patientStore, reading } from "../../../shared/store/patient-store";
+import { reading, toSnakeCase } from "../../../shared/store/operations/operation";
+import { PatientCalls, patientStore } from "../../../shared/store/patient-store";
 import { createRepeat } from "../../../shared/store/repeat";
 import { VirtualTime } from "../../workers/virtual-time";
 
