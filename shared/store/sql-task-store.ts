@@ -73,19 +73,20 @@ export class SqlTaskStore extends OperationStore implements TaskStore {
     // Without an operation id an enqueue is only protected by dedupe keys, and a watermark's move by its version, of which
     // a repeat would be told as a conflict: a lost answer is the caller's to judge.
     const isSafe = values["operationId"] !== null;
-    let isInDoubt = false;
+    const failed: TaskgateError[] = [];
     try {
       if (within !== undefined) return await ask();
       return await this.#repeat(ask, (error) => {
         if (!(error instanceof TaskgateError)) return false;
-        isInDoubt ||= isUncertain(error);
+        failed.push(error);
         if (whenLocked !== undefined && isLockTimeout(error)) return false;
         if (error.details["isClosed"] === true) return false;
         return error.isRetryable || (isSafe && isUncertain(error));
       });
     } catch (error) {
       if (whenLocked !== undefined && isLockTimeout(error)) return whenLocked;
-      if (isInDoubt && !reading.test(operation.name) && saysNothingHappened(error))
+      const isInDoubt = failed.some(isUncertain) && !reading.test(operation.name);
+      if (isInDoubt && saysNothingHappened(error))
         throw new StoreUncertainError(
           `An attempt's answer was lost, so the call may have been done; the last one said: ${error.message}`,
           { cause: error },
