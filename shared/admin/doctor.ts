@@ -4,7 +4,9 @@ import { messageOf } from "../core/foreign-value";
 import type { DefinitionStatus, InvariantFinding, TaskStore } from "../ports/task-store";
 import { batchesLookedAt, findHalted } from "./halted-batches";
 import type { HaltedBatch } from "./halted-batches";
-import { findUnserved } from "./unserved";
+import { describeStop, readStop } from "./stop-actions";
+import type { StopState } from "./stop-actions";
+import { askedMax, findUnserved } from "./unserved";
 
 /** Looks for faults. Changes nothing. */
 
@@ -47,12 +49,21 @@ export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
   const { definitions } = await store.listDefinitions({});
   const { expired } = await store.sweep({ max: sweepMax });
   const { batches } = await store.listBatches({ max: batchesLookedAt });
+  const stop = await readStop(options);
   const findings: DoctorFinding[] = [
     finding("database", "ok", `The ${store.dialect} database answers, its procedures are there.`),
-    ...examineDefinitions({ definitions, expired, build }),
+    ...examineDefinitions({ definitions, expired, build, stop }),
   ];
-  for (const { name, text } of await findUnserved(store, definitions))
-    findings.push(finding(`definition ${name}`, "note", text));
+  const { unserved, notAsked } = await findUnserved(store, definitions);
+  for (const { name, text } of unserved) findings.push(finding(`definition ${name}`, "note", text));
+  if (notAsked > 0)
+    findings.push(
+      finding(
+        "definitions",
+        "note",
+        `${String(notAsked)} more have ready tasks and no worker at this moment: for how long was looked up of the first ${String(askedMax)} alone. \`taskgate top\` shows the others.`,
+      ),
+    );
   findings.push(...noteHalted(findHalted(batches)));
   for (const probe of probes) findings.push(await runProbe(probe));
   if (deep) findings.push(...(await checkPromises(store)));
@@ -64,20 +75,30 @@ export function diagnose(findings: readonly DoctorFinding[]): DoctorReport {
   return { status: worst(findings), findings };
 }
 
-/** What a look at all definitions shows: builds, limits, pauses, dead letters, and `expired` executions. `build`: of the running code; 0: not known. */
+/**
+ * What a look at all definitions shows: builds, limits, pauses, dead letters, and `expired` executions. `build`: of the running code; 0: not
+ * known. `stop`: in force; null: none is.
+ */
 export function examineDefinitions({
   definitions,
   expired,
   build,
+  stop,
 }: {
   readonly definitions: readonly DefinitionStatus[];
   readonly expired: number;
   readonly build: number;
+  readonly stop: StopState | null;
 }): DoctorFinding[] {
+  const stopped = new Set(stop?.definitions);
   return [
     checkDefinitions(definitions, build),
+    ...(stop === null ? [] : [finding("stop", "note", describeStop(stop))]),
     ...checkBuilds(definitions),
-    ...definitions.flatMap(checkDefinition),
+    // Its own resume would take a definition out of the stop.
+    ...definitions.flatMap((one) =>
+      checkDefinition(stopped.has(one.name) ? { ...one, paused: false } : one),
+    ),
     expired === 0
       ? finding("leases", "ok", "No execution is past its lease.")
       : finding(

@@ -5,6 +5,7 @@ import type { AdminOptions } from "./admin-options";
 import { explainTask } from "./explain";
 import type { ExplainableTask, Reason } from "./explain";
 import { invalidInput, showValue } from "./read-result";
+import { readStop } from "./stop-actions";
 
 /** Why a task runs or not. */
 export interface ExplainReport {
@@ -52,6 +53,10 @@ function linkOf(traceUrl: string | null, { traceParent }: TaskFacts): { traceUrl
 
 /** Adds what only other read models know: since when tokens are held, and how many attempts a dead task was allowed. */
 async function completeFacts(store: TaskStore, facts: TaskFacts): Promise<ExplainableTask> {
+  if (facts.paused === true) {
+    const stop = await readStop({ store });
+    if (stop?.definitions.includes(facts.definition) === true) return { ...facts, stop };
+  }
   if (facts.state === "dead") {
     const { definitions } = await store.listDefinitions({ name: facts.definition });
     const definition = definitions[0];

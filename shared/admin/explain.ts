@@ -2,6 +2,8 @@ import { formatDuration, formatExactDuration } from "../core/duration";
 import { commandWord } from "../core/command-word";
 import { firstLine } from "../core/text";
 import type { TaskFacts } from "../ports/task-store";
+import { describeStop } from "./stop-actions";
+import type { StopState } from "./stop-actions";
 
 /**
  * Why is this task not running? Turns the facts of one task into sentences: first where it stands, then what decides
@@ -52,6 +54,8 @@ export type ExplainableTask = Omit<
   "priority" | "createdAt" | "traceParent" | "payload" | "holders"
 > & {
   readonly holders?: readonly (HolderFacts & { readonly startedAt?: string })[];
+  /** Where the definition is paused as a part of it. */
+  readonly stop?: Pick<StopState, "by" | "reason">;
 };
 
 type HolderFacts = NonNullable<TaskFacts["holders"]>[number];
@@ -139,6 +143,7 @@ function explainReady(task: ExplainableTask): Reason[] {
 
 function explainPause(task: ExplainableTask, isDeciding: boolean): Reason[] {
   if (task.paused !== true) return [];
+  if (task.stop !== undefined) return [reason("paused", isDeciding, describeStop(task.stop))];
   const sentence = `Definition ${quote(task.definition)} is paused by an operator: nothing starts until \`taskgate resume ${commandWord(task.definition)}\`.`;
   return [reason("paused", isDeciding, sentence)];
 }

@@ -46,8 +46,14 @@ const callsMax = 4;
  */
 const partMs = { first: 1_250, afterLate: 250 };
 
+/** The stop, and how it ends. */
+export function describeStop({ by, reason }: Pick<StopState, "by" | "reason">): string {
+  const why = reason === null ? "" : ` (${reason})`;
+  return `Everything was stopped by ${by}${why}: \`taskgate resume --all\` ends it.`;
+}
+
 /** The stop in force; null: none is. One of an older build has parts alone: the first of them tells time, actor and reason. */
-export async function readStop({ store }: AdminTools): Promise<StopState | null> {
+export async function readStop({ store }: Pick<AdminTools, "store">): Promise<StopState | null> {
   const { stop, definitions, schedules } = await store.listStopped({ max: stoppedMax });
   const [first] = [...definitions, ...schedules].sort((a, b) => (a.at < b.at ? -1 : 1));
   const note = stop ?? first;

@@ -1,11 +1,12 @@
 import { isCallsDefinition } from "../core/calls-definition";
+import { showCount } from "../core/counted";
 import { formatDuration } from "../core/duration";
 import type { DefinitionStatus, TaskStore } from "../ports/task-store";
 
 /** The sweep looks every 30 s by default: a ready task that waits for longer than this has no worker. */
 const waitMsMax = 5 * 60_000;
 /** So many definitions are asked for at most: each costs a read. */
-const askedMax = 20;
+export const askedMax = 20;
 
 /** A definition whose ready tasks no worker takes. */
 export interface Unserved {
@@ -21,14 +22,16 @@ export interface Unserved {
 export async function findUnserved(
   store: TaskStore,
   definitions: readonly DefinitionStatus[],
-): Promise<Unserved[]> {
-  const found: Unserved[] = [];
-  for (const definition of definitions.filter(couldRun).slice(0, askedMax)) {
+): Promise<{ unserved: Unserved[]; notAsked: number }> {
+  const unserved: Unserved[] = [];
+  const asked = definitions.filter(couldRun);
+  for (const definition of asked.slice(0, askedMax)) {
     const { now, oldestReady } = await store.readPace({ name: definition.name, max: 1 });
     const ageMs = oldestReady === null ? 0 : now.getTime() - Date.parse(oldestReady.dueAt);
-    if (ageMs > waitMsMax) found.push({ name: definition.name, text: describe(definition, ageMs) });
+    if (ageMs > waitMsMax)
+      unserved.push({ name: definition.name, text: describe(definition, ageMs) });
   }
-  return found;
+  return { unserved, notAsked: Math.max(asked.length - askedMax, 0) };
 }
 
 /** Are tasks ready, is nothing in their way, and does no worker stay with them? */
@@ -40,6 +43,6 @@ function couldRun(definition: DefinitionStatus): boolean {
 }
 
 function describe({ name, ready }: DefinitionStatus, ageMs: number): string {
-  const tasks = ready === 1 ? "1 task is" : `${String(ready)} tasks are`;
+  const tasks = ready === 1 ? "1 task is" : `${showCount(ready)} tasks are`;
   return `${tasks} ready, for ${formatDuration(ageMs)} by now, and no worker takes them. Does an app run that has \`${name}\`? Where the task, its function or the app was renamed, give it the old name back until they are done.`;
 }

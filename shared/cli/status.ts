@@ -1,3 +1,4 @@
+import { describeStop } from "../admin/stop-actions";
 import { report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { renderDefinitions } from "./definitions";
@@ -21,8 +22,10 @@ export const statusCommand: Command = {
   run: async (context) => {
     const admin = await context.admin();
     const status = await admin.status();
-    report(context, status, () => {
+    const stop = await admin.stopState();
+    report(context, { ...status, stop }, () => {
       const lines = [placeOf(context, status), describeWork(status)];
+      if (stop !== null) lines.push(printable(describeStop(stop)));
       return [...lines, "", renderDefinitions(status.definitions, context.output)].join("\n");
     });
     return exitCodes.ok;

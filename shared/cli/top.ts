@@ -1,3 +1,4 @@
+import { describeStop } from "../admin/stop-actions";
 import type { DefinitionReport } from "../admin/app-actions";
 import type { Admin } from "../admin/create-admin";
 import type { PaceReport, RunningTask } from "../admin/pace-report";
@@ -8,6 +9,7 @@ import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import { describeWork } from "./status";
 import { renderFacts, renderTable, showCount, showDuration, showLimit } from "../terminal/output";
+import { printable } from "../terminal/text-width";
 import type { Column } from "../terminal/output";
 
 /** `taskgate top [NAME]` */
@@ -53,10 +55,7 @@ async function showAll(context: CommandContext): Promise<void> {
   const result = { totals, nextDueMs, expired, stop, definitions: rows };
   report(context, result, () => {
     const lines = [describeWork(status)];
-    if (stop !== null) {
-      const why = stop.reason === null ? "" : ` (${stop.reason})`;
-      lines.push(`Everything was stopped by ${stop.by}${why}: \`taskgate resume --all\` ends it.`);
-    }
+    if (stop !== null) lines.push(printable(describeStop(stop)));
     const table = renderTable(rows, columns, context.output);
     lines.push("", rows.length === 0 ? "No definition has tasks." : table);
     const left = asked.length - rows.length;

@@ -13,7 +13,7 @@ const unseen =
  * InvalidArgumentError for `deep`, which reads the whole database and takes longer than a request may.
  */
 export async function examineApp(
-  { status, batches }: Pick<Admin, "status" | "batches">,
+  { status, batches, stopState }: Pick<Admin, "status" | "batches" | "stopState">,
   { deep }: { deep: boolean },
 ): Promise<DoctorReport> {
   if (deep) {
@@ -25,7 +25,7 @@ export async function examineApp(
   return diagnose([
     { check: "app", status: "ok", text: `The app answers, and its ${dialect} database does.` },
     // The app's own build is the one that registers: this command line's says nothing of it.
-    ...examineDefinitions({ definitions, expired, build: 0 }),
+    ...examineDefinitions({ definitions, expired, build: 0, stop: await stopState() }),
     ...noteHalted(findHalted(await batches({ max: batchesLookedAt }))),
     { check: "database", status: "note", text: unseen },
   ]);

@@ -366,9 +366,10 @@ describe("the network", () => {
       },
     });
     const app = await start((request, response) => {
+      const answer = request.url?.endsWith("/stop") === true ? '{"stop":null}' : status;
       const script = isAway
         ? answering(503)
-        : answering(200, status, { "content-type": "application/json" });
+        : answering(200, answer, { "content-type": "application/json" });
       script(request, response);
     });
     const lines: string[] = [];

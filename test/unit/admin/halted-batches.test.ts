@@ -45,6 +45,7 @@ test("the doctor of an app that runs elsewhere names it, too", async () => {
   const reads = {
     status: () => readStatus({ store, build: 1 }),
     batches: (request: { readonly max: number }) => listBatches(tools, request),
+    stopState: () => Promise.resolve(null),
   };
   const { findings } = await examineApp(reads, { deep: false });
   expect(findings.filter(({ check }) => check.startsWith("batch"))).toEqual([

@@ -31,6 +31,20 @@ test("the doctor names a definition whose tasks are ready for minutes without a 
   ]);
 });
 
+test("the doctor says of how many definitions it didn't look the wait up", async () => {
+  const { store, textsAfter } = await openScene();
+  for (let n = 0; n < 24; n += 1) {
+    const name = `unserved-${String(n)}`;
+    await store.registerDefinition(registration({ name, build: 1 }));
+    await enqueue(store, name, 1);
+  }
+  expect(await textsAfter(12)).toHaveLength(20);
+  const { findings } = await runDoctor({ store, build: 1, deep: false, probes: [] });
+  expect(findings.map(({ text }) => text)).toContainEqual(
+    expect.stringMatching(/^5 more have ready tasks and no worker .* first 20 alone/),
+  );
+});
+
 test("the doctor says nothing of tasks that the next sweep may find", async () => {
   const { textsAfter } = await openScene();
   expect(await textsAfter(4)).toEqual([]);

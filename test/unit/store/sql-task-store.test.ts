@@ -18,7 +18,7 @@ const conflict = new StoreConflictError("deadlock");
 /** A store whose attempts fail one after the other, the last one for ever. */
 function storeThat(...errors: readonly Error[]): SqlTaskStore {
   let at = 0;
-  const call = () => Promise.reject(errors[Math.min(at++, errors.length - 1)]);
+  const call = () => Promise.reject(errors[Math.min(at++, errors.length - 1)] ?? lost);
   const repeat = createRepeat({ random: realRandom, sleep: () => Promise.resolve() });
   return new SqlTaskStore({ dialect: "postgres", call } as unknown as ProcedureCaller, repeat);
 }
