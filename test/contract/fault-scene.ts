@@ -156,14 +156,36 @@ async function addWaves(
   scene: Map<string, string>,
 ): Promise<void> {
   const run = (sql: string) => opened.raw(inDialect(dialect, sql, scene));
+  // Their ids are far beyond what the counter has given.
+  if (dialect === "postgres")
+    await run(
+      "select setval('taskgate.task_sequence', greatest(8100000000, nextval('taskgate.task_sequence')))",
+    );
   await run(
-    `INSERT INTO taskgate.wave (batch_id, ordinal, state, open_shards) VALUES (1, 1, 1, 3), (1, 2, 0, 0)`,
+    `INSERT INTO taskgate.batch (operation_id, name, state, failure_policy, created_at) VALUES ({uuid}, 'two waves', 1, 1, {now})`,
+  );
+  const [batch] = await run("SELECT batch_id FROM taskgate.batch");
+  scene.set(
+    "batch",
+    Object.values(batch ?? {})
+      .map(String)
+      .join(""),
+  );
+  await run(
+    `INSERT INTO taskgate.wave (batch_id, ordinal, state, open_shards) VALUES ({batch}, 1, 1, 3), ({batch}, 2, 0, 0)`,
   );
   for (const row of await run("SELECT ordinal, wave_id FROM taskgate.wave")) {
     const [ordinal = "", id = ""] = Object.values(row).map(String);
     scene.set(ordinal === "1" ? "early" : "late", id);
   }
   for (const sql of waves) await run(sql);
+  const [top] = await run("SELECT MAX(task_id) AS task_id FROM taskgate.task");
+  scene.set(
+    "topTask",
+    Object.values(top ?? {})
+      .map(String)
+      .join(""),
+  );
 }
 
 const waves = [

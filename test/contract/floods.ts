@@ -57,6 +57,9 @@ export const floods: readonly string[] = [
   `INSERT INTO taskgate.archive (task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, build,
      outcome, failed_count, lost_count)
    SELECT 400000 + n, {one}, 'one', 100, 0, {now}, {now}, {now}, 1, 10, 0, 0 ${fromNumbers}`,
+  // Of definitions that are gone.
+  `INSERT INTO taskgate.task (task_id, task_definition_id, kind, priority, created_at)
+   SELECT 1400000 + n, 999, 'one', 100, {now} ${fromNumbers}`,
   // Out of their order.
   tasks(500_000),
   ready(500_000, 1),

@@ -320,10 +320,11 @@ const others: readonly PlantedFault[] = [
       "two waves of one batch that are open, one of them without tasks; nothing of one of another batch",
     sql: `
       UPDATE taskgate.wave SET state = 2 WHERE wave_id = {late};
-      INSERT INTO taskgate.wave (batch_id, ordinal, state, open_shards) VALUES (2, 1, 1, 1);`,
+      INSERT INTO taskgate.batch (operation_id, name, state, failure_policy, created_at) VALUES ({uuid}, 'another', 1, 1, {now});
+      INSERT INTO taskgate.wave (batch_id, ordinal, state, open_shards) SELECT MAX(batch_id), 1, 1, 1 FROM taskgate.batch;`,
     found: [
       [rules.open, "{late}", "state 2, 0 open shards"],
-      [rules.one, "1", "2 open"],
+      [rules.one, "{batch}", "2 open"],
     ],
   },
 ];
@@ -341,6 +342,33 @@ const schedules: readonly PlantedFault[] = [
   },
 ];
 
+const deletedByHand: readonly PlantedFault[] = [
+  {
+    title: "a task whose definition is gone",
+    sql: `
+      UPDATE taskgate.task SET task_definition_id = 999 WHERE task_id = {scheduled};
+      UPDATE taskgate.scheduled SET task_definition_id = 999 WHERE task_id = {scheduled};`,
+    found: [[rules.defined, "{scheduled}", "999"]],
+  },
+  {
+    title: "waves whose batch is gone",
+    sql: "UPDATE taskgate.wave SET batch_id = 999 WHERE wave_id = {early}",
+    found: [[rules.batch, "{early}", "999"]],
+  },
+  {
+    title: "counters that stand below what they gave, and one that hasn't begun",
+    sql: {
+      postgres: `
+        select setval('taskgate.task_sequence', 7);
+        select setval(pg_get_serial_sequence('taskgate.schedule', 'schedule_id'), 1, false)`,
+    },
+    found: [
+      [rules.counter, "task_sequence", "7, {topTask} is given"],
+      [rules.counter, "schedule", "not begun, {schedule} is given"],
+    ],
+  },
+];
+
 /** All of them. */
 export const plantedFaults: readonly PlantedFault[] = [
   ...places,
@@ -351,4 +379,5 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...slotFaults,
   ...others,
   ...schedules,
+  ...deletedByHand,
 ];

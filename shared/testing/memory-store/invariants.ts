@@ -41,6 +41,10 @@ const rules: Readonly<Record<string, (state: MemoryState) => Finding[]>> = {
         return task !== undefined && task.definitionId !== definitionId;
       })
       .map(({ taskId, place }) => ({ key: taskId, detail: place })),
+  "P3 a task belongs to a definition": (state) =>
+    [...state.tasks.values()]
+      .filter((task) => !state.definitions.has(task.definitionId))
+      .map((task) => ({ key: task.taskId, detail: String(task.definitionId) })),
   "P3 a finished task is not unfinished, too": (state) =>
     [...state.archive.keys()]
       .filter((taskId) => state.tasks.has(taskId))
@@ -102,6 +106,12 @@ const rules: Readonly<Record<string, (state: MemoryState) => Finding[]>> = {
       .map((row) => ({ key: String(row.scheduleId), detail: String(row.definitionId) })),
   // A field of the schedule here.
   "P1 a group of a schedule has its schedule": () => [],
+  // Counters of the store's own, which nothing sets back.
+  "P2 a counter stands above the numbers that it has given": () => [],
+  "S4 a wave belongs to a batch": (state) =>
+    [...state.waves.values()]
+      .filter((wave) => !state.batches.has(wave.batchId))
+      .map((wave) => ({ key: wave.waveId, detail: wave.batchId })),
   // Counted from the tasks here.
   "S4 a wave counts its unfinished tasks": () => [],
   "S4 a wave counts its open shards": () => [],

@@ -6,7 +6,7 @@
 -- Isolation: one statement, so with row versions everything is seen as of one moment
 -- Plan:   reads everything
 -- Once:   a read
--- Twin:   postgres/sql/functions/check_invariants.sql (two of its rules are about arrays, which there are none of here)
+-- Twin:   postgres/sql/functions/check_invariants.sql (two of its rules are about arrays, which there are none of here; one about counters, which a replica of SQL Server has as they stand)
 CREATE OR ALTER PROCEDURE Taskgate.CheckInvariants
 AS
 BEGIN
@@ -93,6 +93,11 @@ BEGIN
       FROM Standings AS p
       INNER JOIN Taskgate.Task AS t ON t.TaskId = p.TaskId
       WHERE t.TaskDefinitionId <> p.TaskDefinitionId
+      UNION ALL
+      SELECT N'P3 a task belongs to a definition', CONVERT(nvarchar(20), t.TaskId) COLLATE Latin1_General_100_BIN2,
+             CONVERT(nvarchar(20), t.TaskDefinitionId) COLLATE Latin1_General_100_BIN2
+      FROM Taskgate.Task AS t WITH (INDEX (PK_Task)) -- all
+      WHERE NOT EXISTS (SELECT 1 FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = t.TaskDefinitionId)
       UNION ALL
       SELECT N'P3 a finished task is not unfinished, too', CONVERT(nvarchar(20), t.TaskId) COLLATE Latin1_General_100_BIN2,
              N'archive and task'
@@ -231,6 +236,11 @@ BEGIN
              g.GroupKey COLLATE Latin1_General_100_BIN2
       FROM Taskgate.ScheduleGroup AS g WITH (INDEX (PK_ScheduleGroup)) -- all
       WHERE NOT EXISTS (SELECT 1 FROM Taskgate.Schedule AS s WHERE s.ScheduleId = g.ScheduleId)
+      UNION ALL
+      SELECT N'S4 a wave belongs to a batch', CONVERT(nvarchar(20), w.WaveId) COLLATE Latin1_General_100_BIN2,
+             CONVERT(nvarchar(20), w.BatchId) COLLATE Latin1_General_100_BIN2
+      FROM Taskgate.Wave AS w WITH (INDEX (PK_Wave)) -- all
+      WHERE NOT EXISTS (SELECT 1 FROM Taskgate.Batch AS b WHERE b.BatchId = w.BatchId)
       UNION ALL
       SELECT N'S4 a wave counts its unfinished tasks', CONVERT(nvarchar(20), w.WaveId) + N'/' + CONVERT(nvarchar(20), k.N - 1) COLLATE Latin1_General_100_BIN2,
              CONVERT(nvarchar(20), COALESCE(s.Remaining, 0)) + N' counted, ' + CONVERT(nvarchar(20), COALESCE(n.Tasks, 0))

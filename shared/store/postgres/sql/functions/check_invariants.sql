@@ -31,6 +31,9 @@ begin
     union all
     (select 'P3 a task stands under its own definition', p.task_id::text, p.place from places p join task t on t.task_id = p.task_id where t.task_definition_id <> p.task_definition_id limit 100)
     union all
+    (select 'P3 a task belongs to a definition', t.task_id::text, t.task_definition_id::text from task t
+      where not exists (select 1 from task_definition d where d.task_definition_id = t.task_definition_id) limit 100)
+    union all
     (select 'P3 a finished task is not unfinished, too', a.task_id::text, 'archive and task' from archived a join task t on t.task_id = a.task_id limit 100)
     union all
     (select 'P3 a finished task has ended once', a.task_id::text, count(*) || ' times' from archived a group by a.task_id having count(*) > 1 limit 100)
@@ -129,6 +132,25 @@ begin
     union all
     (select 'P1 a group of a schedule has its schedule', g.schedule_id::text, g.group_key from schedule_group g
       where not exists (select 1 from schedule s where s.schedule_id = g.schedule_id) limit 100)
+    union all
+    (select 'S4 a wave belongs to a batch', w.wave_id::text, w.batch_id::text from wave w
+      where not exists (select 1 from batch b where b.batch_id = w.batch_id) limit 100)
+    union all
+    -- A replica that is fed row by row has counters of its own, which stand at their beginning when it takes over.
+    (select 'P2 a counter stands above the numbers that it has given', c.name, coalesce(c.stands::text, 'not begun') || ', ' || c.given || ' is given'
+       from (select 'task_sequence' as name, pg_sequence_last_value('task_sequence'::regclass) as stands,
+                    greatest((select max(t.task_id) from task t), (select max(a.task_id) from archive a), (select max(k.last_task_id) from archive_pack k)) as given
+             union all select 'fence_sequence', pg_sequence_last_value('fence_sequence'::regclass), (select max(u.f) from task_execution e cross join unnest(e.inflight_fence) u(f))
+             union all select 'task_definition', pg_sequence_last_value(pg_get_serial_sequence('task_definition', 'task_definition_id')::regclass), (select max(d.task_definition_id) from task_definition d)
+             union all select 'setting_audit', pg_sequence_last_value(pg_get_serial_sequence('setting_audit', 'setting_audit_id')::regclass), (select max(l.setting_audit_id) from setting_audit l)
+             union all select 'call_audit', pg_sequence_last_value(pg_get_serial_sequence('call_audit', 'call_audit_id')::regclass), (select max(l.call_audit_id) from call_audit l)
+             union all select 'shared_limit', pg_sequence_last_value(pg_get_serial_sequence('shared_limit', 'shared_limit_id')::regclass), (select max(s.shared_limit_id) from shared_limit s)
+             union all select 'task_execution', pg_sequence_last_value(pg_get_serial_sequence('task_execution', 'task_execution_id')::regclass), (select max(e.task_execution_id) from task_execution e)
+             union all select 'task_group', pg_sequence_last_value(pg_get_serial_sequence('task_group', 'group_id')::regclass), (select max(g.group_id) from task_group g)
+             union all select 'batch', pg_sequence_last_value(pg_get_serial_sequence('batch', 'batch_id')::regclass), (select max(b.batch_id) from batch b)
+             union all select 'wave', pg_sequence_last_value(pg_get_serial_sequence('wave', 'wave_id')::regclass), (select max(w.wave_id) from wave w)
+             union all select 'schedule', pg_sequence_last_value(pg_get_serial_sequence('schedule', 'schedule_id')::regclass), (select max(s.schedule_id) from schedule s)) c
+      where c.given > coalesce(c.stands, 0))
     union all
     -- Counted for all waves at once: a look per wave and shard would go through what is blocked as many times.
     (select 'S4 a wave counts its unfinished tasks', w.wave_id || '/' || n, coalesce(s.remaining, 0) || ' counted, ' || coalesce(c.tasks, 0) || ' there'
