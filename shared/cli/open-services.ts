@@ -92,7 +92,8 @@ export function openServices(
   };
   const opened = openStore({ ...options, callTimeoutMs: settings.callTimeoutMs });
   // A call that isn't answered in time is made again, while the server still works at the first one: twice the whole database.
-  const whole = openStore({ ...options, callTimeoutMs: waiting.wholeMs });
+  // Nor again and again for an hour, where the login's `statement_timeout` ends it each time.
+  const whole = openStore({ ...options, callTimeoutMs: waiting.wholeMs, goesOn: () => false });
   const store = patientStore(opened, calls, { store: whole, timeoutMs: waiting.wholeMs });
   const holders: DoctorProbe = {
     check: "held rows",

@@ -8,7 +8,8 @@ import { runCli } from "../../shared/cli/main";
 import { startEmbeddedPostgres } from "../../shared/local/embedded-postgres";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { migrateStore, reportHolders } from "../../shared/store/open-store";
-import { define } from "../support/builders";
+import { define, enqueueOne } from "../support/builders";
+import { until } from "../support/gate";
 import { openPostgresStoreAs } from "../support/postgres-setup";
 import { withClient } from "../support/test-postgres";
 
@@ -31,7 +32,7 @@ beforeAll(async () => {
   server = await startEmbeddedPostgres(options);
   await migrateStore({ url: server.url });
   store = openPostgresStoreAs(server.url, 1);
-  await define(store);
+  await define(store, {}, "waits");
   other = new Client({ connectionString: server.url, application_name: "psql" });
   await other.connect();
 }, 60_000);
@@ -48,15 +49,18 @@ async function report(
   earlier: string,
   slots = "select slot_name, active, xmin from pg_catalog.pg_replication_slots",
 ) {
+  await other.query("set synchronous_commit = local");
   await other.query("create schema if not exists older");
   const views = `
     create or replace view older.pg_stat_activity as
       select pid, usename, application_name, client_hostname, client_addr, datname, backend_type, backend_xmin,
-             xact_start - interval '${earlier}' as xact_start from pg_catalog.pg_stat_activity;
+             wait_event, query_start, xact_start - interval '${earlier}' as xact_start from pg_catalog.pg_stat_activity;
     create or replace view older.pg_prepared_xacts as
       select gid, owner, database, transaction, prepared - interval '${earlier}' as prepared from pg_catalog.pg_prepared_xacts;
     create or replace view older.pg_replication_slots as ${slots}`;
   await withClient(server.url, async (client) => {
+    // Its own commit waits for no standby.
+    await client.query("set synchronous_commit = local");
     await client.query(views);
     await client.query("alter role current_user set search_path = older, pg_catalog");
   });
@@ -134,6 +138,22 @@ test("a session with an old snapshot is named after ten minutes, once", async ()
   expect(both).not.toContain("snapshot");
   await other.query("rollback");
 });
+
+test("commits that wait for a standby are named, and no statement that ends them", async () => {
+  const setStandbys = async (names: string): Promise<void> => {
+    await other.query("set synchronous_commit = local");
+    await other.query(`alter system set synchronous_standby_names = '${names}'`);
+    await other.query("select pg_reload_conf()");
+  };
+  await setStandbys("nowhere");
+  const adding = enqueueOne(store, "waits");
+  await until("the commit waits", async () => (await report("1 minute")).includes("standby"));
+  expect(await report("1 minute")).toMatch(
+    /^1 commit waits for a synchronous standby, for .* Don't end these sessions: .*\.$/,
+  );
+  await setStandbys("");
+  expect(await adding).toMatch(/^\d+$/);
+}, 20_000);
 
 test("a replication slot without a reader is named, where it keeps rows", async () => {
   const slot = (active: boolean, xmin: string) =>

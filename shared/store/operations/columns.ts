@@ -77,20 +77,28 @@ export function batchIds(row: AnswerRow, column: string): BatchId[] {
 
 /** JSON text, taken as what the procedure promises. */
 export function json<Value>(row: AnswerRow, column: string): Value {
+  const written = text(row, column);
   try {
-    return JSON.parse(text(row, column)) as Value;
+    return JSON.parse(written) as Value;
   } catch {
-    throw broken(row, column, "JSON");
+    throw unreadable(written, column, "JSON");
   }
 }
 
 /** JSON array of so many entries. */
 export function list<Entry>(row: AnswerRow, column: string, length: number): Entry[] {
   const entries = json<unknown>(row, column);
-  if (!Array.isArray(entries) || entries.length !== length) {
-    throw broken(row, column, `a JSON array of ${String(length)} entries`);
-  }
+  if (!Array.isArray(entries) || entries.length !== length)
+    throw unreadable(text(row, column), column, `a JSON array of ${String(length)} entries`);
   return entries as Entry[];
+}
+
+/** Payloads and results stand in such a column, which no log may have. */
+function unreadable(written: string, column: string, expected: string): StoreContractError {
+  return new StoreContractError(
+    `Expected \`${column}\` to be ${expected}, got another text of ${String(written.length)} characters`,
+    { details: { column } },
+  );
 }
 
 /** Names the column, the expected and the given value. */

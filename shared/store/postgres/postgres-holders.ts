@@ -20,13 +20,21 @@ const whoSql = `
 
 /**
  * Sessions that hold rows, or a whole table, of the schema. Who may not read what others do sees neither their host nor since when:
- * their age is null then. Views of the server only; nothing is locked.
+ * their age is null then. Views of the server only; nothing is locked. A commit that waits for a standby holds its rows, too, and is
+ * no one's to end.
  */
 const holdersSql = `
   select ${whoSql} from pg_stat_activity a
-   where a.datname = current_database() and a.pid <> pg_backend_pid() and ${holds("l.pid = a.pid")}
+   where a.datname = current_database() and a.pid <> pg_backend_pid() and a.wait_event is distinct from 'SyncRep'
+     and ${holds("l.pid = a.pid")}
    order by a.xact_start nulls last, a.pid
    limit 1000`;
+
+/** Commits that wait for a synchronous standby. */
+const commitsSql = `
+  select count(*)::int as commits, (extract(epoch from clock_timestamp() - min(a.query_start)) * 1000)::float8 as "ageMs"
+    from pg_stat_activity a
+   where a.datname = current_database() and a.wait_event = 'SyncRep'`;
 
 /** Transactions of two phases: no session has them. Their locks are those beside the lock of their own number. */
 const preparedSql = `
@@ -52,6 +60,9 @@ const slotsSql = `
    order by s.slot_name
    limit 20`;
 
+/** A commit that waits for so long waits for a standby that doesn't answer. */
+const slowCommitMs = 3_000;
+
 /** A snapshot that is older keeps more rows than a claim passes over unseen. */
 const oldMs = 600_000;
 
@@ -60,7 +71,7 @@ const slower =
 
 /**
  * Reports the transactions that hold rows of the schema for longer than 30 s, and what keeps rows from being removed for longer than
- * ten minutes. Four reads.
+ * ten minutes. Five reads.
  */
 export async function reportPostgresHolders(
   store: Pick<TaskStore, "transaction">,
@@ -68,12 +79,14 @@ export async function reportPostgresHolders(
 ): Promise<HoldersReport> {
   return store.transaction(async (transaction) => {
     const rows = await transaction.query(holdersSql, [schema]);
+    const commits = await transaction.query(commitsSql);
     const prepared = await transaction.query(preparedSql, [schema]);
     const holders = rows.map(toHolder);
     const told = new Set(holders.filter(isLong).map(({ session }) => session));
     const old = (await transaction.query(snapshotsSql, [String(oldMs)])).map(toHolder);
     const slots = await transaction.query(slotsSql);
     return reportOf(holders, [
+      ...commits.flatMap(describeCommits),
       ...describeHidden(holders),
       ...prepared.flatMap(describePrepared),
       ...old.filter(({ session }) => !told.has(session)).map(describeSnapshot),
@@ -102,6 +115,15 @@ function describeHidden(holders: readonly Holder[]): string[] {
   if (hidden === 0) return [];
   return [
     `Sessions that hold rows just now, but since when and from where isn't visible to this login: ${String(hidden)}. \`grant pg_read_all_stats to LOGIN\` shows it.`,
+  ];
+}
+
+function describeCommits({ commits, ageMs }: Record<string, unknown>): string[] {
+  const age = Number(ageMs);
+  if (Number(commits) === 0 || age < slowCommitMs) return [];
+  const wait = commits === 1 ? "1 commit waits" : `${String(commits)} commits wait`;
+  return [
+    `${wait} for a synchronous standby, for ${formatDuration(age)} by now: calls go on when it answers, or when \`synchronous_standby_names\` names another one. Don't end these sessions: their callers would be told that a write is safe which no standby has.`,
   ];
 }
 

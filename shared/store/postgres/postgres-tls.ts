@@ -32,6 +32,11 @@ const ownOptions = ["sslmode", "sslrootcert", "sslcert", "sslkey"] as const;
 type OwnOption = (typeof ownOptions)[number];
 /** Other ways to say something of TLS to the driver, which would weaken it or contradict `sslmode`. */
 const refusedOptions: readonly string[] = ["ssl", "uselibpqcompat"];
+/** libpq's ways to choose among several servers, which the driver passes over without a word. */
+const unheededOptions: readonly string[] = ["target_session_attrs", "load_balance_hosts"];
+/** Of an address with several hosts Node reads none. */
+const severalHosts = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?[^/?#@]*,/;
+
 /** Node's own authorities, in libpq's word. */
 const systemAuthorities = "system";
 
@@ -41,6 +46,7 @@ const systemAuthorities = "system";
  */
 export function readPostgresTarget(address: string): PostgresTarget {
   const url = readUrl(address);
+  refuseSeveralHosts(url);
   const host = hostOf(url);
   const options = takeOptions(url);
   const mode = options.get("sslmode") ?? (options.size > 0 || !isNear(host) ? "verify-full" : null);
@@ -82,9 +88,25 @@ const certificateFault =
 function readUrl(address: string): URL {
   const url = URL.canParse(address) ? new URL(address) : null;
   if (url !== null && /^postgres(?:ql)?:$/.test(url.protocol) && hostOf(url) !== "") return url;
+  if (severalHosts.test(address)) throw oneServer("several hosts");
   // Never the text itself: it holds the password.
   throw new InvalidArgumentError(
     "Expected the database's address to be postgres://user:password@host:port/database, with @ : / ? # and % in user and password written as %40 %3A %2F %3F %23 and %25",
+  );
+}
+
+function refuseSeveralHosts(url: URL): void {
+  const option = unheededOptions.find((name) => {
+    const value = url.searchParams.get(name);
+    return value !== null && value !== "any" && value !== "disable";
+  });
+  if (option !== undefined) throw oneServer(`\`${option}\``);
+  if (hostOf(url).includes(",")) throw oneServer("several hosts");
+}
+
+function oneServer(got: string): InvalidArgumentError {
+  return new InvalidArgumentError(
+    `Expected the database's address to name one server, got ${got}: the driver chooses none. Name what leads to the server that takes writes: a DNS name or an address that a failover moves, a proxy, a pooler`,
   );
 }
 

@@ -55,6 +55,23 @@ describe("the address of a PostgreSQL", () => {
     expect(readPostgresTarget(url).ssl).toEqual(expected);
   });
 
+  test.each([
+    ["postgres://u:secret@one,two/d", "several hosts"],
+    ["postgres://u:secret@one:5432,two:5433/d", "several hosts"],
+    ["postgres://u:secret@one/d?host=one,two", "several hosts"],
+    ["postgres://u:secret@one/d?target_session_attrs=read-write", "`target_session_attrs`"],
+    ["postgres://u:secret@one/d?load_balance_hosts=random", "`load_balance_hosts`"],
+  ])("%s names no single server, and is refused without a word of the address", (url, got) => {
+    const message = messageOf(url);
+    expect(message).toContain(`to name one server, got ${got}: the driver chooses none.`);
+    expect(message).not.toContain("secret");
+  });
+
+  test("a choice that chooses nothing is let through", () => {
+    const url = "postgres://u:p@localhost/d?target_session_attrs=any&load_balance_hosts=disable";
+    expect(readPostgresTarget(url).ssl).toBe(false);
+  });
+
   test("keeps all that isn't about TLS, and leaves the driver nothing to decide", () => {
     const url = `postgres://u:p%40s@h:1/d?sslmode=verify-full&sslrootcert=${certificate}&application_name=x`;
     expect(readPostgresTarget(url).connectionString).toBe(
