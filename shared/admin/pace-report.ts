@@ -112,11 +112,18 @@ function untilDone(
   const heldUpBy = reasonOf(definition, finished, left) ?? (isLeft ? noWorker : null);
   if (left === 0) return { untilDoneMs: 0, heldUpBy: null };
   if (heldUpBy !== null || finished === null) return { untilDoneMs: null, heldUpBy };
-  return { untilDoneMs: Math.round((left / finished.perMinute) * 60_000), heldUpBy: null };
+  const byPaceMs = (left / finished.perMinute) * 60_000;
+  return { untilDoneMs: Math.round(Math.max(byPaceMs, byRateMs(definition))), heldUpBy: null };
+}
+
+/** Until the rate lets the last one of the waiting tasks start; 0: there is none. */
+function byRateMs({ rate, rateInMs, ready, waiting }: DefinitionStatus): number {
+  if (rate == null || ready + waiting === 0) return 0;
+  return (rateInMs ?? 0) + ((ready + waiting - 1) * rate.periodMs) / rate.count;
 }
 
 function reasonOf(
-  { name, paused, limit, ready, waiting, executions }: DefinitionStatus,
+  { name, paused, limit, ready, waiting, claimed, executions }: DefinitionStatus,
   finished: PaceReport["finished"],
   left: number,
 ): string | null {
@@ -124,6 +131,7 @@ function reasonOf(
   if (isCallsDefinition(name)) return "it has calls, no tasks";
   if (paused) return "it is paused";
   if (limit === 0) return "its limit is 0";
+  if (ready + claimed === 0) return "all of them wait for their groups";
   if (Math.max(ready, waiting) >= countedMax) return "more tasks wait than are counted";
   if (finished === null || finished.perMinute === 0)
     return executions === 0 ? noWorker : "no task ended within the last hour";

@@ -59,7 +59,7 @@ export interface ClaimFacts {
   readonly permitAtMs: number | null;
   /** The definition has a rate: a claim that goes back unused has used up a start. */
   readonly isRated: boolean;
-  /** Nothing of the definition may start, as last told: what runs goes on, and a resume lets the execution go on as well. */
+  /** Nothing of the definition may start, as last told: running tasks go on, and a resume lets the execution go on as well. */
   readonly isPaused: boolean;
 }
 

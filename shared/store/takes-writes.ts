@@ -25,5 +25,5 @@ export async function expectWritable(
       `The database takes no writes: ${reason}. Nothing is added and nothing runs until it does, or until the address names the server that takes them`,
     );
   }
-  return "The database takes writes.";
+  return "The database isn't read-only.";
 }

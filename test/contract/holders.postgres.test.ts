@@ -43,7 +43,7 @@ async function makeOlder(): Promise<void> {
 }
 
 test("a database that takes no writes is told so, and why", async () => {
-  expect(await expectWritable(owner)).toBe("The database takes writes.");
+  expect(await expectWritable(owner)).toBe("The database isn't read-only.");
   const name = new URL(database.url).pathname.slice(1);
   await holder.query(`alter database ${name} set default_transaction_read_only = on`);
   const fresh = openPostgresStoreAs(database.url, 1);

@@ -19,8 +19,15 @@ const above = 5_000_000;
 test("the runbook's SQL raises every number that is given outside, on PostgreSQL", async () => {
   const database = await createTestDatabase();
   const store = openStore({ url: database.url, connectionsMax: 1, random: realRandom, sleep });
+  const counters = async (): Promise<(string | null)[]> => {
+    const sql = "select last_value::text as at from pg_sequences where schemaname = 'taskgate'";
+    return (
+      await withClient(database.url, (client) => client.query<{ at: string | null }>(sql))
+    ).rows.map(({ at }) => at);
+  };
   try {
     await withClient(database.url, (client) => client.query(onPostgres));
+    expect(await counters()).toEqual(Array.from({ length: 11 }, () => null));
     const name = await define(store, {});
     const task = await enqueueOne(store, name);
     const worker = await startWorker(store, name);
@@ -31,6 +38,9 @@ test("the runbook's SQL raises every number that is given outside, on PostgreSQL
     const given = [task, claimed?.fence, worker.number, batch.batchId, ...batch.waveIds];
     expect(given.filter((id) => !(Number(id) >= above))).toEqual([]);
     expect(given).toHaveLength(5);
+    const begun = (await counters()).filter((at) => at !== null);
+    expect(begun.length).toBeGreaterThan(4);
+    expect(begun.filter((at) => !(Number(at) >= above))).toEqual([]);
   } finally {
     await store.close();
     await database.drop();

@@ -54,7 +54,7 @@ function open(): TaskStore {
 }
 
 async function setStandbys(names: string): Promise<void> {
-  // Its own commit waits for nobody.
+  // Its own commit waits for no standby.
   await withClient(server.url, async (client) => {
     await client.query("set synchronous_commit = local");
     await client.query(`alter system set synchronous_standby_names = '${names}'`);

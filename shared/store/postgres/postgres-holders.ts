@@ -60,7 +60,7 @@ const slotsSql = `
    order by s.slot_name
    limit 20`;
 
-/** A commit that waits for so long waits for a standby that doesn't answer. */
+/** A commit that waits for longer waits for a standby that doesn't answer. */
 const slowCommitMs = 3_000;
 
 /** A snapshot that is older keeps more rows than a claim passes over unseen. */

@@ -41,7 +41,7 @@ export type RedrivenTask = RedriveTasksAnswer["results"][number];
 export type RescheduledTask = RescheduleTasksAnswer["results"][number];
 
 /**
- * Tasks that exist. Whoever may add tasks may `read` one. The others need the role `taskgate_operator` (`TaskgateOperator` on SQL
+ * Tasks that exist. The right to add tasks is enough to `read` one. The others need the role `taskgate_operator` (`TaskgateOperator` on SQL
  * Server) as well, and throw StoreForbiddenError without it; the audit names the caller. Each may be called again: a task that
  * is where it was to go is told so.
  */

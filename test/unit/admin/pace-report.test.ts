@@ -51,6 +51,22 @@ describe("the time until all is done", () => {
     oldestReady: { taskId: asTaskId("7"), createdAt: ago(ms), dueAt: ago(ms) },
   });
 
+  test("is that of the rate where it lets tasks start more slowly than they ended", async () => {
+    const rate = { count: 2, periodMs: 3_600_000, burst: 1 };
+    const rated = { ready: 5, rate, rateInMs: 600_000 };
+    expect(await paceOf(rated, {})).toMatchObject({ untilDoneMs: 600_000 + 4 * 1_800_000 });
+    expect(await paceOf({ ready: 0, rate, rateInMs: 600_000 }, { claimedMs: [5] })).toMatchObject({
+      untilDoneMs: 600,
+    });
+  });
+
+  test("isn't told where all tasks wait for groups, which may be paused", async () => {
+    expect(await paceOf({ waiting: 3 }, {})).toMatchObject({
+      ...{ untilDoneMs: null, heldUpBy: "all of them wait for their groups" },
+    });
+    expect(await paceOf({ waiting: 3, ready: 1 }, {})).toMatchObject({ heldUpBy: null });
+  });
+
   test("is told between two workers, and not where none has come for longer than a sweep takes", async () => {
     const idle = { ready: 50, executions: 0 };
     expect(await paceOf(idle, { pace: oldest(20_000) })).toMatchObject({

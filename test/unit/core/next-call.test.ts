@@ -99,7 +99,7 @@ const steps: readonly (readonly [string, Change, NextStep])[] = [
     work(0),
   ],
   [
-    "Nothing is claimed while the definition is paused, and what has ended is reported",
+    "Nothing is claimed while the definition is paused, and ended tasks are reported",
     { claims: { isPaused: true, hasBacklog: true }, tasks: { running: 1, done: 1 } },
     work(0),
   ],
@@ -114,7 +114,7 @@ const steps: readonly (readonly [string, Change, NextStep])[] = [
     wait(idleLookMs),
   ],
   [
-    "Once nothing runs any more a pause ends the execution, and what is claimed goes back",
+    "Once nothing runs any more a pause ends the execution, and its claims go back",
     { claims: { isPaused: true }, tasks: { claimed: 2 } },
     finish("paused"),
   ],

@@ -38,7 +38,7 @@ describe("doctor on SQL Server", () => {
       const transaction = { dialect: "mssql", query } as StoreTransaction;
       return expectWritable({ dialect: "mssql", transaction: (body) => body(transaction) });
     };
-    expect(await says(null)).toBe("The database takes writes.");
+    expect(await says(null)).toBe("The database isn't read-only.");
     await expect(says("it is read only")).rejects.toThrow(/takes no writes: it is read only\./);
   });
 
