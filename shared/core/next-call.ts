@@ -61,6 +61,8 @@ export interface ClaimFacts {
   readonly isRated: boolean;
   /** Nothing of the definition may start, as last told: running tasks go on, and a resume lets the execution go on as well. */
   readonly isPaused: boolean;
+  /** Something has arrived since that was told, as a resume does: a claim tells. */
+  readonly mayBeResumed: boolean;
 }
 
 /** All that the decision depends on. Instants are monotonic milliseconds. */
@@ -184,7 +186,9 @@ function nextCall(facts: ExecutionFacts): NextCall | null {
     return { kind: "acquire", upTo: upToTokens(facts) };
   if (tasks.done > 0) return { kind: "work", claim: claimCount(facts) };
   const isIdle = facts.nowMs < facts.claims.idleUntilMs;
-  if (isIdle || tasks.claimed > 0 || tasks.running >= tokens.count) return null;
+  // Of a pause, tasks that are claimed wait for the same word.
+  const isStocked = tasks.claimed > 0 && !facts.claims.isPaused;
+  if (isIdle || isStocked || tasks.running >= tokens.count) return null;
   const claim = claimCount(facts);
   return claim > 0 ? { kind: "work", claim } : null;
 }
@@ -205,7 +209,8 @@ function upToTokens({ tokens, tokensWanted, claims }: ExecutionFacts): number {
 function claimCount(facts: ExecutionFacts): number {
   const { tokens, tasks, claims, pace } = facts;
   if (facts.end !== null || tokens.wantedBack > 0) return 0;
-  if (!facts.mayClaim || claims.isPaused || permitInMs(facts) > 0 || !hasTime(facts)) return 0;
+  if (!facts.mayClaim || permitInMs(facts) > 0 || !hasTime(facts)) return 0;
+  if (claims.isPaused) return claims.mayBeResumed ? 1 : 0;
   const prefetchMax = tokens.count * facts.prefetchMax;
   const prefetch = claims.isRated ? 0 : prefetchThatPays(pace, tokens.count, prefetchMax);
   const useful = tokens.count + prefetch - tasks.running - tasks.claimed;

@@ -13,6 +13,7 @@ export class ClaimOutlook implements ClaimFacts {
   #permitAtMs: number | null = null;
   #isRated: boolean;
   #isPaused = false;
+  #mayBeResumed = false;
   #emptyReads = 0;
   #workersRequestedAtMs = Number.NEGATIVE_INFINITY;
   /** Tasks may have become ready then. */
@@ -45,14 +46,19 @@ export class ClaimOutlook implements ClaimFacts {
     return this.#isRated;
   }
 
-  /** Nothing may start, as the last claim or heartbeat told, and nothing has arrived since, as a resume does. */
+  /** Nothing may start, as the last claim or heartbeat told. */
   get isPaused(): boolean {
     return this.#isPaused;
   }
 
-  /** What a heartbeat told that was sent then. */
+  get mayBeResumed(): boolean {
+    return this.#mayBeResumed;
+  }
+
+  /** What an answer told of a call that was sent then. */
   notePaused(isPaused: boolean, sentAtMs: number): void {
-    if (this.#arrivedAtMs < sentAtMs) this.#isPaused = isPaused;
+    this.#isPaused = isPaused;
+    this.#mayBeResumed = isPaused && this.#arrivedAtMs >= sentAtMs;
   }
 
   /** Tasks may have become ready: the next claim makes sense now, unless the rate holds it up. */
@@ -60,7 +66,7 @@ export class ClaimOutlook implements ClaimFacts {
     const nowMs = this.#options.environment.clock.monotonicMs();
     this.#arrivedAtMs = nowMs;
     this.#emptyReads = 0;
-    this.#isPaused = false;
+    this.#mayBeResumed = this.#isPaused;
     this.#hasArrivals = this.#options.standby?.growsOnArrival === true;
     if (this.#permitAtMs === null || this.#permitAtMs <= nowMs)
       this.#idleUntilMs = Number.NEGATIVE_INFINITY;
@@ -84,7 +90,7 @@ export class ClaimOutlook implements ClaimFacts {
       // The next claim makes no sense before.
       this.#idleUntilMs = this.#permitAtMs;
     }
-    if (this.#arrivedAtMs < call.sentAt.monotonicMs) this.#isPaused = answer.status === "paused";
+    this.notePaused(answer.status === "paused", call.sentAt.monotonicMs);
     this.#hasBacklog = answer.claimed.length === call.claim;
     if (this.#hasBacklog) this.#requestMoreWorkers(nowMs);
     if (answer.claimed.length > 0) this.#emptyReads = 0;

@@ -51,7 +51,10 @@ export interface RunningTasksOptions {
 /** The handlers that run just now, each with its own signal. */
 export class RunningTasks {
   readonly #options: RunningTasksOptions;
-  readonly #stops = new Map<TaskId, StopSignal>();
+  /** Of each run, which has a token: a database that lost commits may give a task a second time while its first run goes on. */
+  readonly #stops = new Set<StopSignal>();
+  /** Of each task's last run. */
+  readonly #newest = new Map<TaskId, StopSignal>();
   readonly #timeLimits: TimeLimits;
   #abortReason: AbortReason | null = null;
 
@@ -82,7 +85,14 @@ export class RunningTasks {
   /** Runs one task; resolves when its handler has settled. Never throws. */
   start(task: ClaimedTask): Promise<EndedTask> {
     const stop = new StopSignal();
-    this.#stops.set(task.taskId, stop);
+    // Of that one the database knows no claim any more: its end is refused, and that of no other task.
+    this.#newest
+      .get(task.taskId)
+      ?.abort(
+        new Error("stop soon: the database has forgotten this claim and given the task again"),
+      );
+    this.#newest.set(task.taskId, stop);
+    this.#stops.add(stop);
     return this.#options.environment.telemetry.span(
       {
         name: `task ${task.kind}`,
@@ -105,7 +115,7 @@ export class RunningTasks {
     this.#timeLimits.begin(held, stop, kind?.timeoutMs ?? null);
     try {
       const run = { environment, held, kind, registry, definition, stop, timeLeftMs };
-      const outcome = timedOut(await runTask(run), this.#timeLimits.end(task.taskId));
+      const outcome = timedOut(await runTask(run), this.#timeLimits.end(task));
       const durationMs = environment.clock.monotonicMs() - held.startedAtMs;
       environment.telemetry.record("taskgate.task.duration", durationMs, {
         kind: kind?.kind ?? task.kind,
@@ -117,8 +127,9 @@ export class RunningTasks {
       noteEnd(span, end);
       return end;
     } finally {
-      this.#timeLimits.end(task.taskId);
-      this.#stops.delete(task.taskId);
+      this.#timeLimits.end(task);
+      this.#stops.delete(stop);
+      if (this.#newest.get(task.taskId) === stop) this.#newest.delete(task.taskId);
     }
   }
 
@@ -223,13 +234,13 @@ export class RunningTasks {
 
   /** A cancel request arrived. */
   cancel(taskId: TaskId): void {
-    this.#stops.get(taskId)?.abort(new Cancelled());
+    this.#newest.get(taskId)?.abort(new Cancelled());
   }
 
   /** Tells all handlers to stop. */
   abortAll(reason: AbortReason): void {
     this.#abortReason ??= reason;
-    for (const stop of this.#stops.values()) {
+    for (const stop of this.#stops) {
       stop.abort(
         reason === "lost"
           ? new LeaseLostError("the lease is lost: stop, write nothing")

@@ -1,6 +1,5 @@
-import type { TaskId } from "../../core/ids";
 import { limits } from "../../core/limits";
-import type { Failure } from "../../ports/task-store";
+import type { ClaimedTask, Failure } from "../../ports/task-store";
 import type { WorkerEnvironment } from "../environment";
 import { EarliestTimer } from "./earliest-timer";
 import type { StopSignal } from "./stop-signal";
@@ -47,7 +46,8 @@ export interface TimeLimitsOptions {
  */
 export class TimeLimits {
   readonly #options: TimeLimitsOptions;
-  readonly #limited = new Map<TaskId, Limited>();
+  /** By what was claimed: a database that lost commits may give a task a second time while its first run goes on. */
+  readonly #limited = new Map<ClaimedTask, Limited>();
   readonly #timer: EarliestTimer;
   /** Counted as they change: it is asked for after every task. */
   #stuckSize = 0;
@@ -68,15 +68,15 @@ export class TimeLimits {
   begin(held: HeldTask, stop: StopSignal, timeoutMs: number | null): void {
     if (timeoutMs === null || timeoutMs >= this.#options.timeLeftMs()) return;
     const limited: Limited = { held, stop, timeoutMs, blockedMs: 0, state: "running" };
-    this.#limited.set(held.task.taskId, limited);
+    this.#limited.set(held.task, limited);
     this.#timer.set(dueMs(limited));
   }
 
   /** It settled. Answers whether its time was over: then a failure of it is the time-out's. */
-  end(taskId: TaskId): TimedOut | null {
-    const limited = this.#limited.get(taskId);
+  end(task: ClaimedTask): TimedOut | null {
+    const limited = this.#limited.get(task);
     if (limited === undefined) return null;
-    this.#limited.delete(taskId);
+    this.#limited.delete(task);
     if (limited.state === "stuck") this.#stuckSize -= 1;
     if (this.#limited.size === 0) this.close();
     return limited.state === "running" ? null : new TimedOut(limited.timeoutMs);

@@ -51,6 +51,7 @@ function factsWith({ tokens, tasks, claims, ...rest }: Change = {}): ExecutionFa
       permitAtMs: null,
       isRated: false,
       isPaused: false,
+      mayBeResumed: false,
       ...claims,
     },
   };
@@ -102,6 +103,11 @@ const steps: readonly (readonly [string, Change, NextStep])[] = [
     "Nothing is claimed while the definition is paused, and ended tasks are reported",
     { claims: { isPaused: true, hasBacklog: true }, tasks: { running: 1, done: 1 } },
     work(0),
+  ],
+  [
+    "One task is claimed once something has arrived, also beside claimed tasks: the answer tells whether the pause goes on",
+    { claims: { isPaused: true, mayBeResumed: true }, tasks: { running: 1, claimed: 2 } },
+    work(1),
   ],
   [
     "No token is asked for while the definition is paused",
@@ -356,6 +362,7 @@ const anyFacts: fc.Arbitrary<ExecutionFacts> = fc
       permitAtMs: fc.option(nearMs),
       isRated: fc.boolean(),
       isPaused: fc.boolean(),
+      mayBeResumed: fc.boolean(),
     }),
   })
   .map(({ tasks, ...facts }) => {
