@@ -29,7 +29,14 @@ export class GaveUpError extends StoreUncertainError {
 export const endStatementText = `
   select case when a.wait_event is distinct from 'SyncRep' then pg_cancel_backend(a.pid) end
     from pg_stat_activity a
-   where a.pid = $1 and a.usename = current_user and a.state = 'active'`;
+   where a.pid = $1 and a.backend_start = $2::timestamptz and a.usename = current_user and a.state = 'active'`;
+
+/** A session of the server: after a failover another server has sessions of the same numbers. */
+export interface Backend {
+  readonly pid: number;
+  /** As the server writes it. */
+  readonly startedAt: string;
+}
 
 /** The first look comes back soon, as an end takes a moment; later ones cost a connection each. */
 const pausesMs = [1_000, 5_000, 60_000] as const;

@@ -9,6 +9,7 @@ import type { AnswerRow, ParameterValues, Procedure } from "../operations/operat
 import type { ProcedureCaller } from "../procedure-caller";
 import { storeClosed } from "../store-closed";
 import { endStatementText, GaveUpError, letGo } from "./given-up-calls";
+import type { Backend } from "./given-up-calls";
 import { poolClient } from "./postgres-client";
 import { mapPostgresError, storeTroubleOf } from "./postgres-errors";
 import type { Sent } from "./postgres-errors";
@@ -54,7 +55,7 @@ export class PostgresCaller implements ProcedureCaller {
   readonly #programTypes: CustomTypesConfig;
   readonly #readsCommitted = new WeakMap<PoolClient, boolean>();
   /** The server's processes of connections that no pooler stands before. */
-  readonly #backends = new WeakMap<PoolClient, number>();
+  readonly #backends = new WeakMap<PoolClient, Backend>();
   #serverIsOnLinux: boolean | undefined;
   readonly #inFlight = new Set<Promise<unknown>>();
   readonly #lent = new Set<PoolClient>();
@@ -167,14 +168,16 @@ export class PostgresCaller implements ProcedureCaller {
   ): Promise<{ readonly isReadCommitted: boolean; readonly isOnLinux: boolean }> {
     const [level, server] = await this.#runText(
       client,
-      "show transaction_isolation; select version(), pg_backend_pid() as pid",
+      `show transaction_isolation;
+       select version(), a.pid, a.backend_start::text as started from pg_stat_activity a where a.pid = pg_backend_pid()`,
     );
     const isReadCommitted = level?.rows[0]?.["transaction_isolation"] === "read committed";
     const isOnLinux = namesLinux(server?.rows[0]?.["version"]);
     this.#readsCommitted.set(client, isReadCommitted);
-    const pid = server?.rows[0]?.["pid"];
+    const { pid, started: startedAt } = server?.rows[0] ?? {};
     // What a pooler has told at the start is its own invention.
-    if (typeof pid === "number" && pid === processOf(client)) this.#backends.set(client, pid);
+    if (typeof pid === "number" && pid === processOf(client) && typeof startedAt === "string")
+      this.#backends.set(client, { pid, startedAt });
     this.#serverIsOnLinux = isOnLinux;
     return { isReadCommitted, isOnLinux };
   }
@@ -275,12 +278,12 @@ export class PostgresCaller implements ProcedureCaller {
       this.#lent.delete(client);
       client.release(isBroken);
     };
-    const pid = this.#backends.get(client);
-    if (!(cause instanceof GaveUpError) || pid === undefined) {
+    const backend = this.#backends.get(client);
+    if (!(cause instanceof GaveUpError) || backend === undefined) {
       release();
       return;
     }
-    void letGo(cause, () => this.#endStatement(pid)).then(release);
+    void letGo(cause, () => this.#endStatement(backend)).then(release);
   }
 
   async #acquire(): Promise<PoolClient> {
@@ -372,20 +375,20 @@ export class PostgresCaller implements ProcedureCaller {
   /** Never rejects: the statement's own bound remains. */
   async #cancel(pid: number): Promise<void> {
     try {
-      await this.#askBeside("select pg_cancel_backend($1)", pid);
+      await this.#askBeside("select pg_cancel_backend($1)", [pid]);
     } catch {
       // The time-out ends it.
     }
   }
 
   /** Does a session still work at the call that was given up? Ends it, where that is safe. Rejects where the server can't be asked. */
-  async #endStatement(pid: number): Promise<boolean> {
+  async #endStatement({ pid, startedAt }: Backend): Promise<boolean> {
     if (this.#isClosed) return false;
-    return (await this.#askBeside(endStatementText, pid)).rows.length > 0;
+    return (await this.#askBeside(endStatementText, [pid, startedAt])).rows.length > 0;
   }
 
   /** On a connection of its own: the pool's may all be at work. */
-  async #askBeside(text: string, pid: number): Promise<QueryResult> {
+  async #askBeside(text: string, values: readonly unknown[]): Promise<QueryResult> {
     const driver = loadPackage<typeof Pg>("pg");
     const caller = new driver.Client({
       ...this.#newestTarget(),
@@ -395,7 +398,7 @@ export class PostgresCaller implements ProcedureCaller {
     caller.on("error", () => undefined);
     try {
       await caller.connect();
-      return await this.#bounded(caller.query(text, [pid]));
+      return await this.#bounded(caller.query(text, [...values]));
     } finally {
       await this.#bounded(caller.end()).catch(() => undefined);
     }
