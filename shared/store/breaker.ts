@@ -59,7 +59,8 @@ export class Breaker {
    */
   async enter(probe: () => Promise<void>): Promise<void> {
     const away = this.#away;
-    if (away === null) return;
+    // Of one that refuses writes alone: work that only reads goes on, and a write meets `run`.
+    if (away === null || away.isReadOnly) return;
     if (away.probe !== null || this.#pauseMs(away) > 0) throw this.#refusal(away);
     await this.run(probe, "reads");
   }

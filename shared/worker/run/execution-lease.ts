@@ -5,6 +5,7 @@ import { LeaseTrust } from "../../core/lease";
 import type { HeartbeatAnswer } from "../../ports/task-store";
 import { instants } from "../environment";
 import type { WorkerEnvironment } from "../environment";
+import { renewTogether } from "./heartbeat";
 import type { LeaseHolder } from "./heartbeat";
 import { renewByKeeper } from "./kept-lease";
 import type { LoopTimers } from "./loop-timers";
@@ -23,7 +24,11 @@ export interface GrantedLease {
 export interface LeaseEvents {
   /** The lease can't be trusted any more, or another execution has what it was for. */
   readonly onLost: () => void;
-  readonly onRenewed: (answer: HeartbeatAnswer["executions"][number], sentAt: Instants) => void;
+  /** `isBetween`: asked by the execution itself, whose other calls tell of tokens that are wanted back. */
+  readonly onRenewed: (
+    answer: HeartbeatAnswer["executions"][number],
+    call: { readonly sentAt: Instants; readonly isBetween: boolean },
+  ) => void;
   /** Prefetched tasks that were started since the last report; the heartbeat reports them. */
   readonly takeStarted: () => TaskId[];
   readonly returnStarted: (started: readonly TaskId[]) => void;
@@ -43,6 +48,8 @@ export class ExecutionLease implements LeaseHolder {
   readonly #traceParent: string | null;
   readonly #trust = new LeaseTrust();
   #renewedAtMs: number;
+  #heardAtMs: number;
+  #isBetween = false;
 
   constructor(environment: WorkerEnvironment, granted: GrantedLease, events: LeaseEvents) {
     this.#environment = environment;
@@ -54,6 +61,7 @@ export class ExecutionLease implements LeaseHolder {
     this.returnStarted = events.returnStarted;
     this.hasWaiting = events.hasWaiting;
     this.#renewedAtMs = granted.sentAt.monotonicMs;
+    this.#heardAtMs = granted.sentAt.monotonicMs;
     this.#trust.renew(granted.sentAt, granted.leaseMs);
   }
 
@@ -77,6 +85,21 @@ export class ExecutionLease implements LeaseHolder {
     return this.#environment.clock.monotonicMs() - this.#renewedAtMs;
   }
 
+  /** No heartbeat has been answered for a third of the lease: that of the process leaves out an execution that its calls renew. */
+  get isUnheard(): boolean {
+    return this.#environment.clock.monotonicMs() - this.#heardAtMs >= this.leaseMs / 3;
+  }
+
+  /**
+   * A heartbeat between two calls of the execution. No other answer tells what a database has forgotten that lost its last commits, and
+   * beside a call it couldn't be compared. Never rejects.
+   */
+  async hear(): Promise<void> {
+    this.#isBetween = true;
+    await renewTogether(this.#environment, [this]);
+    this.#isBetween = false;
+  }
+
   /** A call sent at `sentAt` renewed the lease for `leaseMs`. */
   renew(sentAt: Instants, leaseMs: number): void {
     this.#trust.renew(sentAt, leaseMs);
@@ -97,7 +120,8 @@ export class ExecutionLease implements LeaseHolder {
       }
       if (answer.status === "busy" || answer.leaseMs === null) return;
       this.renew(sentAt, answer.leaseMs);
-      this.#events.onRenewed(answer, sentAt);
+      this.#heardAtMs = sentAt.monotonicMs;
+      this.#events.onRenewed(answer, { sentAt, isBetween: this.#isBetween });
     });
   }
 

@@ -103,12 +103,12 @@ export class ExecutionLoop implements GateMember {
       { executionId, leaseMs, sentAt, timeoutMs },
       {
         onLost,
-        onRenewed: (answer, sentAt) => {
+        onRenewed: (answer, { sentAt, isBetween }) => {
           if (this.#end === null && this.#ownCalls.areForgotten(answer, sentAt, this.#holdings)) {
             this.#lose();
             return;
           }
-          this.#tokens.noteNeeds(answer);
+          if (!isBetween) this.#tokens.noteNeeds(answer);
           for (const taskId of answer.cancel) this.#cancel(taskId);
           this.outlook.notePaused(answer.isPaused, sentAt.monotonicMs);
           this.#pump();
@@ -322,6 +322,11 @@ export class ExecutionLoop implements GateMember {
 
   /** Decides anew, as tasks may have ended since the call was planned, and calls. */
   async #callNext(): Promise<void> {
+    if (this.lease.isUnheard) {
+      this.#isCalling = true;
+      await this.lease.hear();
+      this.#isCalling = false;
+    }
     const step = nextStep(this.#facts());
     if (step.kind === "call") {
       const { clock, telemetry } = this.#options.environment;

@@ -92,7 +92,10 @@ export class Heartbeat {
     this.#isRenewing = true;
     try {
       for (let from = 0; from < due.length; from += limits.heartbeatExecutionsMax)
-        await this.#renewThese(due.slice(from, from + limits.heartbeatExecutionsMax));
+        await renewTogether(
+          this.#environment,
+          due.slice(from, from + limits.heartbeatExecutionsMax),
+        );
     } finally {
       this.#isRenewing = false;
     }
@@ -104,34 +107,34 @@ export class Heartbeat {
     if (late.length > 0)
       this.#environment.leaseKeeper?.renew(late.map(({ executionId }) => executionId));
   }
+}
 
-  /** In one call; one that fails is logged. */
-  async #renewThese(due: readonly LeaseHolder[]): Promise<void> {
-    const renewals = due.map((holder) => ({ holder, started: holder.takeStarted() }));
-    const sentAt = instants(this.#environment.clock);
-    try {
-      const answer = await this.#environment.store.heartbeat({
-        executions: renewals.map(({ holder, started }) => ({
-          executionId: holder.executionId,
-          started,
-        })),
-      });
-      const answers = new Map(answer.executions.map((entry) => [entry.executionId, entry]));
-      for (const { holder, started } of renewals) {
-        const entry = answers.get(holder.executionId);
-        if (entry === undefined || entry.status === "busy") holder.returnStarted(started);
-        if (entry !== undefined) holder.onRenewed(entry, sentAt);
-      }
-    } catch (error) {
-      for (const { holder, started } of renewals) holder.returnStarted(started);
-      this.#environment.logger.warn(
-        "a heartbeat failed; it is tried again while the lease is trusted",
-        {
-          error: messageOf(error),
-          executions: renewals.length,
-        },
-      );
+/** Renews these executions in one call. One that fails is logged, and tried again later. Never rejects. */
+export async function renewTogether(
+  { clock, store, logger }: WorkerEnvironment,
+  holders: readonly LeaseHolder[],
+): Promise<void> {
+  const renewals = holders.map((holder) => ({ holder, started: holder.takeStarted() }));
+  const sentAt = instants(clock);
+  try {
+    const answer = await store.heartbeat({
+      executions: renewals.map(({ holder, started }) => ({
+        executionId: holder.executionId,
+        started,
+      })),
+    });
+    const answers = new Map(answer.executions.map((entry) => [entry.executionId, entry]));
+    for (const { holder, started } of renewals) {
+      const entry = answers.get(holder.executionId);
+      if (entry === undefined || entry.status === "busy") holder.returnStarted(started);
+      if (entry !== undefined) holder.onRenewed(entry, sentAt);
     }
+  } catch (error) {
+    for (const { holder, started } of renewals) holder.returnStarted(started);
+    logger.warn("a heartbeat failed; it is tried again while the lease is trusted", {
+      error: messageOf(error),
+      executions: renewals.length,
+    });
   }
 }
 

@@ -94,4 +94,34 @@ describe("a database that has lost what an execution did lately", () => {
     expect(await bench.work("long", { idleReads: 0 })).toMatchObject({ end });
     expect(wasAborted).toBe(end === "lost");
   });
+
+  test("an execution whose calls renew its lease all the time hears of it within a third of the lease", async () => {
+    let beats = 0;
+    let ended = 0;
+    const task = defineTask({
+      name: "short",
+      limit: 1,
+      leaseMs: 1_500,
+      prefetch: 0,
+      run: async (_payload, { signal }) => {
+        await sleep(20, signal).catch(() => undefined);
+        ended += 1;
+      },
+    });
+    const bench = openWorkerBench([task], {
+      wrap: (store) =>
+        overriding(store, {
+          heartbeat: async (input) => {
+            beats += 1;
+            const { executions } = await store.heartbeat(input);
+            return { executions: executions.map((told) => ({ ...told, tokens: 0 })) };
+          },
+        }),
+    });
+    await bench.client.enqueueAll(Array.from({ length: 200 }, () => taskRequest(task, {})));
+    expect(await bench.work("short", { idleReads: 0 })).toMatchObject({ end: "lost" });
+    expect(beats).toBe(1);
+    // Half a second of them, of four.
+    expect(ended).toBeLessThan(80);
+  });
 });
