@@ -79,12 +79,15 @@ async function cancelIds(context: CommandContext): Promise<CommandExitCode> {
 
 async function cancelAll(context: CommandContext): Promise<CommandExitCode> {
   const { changedBy, options } = context;
+  const read = (tasks: readonly string[]) =>
+    take(readCancelRequest({ tasks, reason: options["reason"] }));
   return changeAll(context, {
     ...{ verb: "Cancels", consequence: end, texts },
     states: readStates(context, unfinishedStates, waitingStates),
     wanted: ["cancelled", "requested", "gone"],
+    check: () => void read(["1"]),
     change: async (tasks) => {
-      const request = take(readCancelRequest({ tasks, reason: options["reason"] }));
+      const request = read(tasks);
       const answer = await (await context.admin()).cancel({ ...request, changedBy });
       return answer.tasks.map(withUnknown);
     },

@@ -8,6 +8,7 @@ import { readKindFilter } from "../admin/task-requests";
 import { asTaskId } from "../core/ids";
 import type { TaskId } from "../core/ids";
 import { limits } from "../core/limits";
+import { compareTexts } from "../core/text";
 import { realClock } from "../platform/real-clock";
 import type { ListableState, TaskListEntry } from "../ports/task-store";
 import { progressBar } from "../terminal/bars";
@@ -54,6 +55,8 @@ export interface ChangeOfAll {
   readonly missing?: string;
   /** Outcomes with which a task is where it was to go. */
   readonly wanted: readonly string[];
+  /** Throws InvalidArgumentError for what no call would take, before anything is looked for. */
+  readonly check: () => void;
   /** A call: 1..1000 tasks. */
   readonly change: (
     taskIds: readonly TaskId[],
@@ -73,13 +76,15 @@ export async function changeAll(
   change: ChangeOfAll,
 ): Promise<CommandExitCode> {
   const [definition, query] = readAll(context, change.states);
+  change.check();
   const most = readMost(context);
   const { isJson, output } = context;
   const progress = createProgressLine(output, { isJson, monotonicMs: realClock.monotonicMs });
   const found = await find(context, { definition, query, change, progress });
   if (change.isOldestFirst === true) found.tasks.reverse();
-  const ids = found.tasks.slice(0, most);
-  const which = describeFound(definition, ids, found);
+  const chosen = found.tasks.slice(0, most);
+  const ids = chosen.map(([task]) => task);
+  const which = describeFound(definition, chosen, found.isCut);
   const answer = { definition, found: ids.length };
   if (ids.length === 0 || context.flags.has("dry-run")) {
     report(context, { ...answer, outcomes: {}, isStopped: false }, () =>
@@ -119,13 +124,13 @@ function readMost({ options }: CommandContext): number {
   throw refusal("--max", String(given), `a whole number in 1..${String(foundMax)}`);
 }
 
+/** A task, and when it was added; ISO-8601. */
+type FoundTask = readonly [task: TaskId, createdAt: string];
+
 interface Found {
-  readonly tasks: TaskId[];
+  readonly tasks: FoundTask[];
   /** There may be others. */
   readonly isCut: boolean;
-  /** When the first and the last of them were added; ISO-8601. */
-  readonly firstAt: string;
-  readonly lastAt: string;
 }
 
 interface Finding {
@@ -141,8 +146,8 @@ async function find(
 ): Promise<Found> {
   const admin = await context.admin();
   const { kind } = take(readKindFilter({ kind: context.options["kind"] }));
-  const seen = new Set<TaskId>();
-  let [firstAt, lastAt, lookedAt] = ["", "", 0];
+  const seen = new Map<TaskId, string>();
+  let lookedAt = 0;
   let from: TaskPlace | null = null;
   try {
     do {
@@ -153,9 +158,7 @@ async function find(
       });
       for (const entry of page.tasks) {
         if ((kind !== undefined && entry.kind !== kind) || change.fits?.(entry) === false) continue;
-        seen.add(entry.task);
-        if (firstAt === "" || entry.createdAt < firstAt) firstAt = entry.createdAt;
-        if (entry.createdAt > lastAt) lastAt = entry.createdAt;
+        seen.set(entry.task, entry.createdAt);
       }
       from = page.next;
       lookedAt += page.lookedAt;
@@ -168,18 +171,15 @@ async function find(
   } finally {
     progress.end();
   }
-  return { tasks: [...seen], isCut: from !== null, firstAt, lastAt };
+  return { tasks: [...seen], isCut: from !== null };
 }
 
-function describeFound(
-  definition: string,
-  ids: readonly TaskId[],
-  { isCut, firstAt, lastAt }: Found,
-): string {
+function describeFound(definition: string, tasks: readonly FoundTask[], isCut: boolean): string {
   const more = isCut ? "; there are more, for which a second call looks" : "";
-  const [first, last] = [showInstant(firstAt), showInstant(lastAt)];
+  const instants = tasks.map(([, createdAt]) => createdAt).sort(compareTexts);
+  const [first, last] = [showInstant(instants[0]), showInstant(instants.at(-1))];
   const added = first === last ? `added at ${first}` : `added between ${first} and ${last}`;
-  return `${showNumber(ids.length, "task", "tasks")} of ${definition}, ${added}${more}`;
+  return `${showNumber(tasks.length, "task", "tasks")} of ${definition}, ${added}${more}`;
 }
 
 interface Applying {
@@ -214,8 +214,11 @@ async function apply(
     }
   } catch (error) {
     progress.end();
-    if (outcomes.total > 0 && !context.isJson)
-      context.output.error(`Before the error: ${outcomes.describe(change.texts, change.wanted)}`);
+    if (outcomes.total > 0) {
+      const told = outcomes.describe(change.texts, change.wanted);
+      if (!context.isJson) context.output.error(`Before the error: ${told}`);
+      else context.output.line(JSON.stringify({ outcomes: outcomes.counts(), isStopped: true }));
+    }
     throw error;
   } finally {
     progress.end();

@@ -67,34 +67,7 @@ export function openServices(
     },
   });
   const address = storeAddress(settings);
-  const calls = new PatientCalls({
-    ...waiting,
-    onSlow: (text) => {
-      waiting.onSlow(text);
-      void lookForHolders(address, waiting.onHolders);
-    },
-    sayAfterMs,
-    timers: nodeTimers,
-  });
-  const options = {
-    ...address,
-    connectionsMax: settings.connectionsMax,
-    random: realRandom,
-    sleep,
-    onRepeat: (error: unknown) => {
-      calls.noteTrouble(error);
-    },
-    onTry: () => {
-      calls.noteTry();
-    },
-    // For as long as the person was told.
-    goesOn: () => !calls.hasGivenUp,
-  };
-  const opened = openStore({ ...options, callTimeoutMs: settings.callTimeoutMs });
-  // A call that isn't answered in time is made again, while the server still works at the first one: twice the whole database.
-  // Nor again and again for an hour, where the login's `statement_timeout` ends it each time.
-  const whole = openStore({ ...options, callTimeoutMs: waiting.wholeMs, goesOn: () => false });
-  const store = patientStore(opened, calls, { store: whole, timeoutMs: waiting.wholeMs });
+  const { calls, opened, whole, store } = openStores(settings, waiting);
   const holders: DoctorProbe = {
     check: "held rows",
     run: async () => {
@@ -158,6 +131,40 @@ async function lookForHolders(
   } finally {
     await store.close().catch(() => undefined);
   }
+}
+
+/** The store for calls that a person waits for, and the parts that it is made of. */
+function openStores(settings: Settings, waiting: Waiting) {
+  const address = storeAddress(settings);
+  const calls = new PatientCalls({
+    ...waiting,
+    onSlow: (text) => {
+      waiting.onSlow(text);
+      void lookForHolders(address, waiting.onHolders);
+    },
+    sayAfterMs,
+    timers: nodeTimers,
+  });
+  const options = {
+    ...address,
+    connectionsMax: settings.connectionsMax,
+    random: realRandom,
+    sleep,
+    onRepeat: (error: unknown) => {
+      calls.noteTrouble(error);
+    },
+    onTry: () => {
+      calls.noteTry();
+    },
+    // For as long as the person was told.
+    goesOn: () => !calls.hasGivenUp,
+  };
+  const opened = openStore({ ...options, callTimeoutMs: settings.callTimeoutMs });
+  // A call that isn't answered in time is made again, while the server still works at the first one: twice the whole database.
+  // Nor again and again for an hour, where the login's `statement_timeout` ends it each time.
+  const whole = openStore({ ...options, callTimeoutMs: waiting.wholeMs, goesOn: () => false });
+  const store = patientStore(opened, calls, { store: whole, timeoutMs: waiting.wholeMs });
+  return { calls, opened, whole, store };
 }
 
 function queueProbe({ storage, hintQueue }: Settings): DoctorProbe {

@@ -89,12 +89,14 @@ async function redriveAll(context: CommandContext): Promise<CommandExitCode> {
   if (state === undefined) throw refusal("--outcome", outcome, "dead or cancelled");
   if (like !== undefined && state !== "dead")
     throw refusal("--outcome", outcome, "dead together with --like");
+  const read = (tasks: readonly string[]) => take(readRedriveRequest({ tasks, reason }));
   return changeAll(context, {
     ...{ verb: "Retries", consequence: "The oldest come first.", states: [state] },
     ...{ isOldestFirst: true, texts, wanted: ["redriven"] },
     ...(like === undefined ? {} : withError(like)),
+    check: () => void read(["1"]),
     change: async (tasks) => {
-      const request = take(readRedriveRequest({ tasks, reason }));
+      const request = read(tasks);
       return (await (await context.admin()).redrive({ ...request, changedBy })).tasks;
     },
   });

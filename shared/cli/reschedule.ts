@@ -81,18 +81,24 @@ async function rescheduleAll(context: CommandContext): Promise<CommandExitCode> 
       consequence: `They may start ${"runAt" in to ? `at ${to.runAt}` : when === "now" ? "now" : `in ${when}`}.`,
       states: readStates(context, waitingStates, ["scheduled"]),
       ...{ texts, wanted: ["rescheduled"] },
+      check: () => void readChange(context, { when, tasks: ["1"] }),
       change: async (tasks) => (await reschedule(context, { when, tasks })).tasks,
     },
   );
 }
 
-async function reschedule(
-  { admin, changedBy, options }: CommandContext,
-  { when, tasks }: { readonly when: string; readonly tasks: readonly string[] },
-) {
-  const change = { tasks, reason: options["reason"], ...instantOf(when) };
-  const request = take(readRescheduleRequest(change));
-  return (await admin()).reschedule({ ...request, changedBy });
+interface Wanted {
+  readonly when: string;
+  readonly tasks: readonly string[];
+}
+
+function readChange({ options }: CommandContext, { when, tasks }: Wanted) {
+  return take(readRescheduleRequest({ tasks, reason: options["reason"], ...instantOf(when) }));
+}
+
+async function reschedule(context: CommandContext, wanted: Wanted) {
+  const request = readChange(context, wanted);
+  return (await context.admin()).reschedule({ ...request, changedBy: context.changedBy });
 }
 
 const looksLikeInstant = /^\d{4}-/;

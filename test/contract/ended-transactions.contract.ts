@@ -65,6 +65,20 @@ export function describeEndedTransactions(setup: StoreSetup): void {
       expect(await stateOf(store, call.taskId)).toBe("claimed");
     });
 
+    test("says again of a claim that was completed before, and commits nothing a second time", async () => {
+      const { store } = open();
+      const { name, call } = await claimOne(store);
+      const complete = () =>
+        store.transaction(async (transaction) => {
+          await addChild(store, name, transaction);
+          return (await store.completeTask(call, transaction)).status;
+        });
+      expect(await complete()).toBe("done");
+      expect(await complete()).toBe("again");
+      expect(await statusOf(store, name)).toMatchObject({ ready: 1, claimed: 0, done: 1 });
+      expect(await stateOf(store, call.taskId)).toBe("done");
+    });
+
     test("commits nothing when the store refuses its result", async () => {
       const { store } = open();
       const { name, call } = await claimOne(store);

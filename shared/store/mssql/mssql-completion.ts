@@ -3,7 +3,7 @@
  * its first statement, so no client can vanish or freeze between the two. It is a batch of its own, no sp_executesql: what
  * that calls may not end the caller's transaction (error 266:
  * https://learn.microsoft.com/sql/t-sql/language-elements/rollback-transaction-transact-sql). The parameters are the driver's, which writes them in front
- * as variables. An error of the procedure dooms the transaction and ends the batch before the commit.
+ * as variables. Of a claim that was completed before, the effects were committed then: these are undone. An error of the procedure dooms the transaction and ends the batch before the commit.
  */
 export const completionBatch = `
 SET NOCOUNT, XACT_ABORT ON;
@@ -11,7 +11,7 @@ DECLARE @vEnd TABLE ([Status] nvarchar(20) NOT NULL, [Woken] nvarchar(max) NULL,
 INSERT INTO @vEnd ([Status], [Woken], [Opening])
 EXEC Taskgate.CompleteTask @TaskExecutionId = @TaskExecutionId, @TaskId = @TaskId, @Fence = @Fence,
   @DurationMs = @DurationMs, @Result = @Result, @StartId = @StartId;
-IF EXISTS (SELECT 1 FROM @vEnd AS e WHERE e.[Status] = N'fenced')
+IF EXISTS (SELECT 1 FROM @vEnd AS e WHERE e.[Status] <> N'done')
   ROLLBACK TRANSACTION;
 ELSE
   COMMIT TRANSACTION;

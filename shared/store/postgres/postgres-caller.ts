@@ -220,7 +220,7 @@ export class PostgresCaller implements ProcedureCaller {
       throw new BodyError(storeTroubleOf(error) ?? error, isBroken);
     }
     if (transaction.end === "committed") return result;
-    if (transaction.end === "fenced") {
+    if (transaction.end === "undone") {
       await runText(transaction.endText("rollback"));
       return result;
     }

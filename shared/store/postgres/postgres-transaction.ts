@@ -39,7 +39,7 @@ const statusSetting = "taskgate.completion";
 /** Keeps what a completion is called with until the message that calls it. */
 const valuesSetting = "taskgate.completion_values";
 /** Raised behind a completion that was refused, so that the commit behind it isn't reached. */
-const fencedState = "TGFEN";
+const undoneState = "TGFEN";
 
 /**
  * Takes away what a user's statements may leave in a session that is the next task's: settings, roles, locks, temporary tables.
@@ -89,7 +89,7 @@ export function beginText(
 export class PostgresTransaction implements StoreTransaction {
   readonly dialect = "postgres";
   readonly #connection: TransactionConnection;
-  #end: "committed" | "fenced" | null = null;
+  #end: "committed" | "undone" | null = null;
   /** Have statements of the user's own run in it? */
   #isUsers = false;
   /** Has its connection prepared statements of functions that were renewed since? */
@@ -103,7 +103,7 @@ export class PostgresTransaction implements StoreTransaction {
   }
 
   /** How a completion has ended it; null: it is open, or failed. */
-  get end(): "committed" | "fenced" | null {
+  get end(): "committed" | "undone" | null {
     return this.#end;
   }
 
@@ -152,10 +152,11 @@ export class PostgresTransaction implements StoreTransaction {
       this.#end = "committed";
       return { rows: (answer?.rows ?? []).map(withoutSetting) };
     } catch (error) {
-      if (!isFenced(error)) throw mapPostgresError(error, "sent");
+      const status = undoneBy(error);
+      if (status === null) throw mapPostgresError(error, "sent");
       // The server has undone everything and let go of its locks; the rollback that follows only tidies up.
-      this.#end = "fenced";
-      return { rows: [{ status: "fenced", woken: null, opening: null }] };
+      this.#end = "undone";
+      return { rows: [{ status, woken: null, opening: null }] };
     }
   }
 
@@ -226,8 +227,8 @@ function completionText({ text }: Statement): string {
       (_, place: string) => `(current_setting('${valuesSetting}')::text[])[${place}]`,
     );
   const guard = `do $$ begin
-    if current_setting('${statusSetting}') = 'fenced' then
-      raise exception 'another holds the task: nothing is committed' using errcode = '${fencedState}';
+    if current_setting('${statusSetting}') <> 'done' then
+      raise exception '%: nothing is committed', current_setting('${statusSetting}') using errcode = '${undoneState}';
     end if;
   end $$`;
   return `${call} c; ${guard}`;
@@ -237,6 +238,8 @@ function withoutSetting(row: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(row).filter(([name]) => name !== "set_config"));
 }
 
-function isFenced(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === fencedState;
+/** Which answer of the completion undid the transaction; null: another error did. */
+function undoneBy(error: unknown): "fenced" | "again" | null {
+  if (!(error instanceof Error && "code" in error && error.code === undoneState)) return null;
+  return error.message.startsWith("again") ? "again" : "fenced";
 }

@@ -145,7 +145,7 @@ export class MemoryTaskStore extends OperationStore implements port.TaskStore {
     { status }: Pick<port.CompleteTaskAnswer, "status">,
   ): void {
     const transaction = this.#transactionOf(within);
-    if (status === "fenced") transaction.rollBack("completion");
+    if (status !== "done") transaction.rollBack("completion");
     else this.#state = transaction.commit(this.#memory(), "completion");
   }
 

@@ -4,6 +4,7 @@ import type { TaskId } from "../../core/ids";
 import type { JsonPayload } from "../../core/json";
 import { checkNames } from "../../core/known-names";
 import { limits } from "../../core/limits";
+import { checkInteger } from "../../core/text";
 import { wrongValue } from "../../core/wrong-value";
 import type { TaskFacts } from "../../ports/task-store";
 import type {
@@ -48,7 +49,7 @@ export class Tasks implements TaskCalls {
   ): Promise<CancelledTask[]> {
     checkNames("tasks.cancel", options, ["reason"]);
     const { store } = this.#environment;
-    const answer = await store.cancelTasks({ ...options, ...this.#change(taskIds) });
+    const answer = await store.cancelTasks(this.#change(taskIds, options));
     await openWaves(this.#environment, answer);
     return answer.results;
   }
@@ -60,7 +61,7 @@ export class Tasks implements TaskCalls {
   ): Promise<RedrivenTask[]> {
     checkNames("tasks.redrive", options, ["reason"]);
     const { store } = this.#environment;
-    const { results, woken } = await store.redriveTasks({ ...options, ...this.#change(taskIds) });
+    const { results, woken } = await store.redriveTasks(this.#change(taskIds, options));
     this.#hint(woken);
     return results;
   }
@@ -71,16 +72,25 @@ export class Tasks implements TaskCalls {
     options: { runInMs?: number; runAt?: Date; reason?: string },
   ): Promise<RescheduledTask[]> {
     checkNames("tasks.reschedule", options, ["runInMs", "runAt", "reason"]);
-    const { runInMs, runAt, ...rest } = options;
-    const change = { ...rest, ...this.#change(taskIds), to: instantOf({ runInMs, runAt }) };
-    const answer = await this.#environment.store.rescheduleTasks(change);
+    const to = instantOf(options);
+    const { store } = this.#environment;
+    const answer = await store.rescheduleTasks({ ...this.#change(taskIds, options), to });
     this.#hint(answer.woken);
     this.#hint(answer.definitions, answer.nextDueMs ?? 0);
     return answer.results;
   }
 
-  #change(taskIds: string | readonly string[]): { taskIds: TaskId[]; changedBy: string } {
-    return { taskIds: idsOf(taskIds), changedBy: nameOf(this.#environment) };
+  #change(
+    taskIds: string | readonly string[],
+    { reason }: { reason?: string },
+  ): { taskIds: TaskId[]; changedBy: string; reason?: string } {
+    const given: unknown = reason;
+    if (given !== undefined && typeof given !== "string")
+      throw wrongValue("reason", "a text", given);
+    return {
+      ...{ taskIds: idsOf(taskIds), changedBy: nameOf(this.#environment) },
+      ...(reason === undefined ? {} : { reason }),
+    };
   }
 
   /** Not waited for: a hint that is lost costs time only. */
@@ -114,9 +124,18 @@ function idOf(field: string, id: unknown): TaskId {
   throw wrongValue(field, "an id in decimal digits", id);
 }
 
-function instantOf({ runInMs, runAt }: { runInMs: number | undefined; runAt: Date | undefined }) {
-  if (runInMs !== undefined && runAt === undefined) return { runInMs };
-  if (runAt !== undefined && runInMs === undefined) return { runAt };
+/** Checked here, where the options have their own names. */
+function instantOf({ runInMs, runAt }: { runInMs?: number; runAt?: Date }) {
+  if (runInMs !== undefined && runAt === undefined) {
+    checkInteger("runInMs", runInMs, { min: 0, max: limits.runInMsMax });
+    return { runInMs };
+  }
+  if (runAt !== undefined && runInMs === undefined) {
+    const given: unknown = runAt;
+    if (!(given instanceof Date) || Number.isNaN(given.getTime()))
+      throw wrongValue("runAt", "a Date", given);
+    return { runAt: given };
+  }
   throw new InvalidArgumentError(
     `tasks.reschedule: expected exactly one of \`runInMs\` and \`runAt\`, got ${runAt === undefined ? "neither" : "both"}`,
     { details: { field: "runInMs" } },

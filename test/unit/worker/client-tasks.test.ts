@@ -149,7 +149,10 @@ describe("the client's changes of tasks", () => {
       ],
       [() => tasks.reschedule("1", {}), "exactly one of `runInMs` and `runAt`, got neither"],
       [() => tasks.reschedule("1", { runInMs: 1, runAt: new Date() }), "got both"],
-      [() => tasks.reschedule("1", { runInMs: -1 }), "run_in_ms: expected a whole number"],
+      [() => tasks.reschedule("1", { runInMs: -1 }), "runInMs: expected a whole number"],
+      [() => tasks.reschedule("1", { runAt: "2030-01-01" as never }), "runAt: expected a Date"],
+      [() => tasks.cancel("1", { reason: null as never }), "reason: expected a text (null)"],
+      [() => tasks.redrive("1", { reason: 5 as never }), "reason: expected a text (5)"],
     ];
     for (const [refusal, text] of refusals) {
       const error: unknown = await refusal().catch((thrown: unknown) => thrown);
