@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { Client } from "pg";
 import { runCli } from "../../shared/cli/main";
+import { sleep } from "../../shared/platform/real-clock";
 import { startEmbeddedPostgres } from "../../shared/local/embedded-postgres";
 import type { TaskStore } from "../../shared/ports/task-store";
 import { migrateStore, reportHolders } from "../../shared/store/open-store";
@@ -146,8 +147,14 @@ test("commits that wait for a standby are named, and no statement that ends them
     await other.query("select pg_reload_conf()");
   };
   await setStandbys("nowhere");
-  const adding = enqueueOne(store, "waits");
-  await until("the commit waits", async () => (await report("1 minute")).includes("standby"));
+  // A session hears of it with a later statement: the first commit may not wait yet.
+  let adding = Promise.resolve("");
+  await until("a commit waits", async () => {
+    adding = enqueueOne(store, "waits");
+    const isDone = adding.then(() => true);
+    return !(await Promise.race([isDone, sleep(300).then(() => false)]));
+  });
+  await until("the wait is told", async () => (await report("1 minute")).includes("standby"));
   expect(await report("1 minute")).toMatch(
     /^1 commit waits for a synchronous standby, for .* Don't end these sessions: .*\.$/,
   );

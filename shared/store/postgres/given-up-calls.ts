@@ -27,8 +27,8 @@ export class GaveUpError extends StoreUncertainError {
  * before it is safe.
  */
 export const endStatementText = `
-  select case when a.wait_event is distinct from 'SyncRep' then pg_cancel_backend(a.pid) end
-    from pg_stat_activity a
+  select case when a.wait_event is distinct from 'SyncRep' then pg_catalog.pg_cancel_backend(a.pid) end
+    from pg_catalog.pg_stat_activity a
    where a.pid = $1 and a.backend_start = $2::timestamptz and a.usename = current_user and a.state = 'active'`;
 
 /** A session of the server: after a failover another server has sessions of the same numbers. */

@@ -169,7 +169,8 @@ export class PostgresCaller implements ProcedureCaller {
     const [level, server] = await this.#runText(
       client,
       `show transaction_isolation;
-       select version(), a.pid, a.backend_start::text as started from pg_stat_activity a where a.pid = pg_backend_pid()`,
+       select version(), a.pid, a.backend_start::text as started
+         from pg_catalog.pg_stat_activity a where a.pid = pg_catalog.pg_backend_pid()`,
     );
     const isReadCommitted = level?.rows[0]?.["transaction_isolation"] === "read committed";
     const isOnLinux = namesLinux(server?.rows[0]?.["version"]);
