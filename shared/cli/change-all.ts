@@ -2,7 +2,6 @@ import { listMax } from "../admin/listing";
 import type { TaskPage, TaskPlace } from "../admin/task-list";
 import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
-import { readListTasksQuery } from "../admin/task-list-request";
 import type { ListTasksRequest } from "../admin/task-list-request";
 import { readKindFilter } from "../admin/task-requests";
 import { asTaskId } from "../core/ids";
@@ -20,7 +19,7 @@ import type { CommandContext, CommandOption } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
 import { numberOf, refusal } from "./read-values";
-import { filterQuery, taskFilters } from "./task-filters";
+import { readFilters, taskFilters } from "./task-filters";
 import { Outcomes } from "./task-results";
 import type { OutcomeTexts } from "./task-results";
 
@@ -112,8 +111,8 @@ function readAll(
 ): [string, ListTasksRequest] {
   const [name, second] = context.args;
   if (second !== undefined) throw refusal("argument", second, "one definition together with --all");
-  const query = { ...filterQuery(context), state: states.join(","), max: String(listMax) };
-  return [take(readDefinitionName(name)), take(readListTasksQuery(query))];
+  const definition = take(readDefinitionName(name));
+  return [definition, readFilters(context, { state: states.join(","), max: String(listMax) })];
 }
 
 /** At most so many: only where the command has the option. */

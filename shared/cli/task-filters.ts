@@ -1,4 +1,7 @@
+import { take } from "../admin/read-result";
 import { readTaskId } from "../admin/requests";
+import { readListTasksQuery } from "../admin/task-list-request";
+import type { ListTasksRequest } from "../admin/task-list-request";
 import type { ListableState } from "../ports/task-store";
 import type { CommandContext, CommandOption } from "./command";
 import { refusal, sinceText } from "./read-values";
@@ -48,17 +51,36 @@ export const endedFilters = {
   },
 } as const satisfies Record<string, CommandOption>;
 
-/** As the query of the HTTP API; the states are left out. */
-export function filterQuery({ options }: CommandContext): Record<string, string | undefined> {
+/** The options that have another name than the member of the request, which is the HTTP API's. */
+const optionOf: Readonly<Record<string, string>> = {
+  keyPrefix: "--key-prefix",
+  createdSince: "--since",
+  createdBefore: "--before",
+  finishedSince: "--ended-since",
+  finishedBefore: "--ended-before",
+};
+
+/** Which tasks the options leave, with what the command itself decides. Throws InvalidArgumentError that names the option. */
+export function readFilters(
+  { options }: CommandContext,
+  others: { readonly state: string | undefined; readonly max: string | undefined },
+): ListTasksRequest {
   const { key, group, batch, where } = options;
-  return {
-    ...{ key, group, batch, where },
+  const read = readListTasksQuery({
+    ...{ key, group, batch, where, ...others },
     keyPrefix: options["key-prefix"],
     createdSince: sinceText(options["since"]),
     createdBefore: options["before"],
     finishedSince: sinceText(options["ended-since"]),
     finishedBefore: options["ended-before"],
-  };
+  });
+  if (read.ok) return read.value;
+  const problems = read.problems.map(({ field, value, expected }) => ({
+    field: optionOf[field] ?? field,
+    value,
+    expected: field.endsWith("Since") ? `a time before now such as 2h, or ${expected}` : expected,
+  }));
+  return take({ ...read, problems });
 }
 
 /** The arguments as ids of tasks. Throws InvalidArgumentError for a name, and where an option is given that only `--all` takes. */

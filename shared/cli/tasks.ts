@@ -1,7 +1,6 @@
 import { listableStates } from "../core/listable-states";
 import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
-import { readListTasksQuery } from "../admin/task-list-request";
 import type { ListTasksRequest } from "../admin/task-list-request";
 import { isSearch, statesOf } from "../admin/task-list";
 import { maxOption, nameParameter, report } from "./command";
@@ -11,7 +10,7 @@ import type { CommandExitCode } from "./exit-codes";
 import { findTasks, renderFound } from "./find-tasks";
 import { readOldest, renderOldest } from "./oldest-tasks";
 import { refusal } from "./read-values";
-import { endedFilters, filterQuery, taskFilters } from "./task-filters";
+import { endedFilters, readFilters, taskFilters } from "./task-filters";
 
 /** `taskgate tasks NAME` */
 export const tasksCommand: Command = {
@@ -58,7 +57,10 @@ export const tasksCommand: Command = {
   ],
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));
-    const query = take(readListTasksQuery(queryOf(context)));
+    const query = readFilters(context, {
+      state: context.lists["state"]?.join(","),
+      max: context.options["max"],
+    });
     if (context.flags.has("oldest")) return showOldest(context, definition, query);
     if (context.flags.has("all") && !isSearch(query))
       throw refusal("--all", "true", "it only together with a filter; -n N lists up to 1000");
@@ -69,12 +71,6 @@ export const tasksCommand: Command = {
     return exitCodes.ok;
   },
 };
-
-/** As the query of the HTTP API. */
-function queryOf(context: CommandContext): Record<string, string | undefined> {
-  const { max } = context.options;
-  return { ...filterQuery(context), max, state: context.lists["state"]?.join(",") };
-}
 
 async function showOldest(
   context: CommandContext,

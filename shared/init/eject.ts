@@ -65,6 +65,7 @@ const keptForDevelopment = [
 /** Development packages of the repository that an app has no use for. */
 const productTools = [
   /^@jest\//,
+  /^@opentelemetry\/sdk-/,
   /^@rollup\//,
   /^@seriousme\/openapi-schema-validator$/,
   /^@swc\//,

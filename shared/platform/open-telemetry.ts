@@ -1,6 +1,7 @@
 import type * as openTelemetry from "@opentelemetry/api";
-import type { Attributes, Context, Counter, Histogram, Span } from "@opentelemetry/api";
+import type { Attributes, Context, Meter, Span } from "@opentelemetry/api";
 import type { LogFields } from "../ports/logger";
+import { noSpan } from "../ports/telemetry";
 import type {
   SpanOptions,
   Telemetry,
@@ -16,11 +17,17 @@ export interface OpenTelemetryOptions {
   readonly send: () => Promise<void>;
 }
 
+/** Takes one value. */
+type Instrument = (value: number, attributes: Attributes) => void;
+
 /** Name of the tracer and the meter. */
 const scope = "taskgate";
 const traceParentForm = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** The Telemetry port over OpenTelemetry's interface package, with any exporter. */
+/**
+ * The Telemetry port over OpenTelemetry's interface package, with any exporter. What the providers throw, such as an app's own span
+ * processor, changes nothing: a measurement is lost then.
+ */
 export function createOpenTelemetry(options: OpenTelemetryOptions): Telemetry {
   return new OpenTelemetry(options);
 }
@@ -28,8 +35,8 @@ export function createOpenTelemetry(options: OpenTelemetryOptions): Telemetry {
 class OpenTelemetry implements Telemetry {
   readonly #api: typeof openTelemetry;
   readonly #send: () => Promise<void>;
-  readonly #counters = new Map<TelemetryCounter, Counter>();
-  readonly #histograms = new Map<TelemetryHistogram, Histogram>();
+  #instruments = new Map<TelemetryCounter | TelemetryHistogram, Instrument>();
+  #provider: openTelemetry.MeterProvider | null = null;
 
   constructor({ api, send }: OpenTelemetryOptions) {
     this.#api = api;
@@ -39,56 +46,77 @@ class OpenTelemetry implements Telemetry {
   count(name: TelemetryCounter, value: number, attributes: LogFields = {}): void {
     // A point of value 0 would be sent and paid for.
     if (value === 0) return;
-    let counter = this.#counters.get(name);
-    if (counter === undefined) {
-      counter = this.#api.metrics.getMeter(scope).createCounter(name);
-      this.#counters.set(name, counter);
-    }
-    counter.add(value, known(attributes));
+    quietly(() => {
+      const add = this.#instrument(name, (meter) => {
+        const counter = meter.createCounter(name);
+        return counter.add.bind(counter);
+      });
+      add(value, known(attributes));
+    });
   }
 
   record(name: TelemetryHistogram, value: number, attributes: LogFields = {}): void {
-    let histogram = this.#histograms.get(name);
-    if (histogram === undefined) {
-      histogram = this.#api.metrics.getMeter(scope).createHistogram(name, { unit: "ms" });
-      this.#histograms.set(name, histogram);
-    }
-    histogram.record(value, known(attributes));
+    quietly(() => {
+      const measure = this.#instrument(name, (meter) => {
+        const histogram = meter.createHistogram(name, { unit: "ms" });
+        return histogram.record.bind(histogram);
+      });
+      measure(value, known(attributes));
+    });
+  }
+
+  #instrument(
+    name: TelemetryCounter | TelemetryHistogram,
+    create: (meter: Meter) => Instrument,
+  ): Instrument {
+    const provider = this.#api.metrics.getMeterProvider();
+    // An instrument of before its provider was registered measures nothing for ever.
+    if (provider !== this.#provider) this.#instruments = new Map();
+    this.#provider = provider;
+    const instrument = this.#instruments.get(name) ?? create(provider.getMeter(scope));
+    this.#instruments.set(name, instrument);
+    return instrument;
   }
 
   async span<Result>(
     options: SpanOptions,
     body: (span: TelemetrySpan) => Promise<Result>,
   ): Promise<Result> {
-    const { context, trace, SpanStatusCode } = this.#api;
+    const { context, trace } = this.#api;
     const active = context.active();
     const parent = this.#remoteParent(options.traceParent) ?? active;
     // INTERNAL, the default kind: the host writes the request item, a SERVER or CONSUMER span would be a second one.
-    const span = trace
-      .getTracer(scope)
-      .startSpan(
-        options.name,
-        { attributes: known(options.attributes ?? {}), links: this.#links(active, parent) },
-        parent,
-      );
+    const span = quietly(() =>
+      trace
+        .getTracer(scope)
+        .startSpan(
+          options.name,
+          { attributes: known(options.attributes ?? {}), links: this.#links(active, parent) },
+          parent,
+        ),
+    );
+    if (span === undefined) return context.with(parent, () => body(noSpan));
     try {
-      return await context.with(trace.setSpan(parent, span), () =>
-        body({
-          set: (attributes) => {
-            span.setAttributes(known(attributes));
-          },
-          fail: () => {
-            span.setStatus({ code: SpanStatusCode.ERROR });
-          },
-        }),
-      );
+      return await context.with(trace.setSpan(parent, span), () => body(this.#told(span)));
     } catch (error) {
-      span.setStatus({ code: SpanStatusCode.ERROR });
-      noteError(span, error);
+      quietly(() => {
+        span.setStatus({ code: this.#api.SpanStatusCode.ERROR });
+        noteError(span, error);
+      });
       throw error;
     } finally {
-      span.end();
+      quietly(() => {
+        span.end();
+      });
     }
+  }
+
+  #told(span: Span): TelemetrySpan {
+    const { SpanStatusCode } = this.#api;
+    return {
+      set: (attributes) => void quietly(() => span.setAttributes(known(attributes))),
+      fail: () => void quietly(() => span.setStatus({ code: SpanStatusCode.ERROR })),
+    };
   }
 
   within<Result>(traceParent: string | null, body: () => Result): Result {
@@ -133,6 +161,15 @@ class OpenTelemetry implements Telemetry {
       isSpanContextValid(runner) &&
       runner.traceId !== trace.getSpanContext(parent)?.traceId;
     return isOther ? [{ context: runner }] : [];
+  }
+}
+
+/** What the call answers; undefined: it threw. */
+function quietly<Result>(call: () => Result): Result | undefined {
+  try {
+    return call();
+  } catch {
+    return undefined;
   }
 }
 

@@ -63,7 +63,8 @@ export type TelemetryCounter =
 /** Every distribution of the product, in milliseconds. */
 export type TelemetryHistogram = "taskgate.task.duration" | "taskgate.store.call";
 
-const noSpan: TelemetrySpan = { set: () => undefined, fail: () => undefined };
+/** A span that isn't there. */
+export const noSpan: TelemetrySpan = { set: () => undefined, fail: () => undefined };
 
 /** Measures nothing. */
 export const noTelemetry: Telemetry = {

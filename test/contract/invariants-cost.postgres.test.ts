@@ -41,6 +41,7 @@ test("the check of all invariants goes through the blocked tasks once for each r
      select n, ${id}, 'one', 100, now(), ${first} + n % ${String(waves)} from generate_series(1, ${String(tasks)}) n`,
     `insert into taskgate.wave_blocked (wave_id, priority, rank, task_id, task_definition_id)
      select t.wave_id, 100, 0, t.task_id, ${id} from taskgate.task t`,
+    `select setval('taskgate.task_sequence', ${String(tasks)})`,
   ])
     await scene.client.query(statement);
   await scene.client.query("vacuum analyze");

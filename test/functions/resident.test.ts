@@ -248,7 +248,7 @@ test("a delayed task starts when it is due, though polls are rare", async () => 
   expect(await worker.ended).toBe(0);
 }, 120_000);
 
-test("polls find tasks that plain SQL has enqueued, of which nobody notifies", async () => {
+test("polls find tasks that plain SQL has enqueued, which sends no notification", async () => {
   const worker = app.start(["--poll", "500ms", "-d", "quick"]);
   await app.until(isWorking);
   await enqueuePlainly("quick", { id: "by-sql" });
@@ -257,7 +257,7 @@ test("polls find tasks that plain SQL has enqueued, of which nobody notifies", a
   expect(await worker.ended).toBe(0);
 }, 120_000);
 
-test("a definition whose task nobody told of gets a token of a shared limit that another one keeps busy", async () => {
+test("a definition whose task came without a notification gets a token of a shared limit that another one keeps busy", async () => {
   const worker = app.start(["--poll", "500ms", "-d", "load", "-d", "sum"]);
   await app.until(isWorking);
   const loads = Array.from({ length: 200 }, (_, index) => ({ id: `load-${String(index)}` }));

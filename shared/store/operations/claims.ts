@@ -131,13 +131,13 @@ export interface CompleteTaskInput {
   result: string | null;
   /**
    * With `within`, and only in the store's own transaction: the completion and its commit, or the rollback when it is
-   * `fenced`, travel as one message, so that no client can vanish or freeze between them. The transaction is over then.
+   * `fenced` or `again`, travel as one message, so that no client can vanish or freeze between them. The transaction is over then.
    */
   endsTransaction?: boolean;
 }
 
 export interface CompleteTaskAnswer {
-  /** `fenced`: roll back. */
+  /** `again`: this claim was completed before, with its writes; it and `fenced`: roll back. */
   status: "done" | "again" | "fenced";
   woken: string[];
   /** Batches with more tasks to admit: call `pumpBatch` after the commit. */

@@ -95,6 +95,8 @@ export class ExecutionLease implements LeaseHolder {
    * beside a call it couldn't be compared. Never rejects.
    */
   async hear(): Promise<void> {
+    // Tried so often, whether it is answered or not.
+    this.#heardAtMs = this.#environment.clock.monotonicMs();
     this.#isBetween = true;
     await renewTogether(this.#environment, [this]);
     this.#isBetween = false;

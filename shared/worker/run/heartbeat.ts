@@ -65,7 +65,7 @@ export class Heartbeat {
     };
   }
 
-  /** Renews nothing any more: the process is about to close its connections. What runs on is told when its lease ends. */
+  /** Renews nothing any more: the process is about to close its connections. A handler that runs on is told when its lease ends. */
   stop(): void {
     this.#isStopped = true;
     this.#timer.cancel();

@@ -162,7 +162,7 @@ export class InvocationWork implements WakeUp {
       if (session !== undefined) session.isPending = false;
       const standby = this.#standbyOf(definition, session);
       const result = await runWorker(worker, definition, { ...this.#options.session, standby });
-      // Denied: who holds the tokens takes the tasks.
+      // Denied: the holders of the tokens take the tasks.
       const mayGoOn = result.status === "worked" || result.status === "none";
       if (!mayGoOn || isBroken(result) || !this.#hasTime()) return result;
       if (!this.#isPending(definition)) return result;

@@ -2,7 +2,7 @@
 --         completion are committed together, or neither is. Call it last before the commit.
 -- In:     @TaskExecutionId, @TaskId, @Fence bigint; @DurationMs int or null
 --         @Result: JSON object or array, at most 65536 bytes of UTF-8, or null; @StartId: as Work
--- Out:    Status: done | again (this claim was completed before) | fenced: roll back;
+-- Out:    Status: done | again: this claim was completed before, with its writes: roll back | fenced: roll back;
 --         Woken: JSON array of other definitions that got ready tasks, or null; Opening: JSON array of batches to be pumped
 --         (PumpBatch) after the commit, or null
 -- Raises: 50413, 50422 a result that is too large or isn't the text of a JSON object or array; 1222 locked for longer than 2 s.

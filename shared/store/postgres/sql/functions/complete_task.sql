@@ -2,7 +2,7 @@
 --         completion are committed together, or neither is. Call it last before the commit.
 -- In:     p_task_execution_id, p_task_id, p_fence bigint; p_duration_ms int or null; p_result text: JSON object or array, at most 65536 bytes, or null;
 --         p_start_id: as work
--- Out:    status: done | again (this claim was completed before) | fenced: roll back;
+-- Out:    status: done | again: this claim was completed before, with its writes: roll back | fenced: roll back;
 --         woken: JSON array of other definitions that got ready tasks, or null; opening: JSON array of batches to be pumped
 --         (pump_batch) after the commit, or null
 -- Raises: TG413, TG422 a result that is too large or isn't the text of a JSON object or array; TG490 another isolation level than
