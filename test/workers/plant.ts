@@ -15,4 +15,8 @@ export interface Plant {
   /** Stands in the database. Another one for each run. */
   tamper?(): Tamper;
   readonly renewsIds?: boolean;
+  /** Failovers that lose commits in each run; by default 4 in every fourth. */
+  readonly failovers?: number;
+  /** So many seeds show it at the latest; by default 40. */
+  readonly seeds?: number;
 }

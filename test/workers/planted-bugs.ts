@@ -59,9 +59,11 @@ export const plantedBugs: readonly Plant[] = [
     },
   },
   {
-    // Where commits are lost, another execution has that number.
+    // Where commits are lost, another execution has that number. Heartbeats compare claims and tokens as well: few of these show.
     name: "executions-by-number-alone",
     promise: "limit",
+    failovers: 15,
+    seeds: 400,
     breaksToo: ["one holder", "clock", "order", "nothing lost"],
     tamper: () => async (call, run) => {
       const input = call.input as { executionId?: ExecutionId; executions?: readonly Beat[] };

@@ -87,7 +87,7 @@ export class Simulation implements World {
 
   constructor(seed: number, plant: Plant | null = null) {
     this.#seed = seed;
-    this.losesCommits = seed % 4 === 0;
+    this.losesCommits = seed % 4 === 0 || plant?.failovers !== undefined;
     this.#plant = plant;
     const random = createSeededRandom(seed);
     this.#chance = new Chance(random);
@@ -353,7 +353,7 @@ export class Simulation implements World {
     });
     often(2, () => some()?.crash());
     if (this.losesCommits)
-      often(4, () => {
+      often(this.#plant?.failovers ?? 4, () => {
         this.#failOver(chance.between(50, lostMostMs));
       });
     often(10, () => {

@@ -15,8 +15,8 @@ import { describeWhole } from "../support/whole";
  * longer.
  */
 const fixedSeeds = Array.from({ length: 8 }, (_, index) => index + 1);
-/** Seeds in which a planted mistake must show itself. */
-const seedsMost = 40;
+/** Seeds in which a planted mistake must show itself, where it says no other number. */
+const seedsByDefault = 40;
 
 describe("the twelve promises hold", () => {
   test.each(fixedSeeds)("seed %i", async (seed) => {
@@ -45,8 +45,9 @@ describeWhole("a planted mistake is found", () => {
   test.each(plantedBugs.map((plant) => [plant.promise, plant.name, plant] as const))(
     "%s: %s",
     async (promise, name, plant) => {
-      const expected = [promise, ...(plant.breaksToo ?? [])];
-      for (let seed = 1; seed <= seedsMost; seed += 1) {
+      const { breaksToo = [], seeds = seedsByDefault } = plant;
+      const expected = [promise, ...breaksToo];
+      for (let seed = 1; seed <= seeds; seed += 1) {
         const result = await simulate(seed, plant);
         if (!result.violations.some((violation) => expected.includes(violation.promise))) continue;
         expect(describeFailure(result, plant)).toContain(
@@ -54,7 +55,7 @@ describeWhole("a planted mistake is found", () => {
         );
         return;
       }
-      throw new Error(`${name} was not noticed in ${String(seedsMost)} seeds`);
+      throw new Error(`${name} was not noticed in ${String(seeds)} seeds`);
     },
   );
 
