@@ -32,7 +32,7 @@ export class MssqlTransaction implements StoreTransaction {
     }
   }
 
-  /** Has a completion ended it, by commit or, when it was fenced, by rollback? */
+  /** Has a completion ended it, by commit or, unless it is done, by rollback? */
   get isCompleted(): boolean {
     return this.#isCompleted;
   }

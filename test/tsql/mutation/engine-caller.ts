@@ -110,7 +110,7 @@ class EngineTransaction implements StoreTransaction {
     }
   }
 
-  /** Has a completion ended it, by commit or, when it was fenced, by rollback? */
+  /** Has a completion ended it, by commit or, unless it is done, by rollback? */
   get isCompleted(): boolean {
     return this.#isCompleted;
   }
@@ -119,7 +119,7 @@ class EngineTransaction implements StoreTransaction {
   async complete(values: ParameterValues): Promise<AnswerRow> {
     try {
       const row = await this.call(operations.completeTask, values);
-      await (row["status"] === "fenced" ? this.#client.rollBack() : this.#client.commit());
+      await (row["status"] === "done" ? this.#client.commit() : this.#client.rollBack());
       this.#isCompleted = true;
       return row;
     } catch (error) {

@@ -235,8 +235,8 @@ BEGIN
     FROM (
       SELECT SUM(b.Bytes) OVER (ORDER BY x.N) - b.Bytes AS BytesBefore
       FROM @vListed AS x
+      LEFT JOIN Taskgate.Archive AS a ON a.TaskId = x.TaskId -- first, as a purge goes
       LEFT JOIN Taskgate.Task AS t ON t.TaskId = x.TaskId -- also of a done one: with its payload
-      LEFT JOIN Taskgate.Archive AS a ON a.TaskId = x.TaskId
       CROSS APPLY (VALUES (COALESCE(DATALENGTH(t.PayloadUtf8), DATALENGTH(a.PayloadUtf8), DATALENGTH(t.Payload), DATALENGTH(a.Payload), 0))) AS b (Bytes)
       WHERE x.N <= @vLook) AS s
     WHERE s.BytesBefore < 4194304
