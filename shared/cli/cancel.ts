@@ -6,10 +6,9 @@ import { report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
-import { readIds, readStates } from "./task-filters";
+import { readIds, readStates, stateOption, waitingStates } from "./task-filters";
 import { renderOutcomes, showIds } from "./task-results";
 
-const waitingStates = ["scheduled", "waiting", "ready"] as const;
 const unfinishedStates = [...waitingStates, "claimed"] as const;
 
 /** `taskgate cancel ID..`, `taskgate cancel NAME --all` */
@@ -20,14 +19,10 @@ export const cancelCommand: Command = {
   options: {
     yes: yesOption,
     ...allOptions,
-    state: {
-      type: "string",
-      short: "s",
-      valueName: "STATE",
-      isList: true,
-      values: unfinishedStates,
-      sentence: `With --all: one of ${unfinishedStates.join(", ")}; several times for several. Default all but claimed.`,
-    },
+    state: stateOption(
+      unfinishedStates,
+      `With --all: one of ${unfinishedStates.join(", ")}; several times for several. Default all but claimed.`,
+    ),
     reason: {
       type: "string",
       short: "r",

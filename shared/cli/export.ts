@@ -19,6 +19,7 @@ import type { Exporting } from "./exported-pages";
 import { exportedLine, requireShown } from "./exported-task";
 import { openLines } from "./open-lines";
 import { refusal } from "./read-values";
+import { stateOption } from "./task-filters";
 
 /** `taskgate export NAME` */
 export const exportCommand: Command = {
@@ -26,14 +27,10 @@ export const exportCommand: Command = {
   group: "look",
   parameters: [nameParameter],
   options: {
-    state: {
-      type: "string",
-      short: "s",
-      valueName: "STATE",
-      isList: true,
-      values: listableStates,
-      sentence: `One of ${listableStates.join(", ")}; several times for several; default all.`,
-    },
+    state: stateOption(
+      listableStates,
+      `One of ${listableStates.join(", ")}; several times for several; default all.`,
+    ),
     max: {
       type: "string",
       short: "n",

@@ -8,10 +8,8 @@ import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
 import { refusal } from "./read-values";
-import { readIds, readStates } from "./task-filters";
+import { readIds, readStates, stateOption, waitingStates } from "./task-filters";
 import { renderOutcomes } from "./task-results";
-
-const waitingStates = ["scheduled", "waiting", "ready"] as const;
 
 /** `taskgate reschedule WHEN ID..` */
 export const rescheduleCommand: Command = {
@@ -24,14 +22,10 @@ export const rescheduleCommand: Command = {
   options: {
     yes: yesOption,
     ...allOptions,
-    state: {
-      type: "string",
-      short: "s",
-      valueName: "STATE",
-      isList: true,
-      values: waitingStates,
-      sentence: `With --all: one of ${waitingStates.join(", ")}; several times for several. Default scheduled.`,
-    },
+    state: stateOption(
+      waitingStates,
+      `With --all: one of ${waitingStates.join(", ")}; several times for several. Default scheduled.`,
+    ),
     reason: reasonOption,
   },
   sentence: "Changes when waiting tasks run.",

@@ -36,6 +36,14 @@ export const taskFilters = {
   },
 } as const satisfies Record<string, CommandOption>;
 
+/** Of tasks that no worker has claimed, and that wait for no wave. */
+export const waitingStates = ["scheduled", "waiting", "ready"] as const;
+
+/** `--state STATE`, of these. */
+export function stateOption(values: readonly string[], sentence: string): CommandOption {
+  return { type: "string", short: "s", valueName: "STATE", isList: true, values, sentence };
+}
+
 /** Of finished tasks. */
 export const endedFilters = {
   "ended-since": {

@@ -10,7 +10,7 @@ import type { CommandExitCode } from "./exit-codes";
 import { findTasks, renderFound } from "./find-tasks";
 import { readOldest, renderOldest } from "./oldest-tasks";
 import { refusal } from "./read-values";
-import { endedFilters, readFilters, taskFilters } from "./task-filters";
+import { endedFilters, readFilters, stateOption, taskFilters } from "./task-filters";
 
 /** `taskgate tasks NAME` */
 export const tasksCommand: Command = {
@@ -18,14 +18,10 @@ export const tasksCommand: Command = {
   group: "look",
   parameters: [nameParameter],
   options: {
-    state: {
-      type: "string",
-      short: "s",
-      valueName: "STATE",
-      isList: true,
-      values: listableStates,
-      sentence: `One of ${listableStates.join(", ")}; several times for several. Default ready; of a search all.`,
-    },
+    state: stateOption(
+      listableStates,
+      `One of ${listableStates.join(", ")}; several times for several. Default ready; of a search all.`,
+    ),
     ...taskFilters,
     ...endedFilters,
     all: { type: "boolean", sentence: "A search looks at all tasks, not at 5,000." },
