@@ -1,6 +1,15 @@
 import { describe, expect, test } from "@jest/globals";
 import type { TaskId } from "../../shared/core/ids";
-import { at, define, enqueue, enqueueOne, idsOf, only, startWorker } from "../support/builders";
+import {
+  at,
+  define,
+  enqueue,
+  enqueueOne,
+  factsOf,
+  idsOf,
+  only,
+  startWorker,
+} from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
 
@@ -68,6 +77,29 @@ function describeEach(setup: StoreSetup): void {
     const other = await startWorker(store, name, { want: 10, build: 1 });
     expect(await other.claim(10)).toMatchObject(expected);
   });
+
+  testWith(setup, "raw sql")(
+    "no payload, where one of its claim was changed by hand and is no JSON; explain has each",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 10 });
+      const ids = await enqueue(store, name, [{ payload: '{"a":1}' }, { payload: '{"a":2}' }]);
+      const worker = await startWorker(store, name, { want: 10 });
+      opened.expectDamage();
+      await opened.raw(
+        setup.dialect === "mssql"
+          ? `UPDATE Taskgate.Task SET PayloadUtf8 = '{"a":' WHERE TaskId = ${at(ids, 1)}`
+          : `update taskgate.task set payload = '{"a":' where task_id = ${at(ids, 1)}`,
+      );
+      const claimed = await worker.claim(10);
+      expect(idsOf(claimed)).toEqual(ids);
+      expect(claimed.map(({ payload }) => payload)).toEqual([undefined, undefined]);
+      expect((await factsOf(store, at(ids, 0))).payload).toBe('{"a":1}');
+      expect((await factsOf(store, at(ids, 1))).payload).toBe('{"a":');
+      await worker.complete(claimed);
+    },
+  );
 
   test("which attempt it is", async () => {
     const { store } = open();

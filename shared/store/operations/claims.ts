@@ -1,6 +1,7 @@
+import { StoreContractError } from "../../core/errors";
 import { asFence, asTaskId } from "../../core/ids";
 import type { BatchId, ExecutionId, Fence, TaskId } from "../../core/ids";
-import type { JsonArray, JsonObject } from "../../core/json";
+import type { JsonArray, JsonObject, JsonValue } from "../../core/json";
 import { limits } from "../../core/limits";
 import { cleanText } from "../../core/text";
 import { checkInt, checkJsonContainer, executionParameters } from "./checks";
@@ -72,7 +73,8 @@ export interface ClaimedTask {
   kind: string;
   /** 1 for the first try; counts failures and losses. */
   attempt: number;
-  payload: JsonObject | JsonArray | null;
+  /** undefined: another hand than the product's left a text that is no payload, here or beside it; `explainTask` has each text. */
+  payload: JsonObject | JsonArray | null | undefined;
   /** JSON text that a previous, uncounted part left; null: none. */
   checkpoint: string | null;
   /** W3C traceparent of the enqueue. */
@@ -379,7 +381,7 @@ function claimedTasks(row: AnswerRow): ClaimedTask[] {
   if (ids.length === 0) return [];
   const fence = asFence(text(row, "fence"));
   const kinds = list<string>(row, "kinds", ids.length);
-  const payloads = list<JsonObject | JsonArray | null>(row, "payloads", ids.length);
+  const payloads = payloadsOf(row, ids.length);
   const extras = row["extras"] == null ? null : list<Extras | null>(row, "extras", ids.length);
   const attempts = text(row, "attempts").split(",");
   const started = int(row, "started");
@@ -392,7 +394,7 @@ function claimedTasks(row: AnswerRow): ClaimedTask[] {
       fence,
       kind: kinds[index] ?? "",
       attempt: Number(attempts[index]),
-      payload: payloads[index] ?? null,
+      payload: payloads?.[index],
       checkpoint: extra?.checkpoint ?? null,
       traceParent: extra?.trace ?? null,
       isGrouped: extra?.grouped ?? false,
@@ -403,6 +405,21 @@ function claimedTasks(row: AnswerRow): ClaimedTask[] {
       isPrefetched: index >= started,
     };
   });
+}
+
+/** Payloads are joined as they are stored: one that isn't JSON makes all of them unreadable, and must not end the claim. */
+function payloadsOf(
+  row: AnswerRow,
+  length: number,
+): (JsonObject | JsonArray | null | undefined)[] | null {
+  try {
+    return list<JsonValue>(row, "payloads", length).map((payload) =>
+      typeof payload === "object" ? payload : undefined,
+    );
+  } catch (error) {
+    if (error instanceof StoreContractError) return null;
+    throw error;
+  }
 }
 
 function placeOfLast(row: AnswerRow, claimed: readonly ClaimedTask[]): ClaimPlace | null {

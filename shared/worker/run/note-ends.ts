@@ -39,7 +39,7 @@ export function noteEnds(
 
 /** What the worker itself says of an end that can't be kept, without the value behind `got` and the database's words. */
 const ownWords =
-  /^(?:timed out after \d+ ms|the store refused how this task ended|its execution failed before the end of this task was told|Expected (?:the handler|`(?:result|state|afterMs)`) [^`]*?(?=, got ))/;
+  /^(?:timed out after \d+ ms|the store refused how this task ended|its execution failed before the end of this task was told|the payload (?:is invalid|in the database was changed by another hand)|Expected (?:the handler|`(?:result|state|afterMs)`) [^`]*?(?=, got ))/;
 
 /** Of an error's text, as describeThrown and the worker write it; null: no error with a stack. */
 function placeOf(text: string): { error: string | null; at: string | null } {

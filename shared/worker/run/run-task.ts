@@ -11,6 +11,7 @@ import { jsonText, prepareChecked } from "../client/new-task";
 import { failed, outcomeOfReturned, outcomeOfThrown } from "./outcome";
 import type { TaskOutcome } from "./outcome";
 import { cleanReport } from "./progress";
+import { readPayload } from "./read-payload";
 import type { RunOptions } from "./run-options";
 import { upgradePayload, versionStored } from "../define/kind-upgrade";
 import { validateStored } from "../define/standard-schema";
@@ -41,7 +42,12 @@ export async function runTask(options: RunOptions): Promise<TaskOutcome> {
   const run = new TaskRun(options);
   try {
     // Awaited either way: a handler begins after what started it, so that one that blocks its process holds back no call.
-    const upgraded = upgradePayload(kind, versionStored(kind, task.kind), task.payload);
+    const stored =
+      task.payload === undefined
+        ? await readPayload(options.environment.store, task.taskId)
+        : { payload: task.payload };
+    if ("problem" in stored) return failed("dead", stored.problem);
+    const upgraded = upgradePayload(kind, versionStored(kind, task.kind), stored.payload);
     if ("problem" in upgraded) return refused(task, upgraded.problem);
     const given = upgraded.payload;
     const checked = await (kind.schema === null ? null : validateStored(kind.schema, given));
