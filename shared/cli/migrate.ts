@@ -199,7 +199,10 @@ async function check(context: CommandContext): Promise<ExitCode> {
 }
 
 /** What `migrate` would renew; null: nothing. The procedures of a newer release are its own. */
-function describeLogicWork(schema: StoreSchema, ownVersion: string): string | null {
+function describeLogicWork(
+  schema: Pick<StoreSchema, "versions" | "scripts" | "isIntact">,
+  ownVersion: string,
+): string | null {
   const { versions, scripts, isIntact } = schema;
   if (newerThan(scripts, versions, ownVersion).length > 0) return null;
   if (!isLogicCurrent(versions, scripts))

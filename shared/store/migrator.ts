@@ -149,20 +149,23 @@ export function versionsOf<Row extends SchemaVersion>(rows: Row[], schema: strin
 }
 
 /**
- * May this code (`clientVersion`) work with that schema? `schema`: its name, where it isn't `taskgate`. Throws SchemaError with the
- * command to run.
+ * May this code (`clientVersion`) work with that schema? `schema`: its name, where it isn't `taskgate`; `database`: its name and
+ * server, as errors tell them. Throws SchemaError with the command to run.
  */
 export function checkSchema(
   versions: readonly SchemaVersion[],
-  scripts: Pick<SchemaScripts, "migrations"> & { readonly schema?: string },
+  scripts: Pick<SchemaScripts, "migrations"> & {
+    readonly schema?: string;
+    readonly database?: string;
+  },
   clientVersion: string,
 ): void {
   if (versions.length === 0) {
-    const { schema = "taskgate" } = scripts;
+    const { schema = "taskgate", database } = scripts;
     const named = schema === "taskgate" ? "" : ` in \`${schema}\` (TASKGATE_SCHEMA)`;
     throw new SchemaError(
       "TASKGATE_SCHEMA_MISSING",
-      `The database has no Taskgate schema${named}. Run \`npx taskgate migrate\`.`,
+      `The database${database === undefined ? "" : ` ${database}`} has no Taskgate schema${named}. Run \`npx taskgate migrate\`.`,
     );
   }
   const newest = Math.max(...versions.map((row) => row.version));

@@ -78,6 +78,8 @@ export interface StoreSchema {
   scripts: SchemaScripts;
   /** Its name, on PostgreSQL. */
   schema?: string;
+  /** Name and server of the database, as errors tell them. */
+  database: string;
   /** Have the roles their rights? A dump that was restored elsewhere may have lost them. */
   isIntact: boolean;
 }
@@ -193,7 +195,12 @@ function migrateMssql(address: MssqlAddress, grant: Grant | undefined): Promise<
 export async function readStoreSchema(options: DatabaseAddress): Promise<StoreSchema> {
   const address = readAddress(options);
   if (address.kind === "mssql")
-    return { versions: await readVersions(address), scripts: mssqlScripts(), isIntact: true };
+    return {
+      versions: await readVersions(address),
+      scripts: mssqlScripts(),
+      isIntact: true,
+      ...namesOf(address),
+    };
   const { url, schema } = address;
   const { isPostgresIntact, readPostgresVersions, withPostgresConnection } =
     loadPostgresMigrations();
@@ -202,7 +209,7 @@ export async function readStoreSchema(options: DatabaseAddress): Promise<StoreSc
     async (connection) => ({
       versions: await readPostgresVersions(connection, schema),
       scripts: postgresScripts(),
-      schema,
+      ...namesOf(address),
       isIntact: await isPostgresIntact(connection, schema),
     }),
     readTimeouts,
@@ -213,11 +220,22 @@ export async function readStoreSchema(options: DatabaseAddress): Promise<StoreSc
 export async function checkStoreSchema(options: DatabaseAddress): Promise<void> {
   const address = readAddress(options);
   const migrations = readMigrations(join(scriptsFolder, address.kind, "sql"));
-  checkSchema(await readVersions(address), { migrations, ...schemaOf(address) }, readVersion());
+  checkSchema(await readVersions(address), { migrations, ...namesOf(address) }, readVersion());
 }
 
-function schemaOf(address: ReadAddress): { schema?: string } {
-  return address.kind === "postgres" ? { schema: address.schema } : {};
+/** What tells one database from another; no user and no password. */
+function namesOf(address: ReadAddress): { schema?: string; database: string } {
+  if (address.kind === "postgres")
+    return { schema: address.schema, database: describeUrl(address.url) };
+  const { url, identity } = address.address;
+  if (identity === undefined) return { database: describeUrl(url ?? "") };
+  return { database: `\`${identity.database}\` at \`${identity.server}\`` };
+}
+
+function describeUrl(url: string): string {
+  const { hostname, pathname, searchParams } = new URL(url);
+  const server = hostname === "" ? searchParams.get("host") : hostname;
+  return `\`${decodeURIComponent(pathname.slice(1))}\`${server === null ? "" : ` at \`${server}\``}`;
 }
 
 /** Reports the sessions that hold rows for long, for `doctor`; null on a store that isn't a database. Rejects like any call. */

@@ -103,7 +103,9 @@ describe("the functions' start", () => {
     expect(ran).toBe(0);
     expect(seen[0]).toMatchObject({
       code: "TASKGATE_SCHEMA_MISSING",
-      message: "The database has no Taskgate schema. Run `npx taskgate migrate`.",
+      message: expect.stringMatching(
+        /^The database `empty_[0-9a-f]+` at `[^`]+` has no Taskgate schema\. Run `npx taskgate migrate`\.$/,
+      ),
     });
     expect(new Set(seen).size).toBe(1);
     expect(written.filter((line) => line.includes("npx taskgate migrate"))).toHaveLength(1);

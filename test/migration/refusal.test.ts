@@ -52,12 +52,14 @@ const unknownMigration =
 describe("a worker or command refuses to work", () => {
   test("with a database that has no schema, and says the command", async () => {
     await inEmptyDatabase(async (url) => {
+      const { pathname, hostname } = new URL(url);
+      const named = `\`${pathname.slice(1)}\` at \`${hostname}\``;
       await expect(checkStoreSchema({ url })).rejects.toMatchObject({
         code: "TASKGATE_SCHEMA_MISSING",
-        message: "The database has no Taskgate schema. Run `npx taskgate migrate`.",
+        message: `The database ${named} has no Taskgate schema. Run \`npx taskgate migrate\`.`,
       });
       await expect(checkStoreSchema({ url, schema: "jobs" })).rejects.toThrow(
-        "The database has no Taskgate schema in `jobs` (TASKGATE_SCHEMA). Run `npx taskgate migrate`.",
+        `The database ${named} has no Taskgate schema in \`jobs\` (TASKGATE_SCHEMA). Run \`npx taskgate migrate\`.`,
       );
     });
   });
