@@ -97,6 +97,35 @@ export function describeStops(setup: StoreSetup): void {
       expect((await statusOf(store, name)).paused).toBe(true);
     });
 
+    testWith(setup, "audit")(
+      "an operator's own pause of what was stopped stands in the audit, once",
+      async () => {
+        const opened = open();
+        const { store } = opened;
+        const name = await define(store);
+        await setAll(store, name, [schedule({ name: "nightly" })]);
+        const change = { name, schedule: "nightly", paused: true, nextRunAt: null };
+        await store.pauseDefinition({ name, ...stop });
+        await store.setSchedulePaused({ ...change, ...stop });
+        const own = { ...operator, reason: "for longer" };
+        for (let call = 0; call < 2; call += 1) {
+          expect(await store.pauseDefinition({ name, ...own })).toMatchObject({ status: "exists" });
+          expect((await store.setSchedulePaused({ ...change, ...own })).status).toBe("exists");
+        }
+        const entries = await opened.readAudit(name);
+        const by = { source: "operator", changedBy: "bob", reason: "for longer" };
+        expect(entries.filter(({ changedBy }) => changedBy === "bob")).toEqual([
+          { setting: "paused", oldValue: "stopped", newValue: "true", ...by },
+          {
+            setting: "schedule_paused",
+            oldValue: "stopped of nightly",
+            newValue: "true of nightly",
+            ...by,
+          },
+        ]);
+      },
+    );
+
     test("a stop, a resume and a second stop are listed as the second one", async () => {
       const { store } = open();
       const name = await define(store);

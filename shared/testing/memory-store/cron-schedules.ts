@@ -125,21 +125,22 @@ export function setSchedulePaused(
   const { expectedPaused = row.isPaused } = input;
   if (expectedPaused !== row.isPaused) return { status: "conflict", nextDueMs: null };
   const status = row.isPaused === input.paused ? "exists" : input.paused ? "paused" : "resumed";
-  if (status !== "exists") {
+  const place = { stopped: memory.state.stoppedSchedules, id: row.scheduleId };
+  const wasStopped = noteStop(memory, place, { ...input, didPause: status === "paused" });
+  if (status !== "exists" || wasStopped) {
     row.isPaused = input.paused;
     const isPast = row.nextRunAtMs !== null && row.nextRunAtMs <= memory.nowMs;
     if (!input.paused && isPast) row.nextRunAtMs = input.nextRunAt?.getTime() ?? null;
+    const old = status === "exists" ? "stopped" : String(!input.paused);
     audit(memory, definition, {
       setting: "schedule_paused",
-      oldValue: `${String(!input.paused)} of ${row.name}`,
+      oldValue: `${old} of ${row.name}`,
       newValue: `${String(input.paused)} of ${row.name}`,
       source: "operator",
       changedBy: input.changedBy,
       reason: input.reason ?? null,
     });
   }
-  const place = { stopped: memory.state.stoppedSchedules, id: row.scheduleId };
-  noteStop(memory, place, { ...input, didPause: status === "paused" });
   const isOver = input.paused || row.nextRunAtMs === null;
   return { status, nextDueMs: isOver ? null : untilMs(memory, row.nextRunAtMs ?? 0) };
 }

@@ -222,17 +222,19 @@ function setPaused(memory: Memory, input: PauseInput, isPaused: boolean): PauseA
   if (expectedPaused !== definition.isPaused) return { status: "conflict", ready };
   const didPause = isPaused && !definition.isPaused;
   const place = { stopped: memory.state.stoppedDefinitions, id: definition.definitionId };
-  noteStop(memory, place, { ...input, didPause });
-  if (definition.isPaused === isPaused) return { status: "exists", ready };
+  const wasStopped = noteStop(memory, place, { ...input, didPause });
+  const isSame = definition.isPaused === isPaused;
+  if (isSame && !wasStopped) return { status: "exists", ready };
   definition.isPaused = isPaused;
   audit(memory, definition, {
     setting: "paused",
-    oldValue: String(!isPaused),
+    oldValue: isSame ? "stopped" : String(!isPaused),
     newValue: String(isPaused),
     source: "operator",
     changedBy: input.changedBy,
     reason: input.reason ?? null,
   });
+  if (isSame) return { status: "exists", ready };
   return { status: isPaused ? "paused" : "resumed", ready };
 }
 

@@ -53,7 +53,10 @@ export function stopNewSchedule(
   });
 }
 
-/** A pause or a resume: as part of a stop it is noted, else it takes its object out of the stop. */
+/**
+ * A pause or a resume: as part of a stop it is noted, else it takes its object out of the stop. Answers true for what was stopped
+ * and is no more.
+ */
 export function noteStop(
   memory: Memory,
   { stopped, id }: { readonly stopped: Map<number, StopRow>; readonly id: number },
@@ -63,10 +66,11 @@ export function noteStop(
     readonly changedBy: string;
     readonly reason?: string;
   },
-): void {
+): boolean {
   const { isStop = false, didPause, changedBy, reason = null } = change;
-  if (!isStop) stopped.delete(id);
-  else if (didPause) stopped.set(id, { stoppedAtMs: memory.nowMs, stoppedBy: changedBy, reason });
+  if (!isStop) return stopped.delete(id) && !didPause;
+  if (didPause) stopped.set(id, { stoppedAtMs: memory.nowMs, stoppedBy: changedBy, reason });
+  return false;
 }
 
 /** list_stopped: what a stop of everything has paused. */

@@ -37,9 +37,14 @@ BEGIN
       VALUES (@vDefinition, N'paused', N'false', N'true', N'operator', @ChangedBy, @Reason, SYSUTCDATETIME());
     END;
     IF @vStatus = N'paused' OR @vStatus = N'exists' AND COALESCE(@IsStop, 0) = 0
+    BEGIN
       DELETE s
       FROM Taskgate.StoppedDefinition AS s WITH (ROWLOCK, UPDLOCK) -- the holder of the definition's row owns this one
       WHERE s.TaskDefinitionId = @vDefinition;
+      IF @@ROWCOUNT > 0 AND @vStatus = N'exists' -- the stop's pause is the operator's own now
+        INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
+        VALUES (@vDefinition, N'paused', N'stopped', N'true', N'operator', @ChangedBy, @Reason, SYSUTCDATETIME());
+    END;
     IF @vStatus = N'paused' AND @IsStop = 1
       INSERT INTO Taskgate.StoppedDefinition WITH (ROWLOCK) (TaskDefinitionId, StoppedAt, StoppedBy, Reason)
       VALUES (@vDefinition, SYSUTCDATETIME(), @ChangedBy, @Reason);

@@ -54,9 +54,14 @@ BEGIN
               CASE @Paused WHEN 1 THEN N'true' ELSE N'false' END + N' of ' + @vSchedule, N'operator', @ChangedBy, @Reason, @vNow);
     END;
     IF @vStatus IN (N'paused', N'resumed') OR @vStatus = N'exists' AND COALESCE(@IsStop, 0) = 0
+    BEGIN
       DELETE x
       FROM Taskgate.StoppedSchedule AS x WITH (ROWLOCK, UPDLOCK) -- the holder of the schedule's row owns this one
       WHERE x.ScheduleId = @vScheduleId;
+      IF @@ROWCOUNT > 0 AND @vStatus = N'exists' -- the stop's pause is the operator's own now
+        INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
+        VALUES (@vDefinition, N'schedule_paused', N'stopped of ' + @vSchedule, N'true of ' + @vSchedule, N'operator', @ChangedBy, @Reason, @vNow);
+    END;
     IF @vWasPaused = 0 AND @vStatus = N'paused' AND @IsStop = 1
       INSERT INTO Taskgate.StoppedSchedule WITH (ROWLOCK) (ScheduleId, StoppedAt, StoppedBy, Reason)
       VALUES (@vScheduleId, @vNow, @ChangedBy, @Reason);

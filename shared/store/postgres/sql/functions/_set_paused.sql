@@ -25,6 +25,10 @@ begin
   end if;
   if o_status in ('paused', 'resumed') or o_status = 'exists' and not p_is_stop then
     delete from stopped_definition s where s.task_definition_id = v_definition;
+    if found and o_status = 'exists' then   -- the stop's pause is the operator's own now
+      insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
+      values (v_definition, 'paused', 'stopped', 'true', 'operator', p_changed_by, p_reason, _now());
+    end if;
   end if;
   if o_status = 'paused' and p_is_stop then
     insert into stopped_definition (task_definition_id, stopped_at, stopped_by, reason) values (v_definition, _now(), p_changed_by, p_reason);

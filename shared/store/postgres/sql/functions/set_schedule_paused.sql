@@ -40,6 +40,10 @@ begin
   end if;
   if status in ('paused', 'resumed') or status = 'exists' and p_is_stop is not true then
     delete from stopped_schedule x where x.schedule_id = s.schedule_id;
+    if found and status = 'exists' then   -- the stop's pause is the operator's own now
+      insert into setting_audit (task_definition_id, setting, old_value, new_value, source, changed_by, reason, changed_at)
+      values (v_definition, 'schedule_paused', 'stopped of ' || p_schedule, 'true of ' || p_schedule, 'operator', p_changed_by, p_reason, v_now);
+    end if;
   end if;
   if status = 'paused' and p_is_stop then
     insert into stopped_schedule (schedule_id, stopped_at, stopped_by, reason) values (s.schedule_id, v_now, p_changed_by, p_reason);
