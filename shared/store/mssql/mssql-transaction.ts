@@ -50,6 +50,7 @@ export class MssqlTransaction implements StoreTransaction {
       this.#isCompleted = true;
       return row;
     } catch (error) {
+      lease.becomeUsers();
       // The commit is in the batch: an answer that was lost leaves open whether it was reached.
       const mapped = mapMssqlError(error, "sent");
       if (isFatal(mapped)) lease.discard();

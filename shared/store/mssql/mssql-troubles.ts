@@ -25,7 +25,11 @@ export const mssqlTroubles: readonly TroubleRow[] = [
     meaning: "a page, a row or a descriptor changed under the statement",
   },
   { numbers: [701, 802, 1204, 8645, 8651], trouble: "unavailable", meaning: "out of memory" },
-  { numbers: [1101, 1105, 9002], trouble: "unavailable", meaning: "disk, file or log full" },
+  {
+    numbers: [1101, 1105, 1132, 9002],
+    trouble: "unavailable",
+    meaning: "disk, file, log or elastic pool full",
+  },
   {
     // tempdb is full: a version wasn't kept, or was given up for another one. Both undo the transaction.
     numbers: [3958, 3966],

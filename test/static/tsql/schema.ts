@@ -222,7 +222,10 @@ export function selectItems(nodes: readonly Node[]): Node[][] {
   if (isWord(nodes[from], "DISTINCT", "ALL")) from += 1;
   if (isWord(nodes[from], "TOP")) from += 2;
   const end = nodes.findIndex(
-    (node, index) => index >= from && (isWord(node, ...afterSelectList) || isSymbol(node, ";")),
+    (node, index) =>
+      index >= from &&
+      (isSymbol(node, ";") ||
+        (isWord(node, ...afterSelectList) && !isWord(nodes[index - 1], "WITHIN"))),
   );
   return splitList(nodes.slice(from, end < 0 ? undefined : end));
 }

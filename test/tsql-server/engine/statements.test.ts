@@ -74,6 +74,21 @@ describe("inserts", () => {
   });
 });
 
+describe("an index that is made anew", () => {
+  const create = (settings: string) =>
+    `CREATE UNIQUE INDEX IX_T_A ON dbo.T (A) WITH (${settings});`;
+
+  test("takes the place of the one of its name, and judges the rows that are there", () => {
+    bench.ask("INSERT INTO dbo.T (Id, A) VALUES (1, NULL);");
+    expect(bench.errors(create("DROP_EXISTING = OFF"))).toEqual([1913]);
+    expect(bench.errors(create("DROP_EXISTING = ON"))).toEqual([]);
+    // The old one left out what is null.
+    expect(bench.errors("INSERT INTO dbo.T (Id, A) VALUES (2, NULL);")).toEqual([2601]);
+    const other = create("DROP_EXISTING = ON").replace("IX_T_A", "IX_T_B");
+    expect(bench.errors(other)).toEqual([7999]);
+  });
+});
+
 describe("updates and deletes", () => {
   beforeEach(() => {
     bench.ask("INSERT INTO dbo.T (Id, A, B) VALUES (1, 1, N'x'), (2, 2, N'y'), (3, 3, N'z');");

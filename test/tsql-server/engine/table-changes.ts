@@ -70,22 +70,27 @@ function reshape(
 export function createIndex(statement: CreateIndex, connection: Connection, undo: Undo): void {
   const before = connection.world.catalog.table(statement.table);
   const parts = partsOf(before);
-  const { name } = statement.index;
-  if (name !== undefined && parts.some((part) => part.name.toLowerCase() === name.toLowerCase())) {
+  const { name, settings } = statement.index;
+  const found = parts.findIndex((part) => part.name.toLowerCase() === name?.toLowerCase());
+  if (found !== -1 && settings.dropsExisting !== true) {
     throw new SqlError(
       1913,
       `The operation failed because an index or statistics with name '${name}' already exists on table '${fullName(before)}'.`,
     );
   }
-  const part = resolveIndex(statement.index, before.columns, {
-    table: before,
-    place: parts.length,
-  });
+  if (found === -1 && settings.dropsExisting === true) {
+    throw new SqlError(
+      7999,
+      `Could not find any index named '${name}' for table '${fullName(before)}'.`,
+    );
+  }
+  const place = found === -1 ? parts.length : found;
+  const part = resolveIndex(statement.index, before.columns, { table: before, place });
   if (part.isClustered)
     throw new SimulationError(
       `${fullName(before)}: a clustered index made after its table isn't modelled`,
     );
-  const after = { ...before, indexes: fitIndexes(before.columns, [...parts, part]) };
+  const after = { ...before, indexes: fitIndexes(before.columns, parts.toSpliced(place, 1, part)) };
   reshape(before, after, { connection, undo, convert: (image) => image });
 }
 

@@ -82,6 +82,8 @@ export interface IndexSettings {
   readonly ignoresDuplicates: boolean | undefined;
   readonly dataCompression: "NONE" | "ROW" | "PAGE" | undefined;
   readonly isOnline: boolean | undefined;
+  /** Of CREATE INDEX: takes the place of the index of its name. */
+  readonly dropsExisting: boolean | undefined;
 }
 
 export interface CheckDefinition extends Node {

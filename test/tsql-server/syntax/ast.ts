@@ -514,7 +514,8 @@ export interface TableHints {
 
 /** One hint of OPTION (..). They steer the plan, which the model's own rule fixes; checked, then kept for reports. */
 export type QueryHint =
-  | { readonly kind: "forceOrder" | "recompile" }
+  | { readonly kind: "forceOrder" | "recompile" | "keepFixedPlan" }
+  | { readonly kind: "useHint"; readonly values: readonly string[] }
   | { readonly kind: "joins"; readonly algorithms: readonly ("LOOP" | "HASH" | "MERGE")[] }
   | { readonly kind: "maxDop" | "maxRecursion"; readonly value: number }
   | { readonly kind: "optimizeForUnknown" }

@@ -56,8 +56,8 @@ const tables: readonly FormCase[] = [
   },
   {
     form: "settings of an index",
-    good: "CREATE NONCLUSTERED INDEX IX ON dbo.T (A) WITH (ALLOW_PAGE_LOCKS = OFF, ONLINE = ON);",
-    tree: { index: { settings: { allowPageLocks: false, isOnline: true } } },
+    good: "CREATE NONCLUSTERED INDEX IX ON dbo.T (A) WITH (ALLOW_PAGE_LOCKS = OFF, ONLINE = ON, DROP_EXISTING = ON);",
+    tree: { index: { settings: { allowPageLocks: false, isOnline: true, dropsExisting: true } } },
     bad: "CREATE INDEX IX ON dbo.T (A) WITH (ALLOW_PAGE_LOKS = OFF);",
     error: "expected a setting of an index, found `ALLOW_PAGE_LOKS`",
   },

@@ -144,6 +144,9 @@ export abstract class QueryParser extends SourceParser {
   #queryHint(): QueryHint {
     if (this.take("FORCE", "ORDER")) return { kind: "forceOrder" };
     if (this.take("RECOMPILE")) return { kind: "recompile" };
+    if (this.take("KEEPFIXED", "PLAN")) return { kind: "keepFixedPlan" };
+    if (this.take("USE", "HINT"))
+      return { kind: "useHint", values: this.group(() => String(this.constant().value)) };
     if (this.take("MAXDOP")) return { kind: "maxDop", value: this.wholeNumber() };
     if (this.take("MAXRECURSION")) return { kind: "maxRecursion", value: this.wholeNumber() };
     for (const algorithm of ["LOOP", "HASH", "MERGE"] as const) {

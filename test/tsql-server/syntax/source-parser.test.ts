@@ -69,7 +69,7 @@ const queries: readonly FormCase[] = [
   },
   {
     form: "OPTION",
-    good: "SELECT 1 AS a OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, OPTIMIZE FOR (@n = 100, @m UNKNOWN), RECOMPILE);",
+    good: "SELECT 1 AS a OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, OPTIMIZE FOR (@n = 100, @m UNKNOWN), RECOMPILE, KEEPFIXED PLAN, USE HINT ('DISABLE_TSQL_SCALAR_UDF_INLINING'));",
     bad: "SELECT 1 AS a OPTION (FORCED ORDER);",
     error: "expected a query hint, found `FORCED`",
   },

@@ -29,6 +29,7 @@ const indexSettings = [
   "IGNORE_DUP_KEY",
   "DATA_COMPRESSION",
   "ONLINE",
+  "DROP_EXISTING",
 ] as const;
 
 const noSettings: IndexSettings = {
@@ -38,6 +39,7 @@ const noSettings: IndexSettings = {
   ignoresDuplicates: undefined,
   dataCompression: undefined,
   isOnline: undefined,
+  dropsExisting: undefined,
 };
 
 /** Reads columns, keys, indexes and checks: of tables, table variables and table types. */
@@ -256,6 +258,9 @@ export abstract class TableParser extends ModificationParser {
           break;
         case "ONLINE":
           settings.isOnline = this.#once(settings.isOnline, this.onOrOff());
+          break;
+        case "DROP_EXISTING":
+          settings.dropsExisting = this.#once(settings.dropsExisting, this.onOrOff());
           break;
       }
     });

@@ -4,6 +4,8 @@ import "../../support/node-errors";
 import { until } from "../../support/gate";
 import { runCli } from "../../../shared/cli/main";
 import { StoreUncertainError } from "../../../shared/core/errors";
+import { asFence } from "../../../shared/core/ids";
+import type { Fence } from "../../../shared/core/ids";
 import { readVersion } from "../../../shared/core/own-manifest";
 import { realRandom } from "../../../shared/platform/real-clock";
 import type { EnqueueTasksInput, TaskStore } from "../../../shared/ports/task-store";
@@ -386,4 +388,51 @@ test("what a user's statement leaves in the session ends before another task has
     return row?.["Status"] === 0;
   });
   await define(store);
+});
+
+describe("what a completion sets in the session", () => {
+  const ask = "SELECT @@OPTIONS & 16384 AS XactAbort, @@OPTIONS & 512 AS NoCount;";
+
+  async function complete(
+    store: TaskStore,
+    fence?: Fence,
+    around: (body: () => Promise<unknown>) => Promise<unknown> = (body) => body(),
+  ): Promise<void> {
+    const name = await define(store);
+    await store.enqueueTasks(oneTask(name));
+    const worker = await startWorker(store, name);
+    const task = await worker.claimOne();
+    const { executionId } = worker;
+    const input = { executionId, ...done({ ...task, fence: fence ?? task.fence }) };
+    await around(() =>
+      store.transaction((within) =>
+        store.completeTask({ ...input, endsTransaction: true }, within),
+      ),
+    );
+  }
+
+  test.each([
+    ["that commits", undefined],
+    ["that is fenced", asFence("999999999")],
+  ])("%s ends before another task has the connection", async (_, fence) => {
+    const store = open({ connectionsMax: 1 });
+    const before = await store.transaction((transaction) => transaction.query(ask));
+    await complete(store, fence);
+    expect(await store.transaction((transaction) => transaction.query(ask))).toEqual(before);
+  });
+
+  test("that the server refuses ends before another task has the connection", async () => {
+    const store = open({ connectionsMax: 1 });
+    const before = await store.transaction((transaction) => transaction.query(ask));
+    const other = open({ connectionsMax: 1 });
+    const hold = "SELECT e.State FROM Taskgate.TaskExecution AS e WITH (UPDLOCK);";
+    const refused = complete(store, undefined, (body) =>
+      other.transaction(async (transaction) => {
+        await transaction.query(hold);
+        await body();
+      }),
+    );
+    await expect(refused).rejects.toMatchObject({ code: "TASKGATE_STORE_CONFLICT" });
+    expect(await store.transaction((transaction) => transaction.query(ask))).toEqual(before);
+  });
 });

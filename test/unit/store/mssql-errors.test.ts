@@ -91,6 +91,7 @@ describe("errors of SQL Server", () => {
       "TASKGATE_STORE_UNAVAILABLE",
     ],
     ["log full", fromExecute({ number: 9002, severity: 17 }), "TASKGATE_STORE_UNAVAILABLE"],
+    ["pool full", fromExecute({ number: 1132, severity: 17 }), "TASKGATE_STORE_UNAVAILABLE"],
     ["read-only", fromExecute({ number: 3906 }), "TASKGATE_STORE_UNAVAILABLE"],
   ])("%s is the same whether it was sent or not", (_, error, code) => {
     for (const sent of everywhere) expect(mapMssqlError(error, sent).code).toBe(code);

@@ -37,7 +37,7 @@ BEGIN
     IF DATALENGTH(@vValue) <= 34 -- a sign and 16 digits
       SET @vDigits = CASE WHEN LEFT(@vValue, 1) = N'-' THEN SUBSTRING(@vValue, 2, 100) ELSE @vValue END;
     IF DATALENGTH(@vDigits) BETWEEN 2 AND 32 AND @vDigits COLLATE Latin1_General_100_BIN2 NOT LIKE N'%[^0-9]%'
-      AND (@vValue = N'0' OR LEFT(@vDigits, 1) <> N'0') AND CONVERT(bigint, @vDigits) <= 9007199254740991
+      AND (@vValue = N'0' OR LEFT(@vDigits, 1) <> N'0') AND TRY_CONVERT(bigint, @vDigits) <= 9007199254740991
       RETURN N'=' + @vValue;
     RETURN N'!' + @vAt + @vExpected + LEFT(@vValue, 100) + N')';
   END;

@@ -45,7 +45,7 @@ BEGIN
              + N',"dead":' + CONVERT(nvarchar(20), d.RetainDeadMs) + N'}'), N',') + N']'
     FROM (SELECT DISTINCT t.TaskDefinitionId FROM @vTask AS t) AS x
     INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per definition
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per definition
 
     BEGIN TRANSACTION;
     EXEC Taskgate._TakeTasks @Tasks = @vTasks, @ToEnd = 1, @oTaken = @vTaken OUTPUT;
@@ -60,7 +60,7 @@ BEGIN
       FROM @vTask AS t
       INNER JOIN Taskgate.Task AS x WITH (ROWLOCK, UPDLOCK) ON x.TaskId = t.TaskId -- ours by the container's row
       WHERE t.Place > 0
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task, ascending
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task, ascending
     INSERT INTO @vBlocked (TaskId, Outcome) SELECT t.TaskId, 12 FROM @vTask AS t WHERE t.Place = 4;
     IF EXISTS (SELECT 1 FROM @vBlocked AS h)
       EXEC Taskgate._EndTasks @Ended = @vBlocked, @TaskExecutionId = NULL, @Now = @vNow, @Released = @vReleased,
@@ -76,26 +76,26 @@ BEGIN
     FROM @vTask AS t
     INNER JOIN Taskgate.Task AS x WITH (ROWLOCK, UPDLOCK, READPAST) ON x.TaskId = t.TaskId -- skip, don't wait; kept to the end
     WHERE t.Place = 0
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task, ascending
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task, ascending
     -- One that was done behind the looks above has its row still, which nothing reads a request from.
     DELETE r
     FROM @vRequested AS r
     INNER JOIN Taskgate.Archive AS h WITH (READCOMMITTEDLOCK, READPAST, INDEX (PK_Archive)) -- versions or not, no wait: a purge that holds it waits for us
       ON h.TaskId = r.TaskId -- an end locks the task's row first: none is just being added
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     -- One that failed behind the looks above is scheduled by now, and a request would stand there until its time: busy.
     DELETE r
     FROM @vRequested AS r
     INNER JOIN @vTask AS t ON t.TaskId = r.TaskId
     INNER JOIN Taskgate.Scheduled AS s WITH (READCOMMITTEDLOCK, READPAST, INDEX (IX_Scheduled_Task)) -- versions or not, no wait; covers this read
       ON s.TaskId = t.TaskId AND s.TaskDefinitionId = t.TaskDefinitionId AND s.RunAt > @vNow -- no row that is due: promotion never waits
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     UPDATE x
     SET CancelRequested = 1
     FROM @vRequested AS r
     INNER JOIN Taskgate.Task AS x WITH (ROWLOCK, UPDLOCK) ON x.TaskId = r.TaskId -- ours already
     WHERE r.WasRequested = 0
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     SELECT @vChanged = N'[' + STRING_AGG(CONVERT(nvarchar(max), t.TaskId), N',') WITHIN GROUP (ORDER BY t.TaskId) + N']',
            @vDefinition = CASE WHEN MIN(t.TaskDefinitionId) = MAX(t.TaskDefinitionId) THEN MIN(t.TaskDefinitionId) ELSE 0 END
     FROM @vTask AS t WHERE t.Place > 0 OR EXISTS (SELECT 1 FROM @vRequested AS r WHERE r.TaskId = t.TaskId AND r.WasRequested = 0);
@@ -114,7 +114,7 @@ BEGIN
     LEFT JOIN @vTask AS t ON t.TaskId = a.TaskId
     LEFT JOIN @vRequested AS r ON r.TaskId = a.TaskId
     LEFT JOIN Taskgate.Archive AS h ON h.TaskId = a.TaskId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   END TRY
   BEGIN CATCH
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;

@@ -146,7 +146,7 @@ BEGIN
       FROM OPENJSON(@vKinds) WITH (Ord int N'$.o', GroupKey nvarchar(200) N'$.group', DedupeKey nvarchar(200) N'$.dedupeKey',
         DedupeMs bigint N'$.dedupeMs', Priority smallint N'$.priority', RunAt datetime2(3) N'$.runAt') AS s
       INNER JOIN @vTask AS t ON t.Ord = s.Ord
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     END;
     SELECT @vHasKeys = COALESCE(MAX(CASE WHEN t.DedupeKey IS NOT NULL THEN 1 END), 0), @vHasGroups = COALESCE(MAX(CASE WHEN t.GroupKey IS NOT NULL AND t.RunAt IS NULL THEN 1 END), 0),
            @vHasTimes = COALESCE(MAX(CASE WHEN t.RunAt IS NOT NULL THEN 1 END), 0)
@@ -178,14 +178,14 @@ BEGIN
       UPDATE v SET GroupId = g.GroupId, Strict = g.Strict
       FROM @vGroup AS v
       INNER JOIN Taskgate.TaskGroup AS g ON g.TaskDefinitionId = v.Scope AND g.GroupKey = v.GroupKey
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per group
       -- A strict group's task doesn't overtake one that is due and not promoted yet: it is due now, too. Nothing is locked so far.
       IF EXISTS (SELECT 1 FROM @vGroup AS v WHERE v.Strict = 1)
         IF EXISTS (SELECT 1 FROM Taskgate.Scheduled AS s WITH (FORCESEEK) WHERE s.TaskDefinitionId = @vDefinition AND s.RunAt <= @vNow) -- one probe
         BEGIN
           UPDATE t SET RunAt = @vNow, Place = 4
           FROM @vTask AS t INNER JOIN @vGroup AS v ON v.Scope = t.Scope AND v.GroupKey = t.GroupKey WHERE t.Place = 1 AND v.Strict = 1
-          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
           DELETE v FROM @vGroup AS v WHERE v.Strict = 1;
         END;
     END;
@@ -221,35 +221,35 @@ BEGIN
       INSERT INTO @vId (Ord, TaskId)
       SELECT t.Ord, NEXT VALUE FOR Taskgate.TaskSequence OVER (ORDER BY t.Ord) FROM @vTask AS t; -- ids in input order
       UPDATE t SET TaskId = i.TaskId FROM @vTask AS t INNER JOIN @vId AS i ON i.Ord = t.Ord
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
       -- 4. Keys: expired ones go, new ones are taken; who finds a key taken is a duplicate.
       IF @vHasKeys = 1
       BEGIN
         UPDATE k SET TaskId = i.TaskId FROM @vKey AS k INNER JOIN @vId AS i ON i.Ord = k.Ord
-        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per key
         UPDATE k SET OwnerId = CASE WHEN d.ExpiresAt < @vNow THEN NULL ELSE d.TaskId END,
             IsExpired = CASE WHEN d.ExpiresAt < @vNow THEN 1 ELSE 0 END
         FROM @vKey AS k
         INNER JOIN Taskgate.Dedupe AS d WITH (READCOMMITTEDLOCK) -- behind the end of the key's task, then keeps nothing
           ON d.TaskDefinitionId = @vDefinition AND d.DedupeKey = k.DedupeKey
-        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per key
         DELETE d
         FROM @vKey AS k
         INNER JOIN Taskgate.Dedupe AS d WITH (ROWLOCK, UPDLOCK) -- no other call writes a key with a window
           ON d.TaskDefinitionId = @vDefinition AND d.DedupeKey = k.DedupeKey
         WHERE k.IsExpired = 1
-        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per key
         INSERT INTO Taskgate.Dedupe WITH (ROWLOCK) (TaskDefinitionId, DedupeKey, TaskId, ExpiresAt)
         SELECT @vDefinition, k.DedupeKey, k.TaskId, k.ExpiresAt
         FROM @vKey AS k WHERE k.OwnerId IS NULL;
         UPDATE t SET TaskId = COALESCE(k.OwnerId, k.TaskId), IsNew = CASE WHEN k.OwnerId IS NULL AND k.TaskId = t.TaskId THEN 1 ELSE 0 END
         FROM @vTask AS t INNER JOIN @vKey AS k ON k.DedupeKey = t.DedupeKey
-        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
         INSERT INTO @vReplacement (TaskId, Kind, TraceParent, Payload)
         SELECT k.OwnerId, t.Kind, t.TraceParent, t.Payload
         FROM @vKey AS k INNER JOIN @vTask AS t ON t.Ord = k.Ord
         WHERE k.OwnerId IS NOT NULL AND t.IsReplacing = 1
-        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per key
         IF @@ROWCOUNT > 0 SET @vReplaces = 1;
       END;
 
@@ -262,7 +262,7 @@ BEGIN
           UPDATE v SET IsNeeded = 1
           FROM (SELECT DISTINCT t.Scope, t.GroupKey FROM @vTask AS t WHERE t.IsNew = 1 AND t.Place = 1) AS f
           INNER JOIN @vGroup AS v ON v.Scope = f.Scope AND v.GroupKey = f.GroupKey
-          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
+          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per group
           SELECT @vCount = MAX(v.K) FROM @vGroup AS v;
           SET @vFrom = 1;
           WHILE @vFrom <= @vCount
@@ -279,12 +279,12 @@ BEGIN
           FROM @vGroup AS v
           INNER JOIN Taskgate.TaskGroup AS g ON g.TaskDefinitionId = v.Scope AND g.GroupKey = v.GroupKey
           WHERE v.GroupId IS NULL
-          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
+          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per group
         END;
         UPDATE t SET GroupId = v.GroupId
         FROM @vTask AS t INNER JOIN @vGroup AS v ON v.Scope = t.Scope AND v.GroupKey = t.GroupKey
         WHERE t.IsNew = 1 AND t.Place = 1
-        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
         INSERT INTO @vWanted (K, GroupId)
         SELECT ROW_NUMBER() OVER (ORDER BY f.GroupId), f.GroupId
         FROM (SELECT DISTINCT t.GroupId FROM @vTask AS t WHERE t.GroupId IS NOT NULL) AS f;
@@ -299,13 +299,13 @@ BEGIN
             ON g.GroupId = w.GroupId
           WHERE w.K BETWEEN @vFrom AND @vFrom + 999
           ORDER BY w.K
-          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group, ascending
+          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per group, ascending
           SET @vFrom = @vFrom + 1000;
         END;
         -- Removed meanwhile: promotion makes it again.
         UPDATE t SET GroupId = NULL, RunAt = @vNow, Place = 4
         FROM @vTask AS t WHERE t.GroupId IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @vGate AS a WHERE a.GroupId = t.GroupId)
-        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
         UPDATE a SET Slots = g.Slots, Free = CASE
               WHEN g.Paused = 1 OR EXISTS (
                 SELECT 1 FROM Taskgate.GroupWaiting AS w WITH (FORCESEEK) WHERE w.GroupId = a.GroupId) THEN 0 -- one probe
@@ -313,14 +313,14 @@ BEGIN
                 SELECT COUNT(*) FROM Taskgate.GroupSlot AS s WITH (FORCESEEK) WHERE s.GroupId = a.GroupId) END -- its few rows
         FROM @vGate AS a
         INNER JOIN Taskgate.TaskGroup AS g ON g.GroupId = a.GroupId
-        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per group
         INSERT INTO @vSlot (GroupId, K, Slot)
         SELECT a.GroupId, ROW_NUMBER() OVER (PARTITION BY a.GroupId ORDER BY n.N), n.N
         FROM @vGate AS a
         INNER JOIN Taskgate.Number AS n WITH (FORCESEEK) ON n.N <= a.Slots -- the first so many numbers
         WHERE a.Free > 0
           AND NOT EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS s WHERE s.GroupId = a.GroupId AND s.Slot = n.N)
-        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per slot
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per slot
         UPDATE t SET Place = CASE WHEN r.K <= a.Free THEN 2 ELSE 3 END, Slot = f.Slot
         FROM (
           SELECT x.Ord, ROW_NUMBER() OVER (PARTITION BY x.GroupId ORDER BY x.Priority, x.TaskId) AS K
@@ -328,7 +328,7 @@ BEGIN
         INNER JOIN @vTask AS t ON t.Ord = r.Ord
         INNER JOIN @vGate AS a ON a.GroupId = t.GroupId
         LEFT JOIN @vSlot AS f ON f.GroupId = t.GroupId AND f.K = r.K
-        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each per task
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek each per task
       END;
 
       -- 6. The tasks, and each into its container. These tables have no lock escalation, so one statement each does.

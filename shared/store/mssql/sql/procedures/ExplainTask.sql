@@ -73,7 +73,7 @@ BEGIN
   LEFT JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = a.TaskExecutionId
   LEFT JOIN Taskgate.Task AS t ON t.TaskId = a.TaskId -- of a done one: with its payload
   WHERE a.TaskId = @TaskId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek each
 
   -- 2. An unfinished one, with its place.
   IF @vStatus IS NULL
@@ -109,7 +109,7 @@ BEGIN
       ON h.WaveId = t.WaveId AND h.Priority = t.Priority AND h.Rank = t.Rank AND h.TaskId = t.TaskId
     LEFT JOIN Taskgate.Claim AS c WITH (INDEX (UQ_Claim_Task)) ON c.TaskId = t.TaskId -- covers this read: its row is read by key below
     WHERE t.TaskId = @TaskId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek each
     IF @vDefinition IS NULL
       -- It may have ended between the two reads.
       SET @vStatus = CASE WHEN EXISTS (SELECT 1 FROM Taskgate.Archive AS a WHERE a.TaskId = @TaskId) THEN N'moving' ELSE N'unknown' END;
@@ -134,7 +134,7 @@ BEGIN
     FROM Taskgate.Claim AS c
     INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = c.TaskExecutionId
     WHERE c.TaskExecutionId = @vExecution AND c.Fence = @vFence AND c.Ordinal = @vOrdinal AND e.State IN (1, 3)
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek each
     IF @vClaim IS NULL SET @vStatus = N'moving'; -- given up since
   END;
   ELSE IF @vIsReady = 1
@@ -160,7 +160,7 @@ BEGIN
     FROM Taskgate.Wave AS w
     INNER JOIN Taskgate.Batch AS b ON b.BatchId = w.BatchId
     WHERE w.WaveId = @vWaveId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek each
     SET @vClaim = N',"state":"blocked","wave":' + COALESCE(@vWave, N'null');
   END;
   ELSE IF @vRunAt IS NOT NULL
@@ -179,7 +179,7 @@ BEGIN
     SET Worker = e.Worker, TokenCount = e.TokenCount, LeaseUntil = e.LeaseUntil
     FROM @vOpen AS o
     INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
     SELECT @vHeld = COALESCE(SUM(o.TokenCount), 0) FROM @vOpen AS o;
     SELECT @vHolders = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"execution":"' + CONVERT(nvarchar(20), o.TaskExecutionId)
              + N'","worker":"' + STRING_ESCAPE(o.Worker, 'json')

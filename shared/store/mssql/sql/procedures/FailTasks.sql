@@ -133,7 +133,7 @@ BEGIN
       INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = f.TaskId -- each row as it is now
       CROSS APPLY (SELECT COALESCE(CONVERT(nvarchar(max), t.CheckpointUtf8) COLLATE Latin1_General_100_BIN2, t.[Checkpoint]) AS Known) AS c
       WHERE f.IsHeld = 1
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
       UPDATE f
       SET GroupId = t.GroupId,
           Outcome = CASE WHEN f.How = N'dead' THEN N'dead' WHEN f.How = N'cancelled' OR t.CancelRequested = 1 THEN N'cancelled'
@@ -169,7 +169,7 @@ BEGIN
         FROM @vFailure AS f
         INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = f.TaskId -- ours already
         WHERE f.How = N'continued' AND f.Outcome = N'dead'
-        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
 
       -- 3. Log the attempt, drop the claim, leave the tasks that come back for later.
       INSERT INTO Taskgate.Attempt WITH (ROWLOCK) (TaskId, Fence, TaskExecutionId, ClaimedAt, FinishedAt, DurationMs, Outcome, ErrorUtf8)
@@ -187,7 +187,7 @@ BEGIN
       FROM @vFailure AS f
       INNER JOIN Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK) -- by the whole key; ours by the execution's row
         ON c.TaskExecutionId = @TaskExecutionId AND c.Fence = f.Fence AND c.Ordinal = f.Ordinal -- which only held ones have
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per claim
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per claim
       UPDATE x
       SET IsSolo = CASE WHEN @vIsSolo = 1 AND EXISTS (
             SELECT 1 FROM Taskgate.Claim AS c WITH (FORCESEEK) WHERE c.TaskExecutionId = @TaskExecutionId) THEN 1 ELSE 0 END, -- a probe
@@ -196,7 +196,7 @@ BEGIN
                    COALESCE(SUM(CASE f.Outcome WHEN N'dead' THEN 1 ELSE 0 END), 0) AS Dead
             FROM @vFailure AS f WHERE f.IsHeld = 1) AS n
       INNER JOIN Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) ON x.TaskExecutionId = @TaskExecutionId -- the row is ours already
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek
 
       -- 4. Ends and groups; a strict group keeps the slot of a task that comes back.
       INSERT INTO @vEnded (TaskId, Fence, Outcome, DurationMs)
@@ -207,13 +207,13 @@ BEGIN
       FROM @vFailure AS f
       INNER JOIN Taskgate.TaskGroup AS g ON g.GroupId = f.GroupId
       WHERE f.WaitMs IS NOT NULL AND g.Strict = 0
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
       UPDATE t
       SET GroupId = NULL, PendingGroupKey = g.GroupKey, PendingGroupIsGlobal = CASE g.TaskDefinitionId WHEN 0 THEN 1 ELSE 0 END
       FROM @vReleased AS r
       INNER JOIN Taskgate.TaskGroup AS g ON g.GroupId = r.GroupId
       INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = r.TaskId -- ours already; outside a group it has its key only
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each per task
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek each per task
       IF EXISTS (SELECT 1 FROM @vEnded AS e) OR EXISTS (SELECT 1 FROM @vReleased AS r)
         EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
           @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @RetainDoneMs = @vRetainDoneMs,

@@ -63,7 +63,7 @@ BEGIN
                t.CancelRequested
         FROM @vClaim AS c
         INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
-        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
         INSERT INTO Taskgate.Ready WITH (ROWLOCK) (TaskDefinitionId, Priority, Rank, TaskId, IsSolo)
         SELECT t.TaskDefinitionId, t.Priority, t.Rank, t.TaskId, t.IsSolo FROM @vTask AS t WHERE t.CancelRequested = 0;
         INSERT INTO @vEnded (TaskId, Fence, Outcome)

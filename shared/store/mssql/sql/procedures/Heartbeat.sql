@@ -71,7 +71,7 @@ BEGIN
     FROM @vBeat AS b
     INNER JOIN Taskgate.TaskExecution AS e WITH (READCOMMITTEDLOCK, READPAST) -- steps over locked rows: they are busy
       ON e.TaskExecutionId = b.TaskExecutionId AND (b.StartId IS NULL OR e.OperationId = b.StartId)
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
     INSERT INTO @vDefinition (TaskDefinitionId, LeaseMs, Paused, OverLimit, IsWanted, Kept)
     SELECT d.TaskDefinitionId, d.LeaseMs, d.Paused, Taskgate._OverLimit(d.TaskDefinitionId),
            CASE WHEN EXISTS (SELECT 1 FROM Taskgate._OpenDemand(d.TaskDefinitionId, d.LeaseMs, @vNow) AS q)
@@ -80,7 +80,7 @@ BEGIN
            CASE WHEN LEFT(d.Name, 6) = N'calls:' THEN 0 ELSE 1 END
     FROM (SELECT DISTINCT b.TaskDefinitionId FROM @vBeat AS b WHERE b.TaskDefinitionId IS NOT NULL) AS x
     INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per definition
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN, USE HINT ('DISABLE_TSQL_SCALAR_UDF_INLINING')); -- one seek per definition; _OverLimit's joins stay its own
 
     BEGIN TRANSACTION;
     UPDATE e
@@ -92,7 +92,7 @@ BEGIN
     INNER JOIN Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK, READPAST) -- skip, don't wait; state tested under the lock
       ON e.TaskExecutionId = b.TaskExecutionId
     WHERE e.State = 1
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution, ascending
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution, ascending
     IF EXISTS (SELECT 1 FROM @vStarted AS s)
       UPDATE c
       SET IsPrefetched = 0
@@ -102,7 +102,7 @@ BEGIN
         ON c.TaskExecutionId = r.TaskExecutionId
       WHERE b.HasStarted = 1 AND b.TaskDefinitionId IS NOT NULL AND c.IsPrefetched = 1
         AND EXISTS (SELECT 1 FROM @vStarted AS s WHERE s.Ord = b.Ord AND s.TaskId = c.TaskId)
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one range per execution
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one range per execution
     COMMIT TRANSACTION;
 
     UPDATE b
@@ -117,7 +117,7 @@ BEGIN
     INNER JOIN Taskgate.Claim AS c WITH (INDEX (PK_Claim)) ON c.TaskExecutionId = r.TaskExecutionId -- the execution's range
     INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
     GROUP BY r.TaskExecutionId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one range per execution, one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one range per execution, one seek per task
     SELECT @vAnswer = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"execution":"' + CONVERT(nvarchar(20), b.TaskExecutionId) + N'"')
              + COALESCE(N',"start":"' + LOWER(CONVERT(nvarchar(36), b.StartId)) + N'"', N'')
              + CASE WHEN b.IsRenewed = 1
@@ -135,7 +135,7 @@ BEGIN
     LEFT JOIN @vClaims AS x ON x.TaskExecutionId = b.TaskExecutionId
     LEFT JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = b.TaskExecutionId AND b.IsRenewed = 0
       AND (b.StartId IS NULL OR e.OperationId = b.StartId)
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution that wasn't renewed
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution that wasn't renewed
   END TRY
   BEGIN CATCH
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;

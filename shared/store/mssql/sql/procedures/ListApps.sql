@@ -29,7 +29,7 @@ BEGIN
   SET Address = a.Address
   FROM @vApp AS x
   INNER JOIN Taskgate.App AS a ON a.Name = x.Name
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per app
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per app
   INSERT INTO @vApp (Name, Address)
   SELECT a.Name, a.Address
   FROM Taskgate.App AS a WITH (INDEX (PK_App)) -- all of them: there are few

@@ -66,7 +66,7 @@ BEGIN
     AND (@vChangedBy IS NULL OR a.ChangedBy = @vChangedBy COLLATE Latin1_General_100_BIN2)
     AND (@vObject IS NULL OR d.Name = @vObject OR o.Object = @vObject COLLATE Latin1_General_100_BIN2)
   ORDER BY a.SettingAuditId DESC
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per entry
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per entry
 
   -- 2. Calls, each kind from its new end.
   INSERT INTO @vEntry (IsCall, Id, ChangedAt, Action, Definition, Object, TaskIds, TaskCount, Source, ChangedBy, Reason)
@@ -84,7 +84,7 @@ BEGIN
            OR N'batch ' + CONVERT(nvarchar(20), c.BatchId) = @vObject COLLATE Latin1_General_100_BIN2
            OR CHARINDEX(N'"' + @vObject + N'"', c.TaskIds) > 0)
     ORDER BY c.ChangedAt DESC, c.CallAuditId DESC) AS x
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per entry
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per entry
 
   SELECT @vEntries = N'[' + COALESCE(STRING_AGG(CONVERT(nvarchar(max), N'{"at":"' + Taskgate._Iso(x.ChangedAt)
            + N'","action":"' + STRING_ESCAPE(x.Action, 'json')

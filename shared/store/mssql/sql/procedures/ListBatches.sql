@@ -43,7 +43,7 @@ BEGIN
   SELECT w.WaveId, w.BatchId, w.Ordinal, CASE WHEN b.State = 4 AND w.OpenedAt IS NULL THEN 4 ELSE w.State END, w.IsSealed, w.Total, w.DeadCount, w.OpenedAt, w.FinishedAt, 0, 0
   FROM @vBatch AS b
   INNER JOIN Taskgate.Wave AS w WITH (FORCESEEK) ON w.BatchId = b.BatchId -- a batch's waves
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN);
   UPDATE w
   SET Blocked = h.Blocked
   FROM @vWave AS w

@@ -44,12 +44,12 @@ BEGIN
   INNER JOIN Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- only the open ones; covers this read
     ON e.TaskDefinitionId = d.TaskDefinitionId
   WHERE e.State IN (1, 3)
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one range per definition
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one range per definition
   UPDATE o
   SET TokenCount = e.TokenCount, IsLive = CASE WHEN e.State = 1 AND e.LeaseUntil >= @vNow THEN 1 ELSE 0 END
   FROM @vOpen AS o
   INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
   UPDATE o
   SET Claimed = c.Claimed, Started = c.Started
   FROM @vOpen AS o

@@ -61,6 +61,6 @@ BEGIN
   CROSS APPLY (
     SELECT CASE WHEN e.State = 1 AND e.LeaseUntil >= @vNow THEN 1 ELSE 0 END AS IsLive,
            CASE WHEN e.State <> 1 OR e.LeaseUntil < @vNow THEN 0 WHEN c.Started < e.TokenCount THEN c.Started ELSE e.TokenCount END AS Running) AS r
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
   SELECT N'listed' AS [Status], COALESCE(@vExecutions, N'[]') AS [Executions];
 END;

@@ -31,7 +31,7 @@ BEGIN
   WHERE (@Name IS NULL OR d.TaskDefinitionId = @vDefinition)
     AND EXISTS (SELECT 1 FROM Taskgate.Archive AS a WITH (INDEX (IX_Archive_Finished)) -- one probe per definition
                 WHERE a.TaskDefinitionId = d.TaskDefinitionId AND a.Outcome = 11)
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1);
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN);
   SET @vEach = @@ROWCOUNT;
   SET @vEach = CASE WHEN @Name IS NOT NULL OR @vEach = 0 THEN @Max WHEN @Max / @vEach < 10 THEN 10 ELSE @Max / @vEach END;
 
@@ -46,7 +46,7 @@ BEGIN
       FROM Taskgate.Archive AS y WITH (INDEX (IX_Archive_Finished)) -- backwards; covers this read
       WHERE y.TaskDefinitionId = f.TaskDefinitionId AND y.Outcome = 11
       ORDER BY y.FinishedAt DESC, y.TaskId DESC) AS x) AS a
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one range per definition
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one range per definition
   DELETE s FROM @vSeen AS s WHERE s.N > @vEach;
   IF @@ROWCOUNT > 0 SET @vIsWhole = 0;
   SELECT @vLookedAt = COUNT(*) FROM @vSeen AS s;
@@ -72,6 +72,6 @@ BEGIN
       SELECT RTRIM(CONVERT(nvarchar(300), LEFT(COALESCE(CONVERT(nvarchar(max), a.ErrorUtf8) COLLATE Latin1_General_100_BIN2, a.Error), 300)))
                COLLATE Latin1_General_100_BIN2 AS Error) AS e
     GROUP BY f.Name, a.Kind, e.Error) AS g
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   SELECT N'listed' AS [Status], @vLookedAt AS [LookedAt], @vIsWhole AS [IsWhole], COALESCE(@vFailures, N'[]') AS [Failures];
 END;

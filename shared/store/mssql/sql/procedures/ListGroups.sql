@@ -46,7 +46,7 @@ BEGIN
   WHERE (@Name IS NULL OR g.TaskDefinitionId = @vDefinition)
     AND (@GroupKey IS NULL OR (g.GroupKey = @GroupKey COLLATE Latin1_General_100_BIN2 AND DATALENGTH(g.GroupKey) = DATALENGTH(@GroupKey)))
   ORDER BY g.TaskDefinitionId, g.GroupKey
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per group
   SET @vFirst = @@ROWCOUNT;
   -- 2. The rest. First the index entries, then the rows by key: no other call waits between index and row.
   IF @Name IS NOT NULL AND @GroupKey IS NOT NULL
@@ -89,6 +89,6 @@ BEGIN
     FROM (SELECT TOP (1000) y.TaskId
           FROM Taskgate.GroupWaiting AS y WITH (FORCESEEK) -- the first entries, regardless of statistics
           WHERE y.GroupId = x.GroupId) AS z) AS w
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per group
   SELECT N'listed' AS [Status], COALESCE(@vGroups, N'[]') AS [Groups];
 END;

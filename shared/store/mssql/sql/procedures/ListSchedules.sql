@@ -48,6 +48,6 @@ BEGIN
   INNER JOIN Taskgate.Schedule AS s ON s.ScheduleId = x.ScheduleId
   INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = s.TaskDefinitionId
   LEFT JOIN Taskgate.ScheduleGroup AS g ON g.ScheduleId = x.ScheduleId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- three seeks per schedule
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- three seeks per schedule
   SELECT N'listed' AS [Status], Taskgate._Iso(@vNow) AS [NowAt], COALESCE(@vSchedules, N'[]') AS [Schedules];
 END;

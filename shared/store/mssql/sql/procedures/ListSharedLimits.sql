@@ -40,7 +40,7 @@ BEGIN
   SET CodeLimit = s.ConcurrencyLimit, OperatorLimit = s.ConcurrencyLimitOverride, ExecutionTokens = s.ExecutionTokens
   FROM @vListed AS x
   INNER JOIN Taskgate.SharedLimit AS s WITH (INDEX (PK_SharedLimit)) ON s.SharedLimitId = x.SharedLimitId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per limit
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per limit
   INSERT INTO @vHolder (SharedLimitId, TaskExecutionId, Held)
   SELECT x.SharedLimitId, t.Grantee, COUNT(*)
   FROM @vListed AS x
@@ -57,12 +57,12 @@ BEGIN
   INNER JOIN Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- only the open ones; covers this read
     ON e.TaskDefinitionId = l.TaskDefinitionId
   WHERE COALESCE(x.OperatorLimit, x.CodeLimit) = -1 AND e.State IN (1, 3)
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one range per definition
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one range per definition
   UPDATE h
   SET TaskDefinitionId = e.TaskDefinitionId, Held = COALESCE(h.Held, e.TokenCount)
   FROM @vHolder AS h
   INNER JOIN Taskgate.TaskExecution AS e WITH (INDEX (PK_TaskExecution)) ON e.TaskExecutionId = h.TaskExecutionId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
   INSERT INTO @vUser (SharedLimitId, Definitions)
   SELECT x.SharedLimitId,
          STRING_AGG(CONVERT(nvarchar(max), N'{"name":"' + STRING_ESCAPE(d.Name, 'json')
@@ -75,7 +75,7 @@ BEGIN
     SELECT COALESCE(SUM(h.Held), 0) AS Held
     FROM @vHolder AS h WHERE h.SharedLimitId = l.SharedLimitId AND h.TaskDefinitionId = l.TaskDefinitionId) AS u
   GROUP BY x.SharedLimitId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per definition
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per definition
   SELECT @vSharedLimits = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"name":"') COLLATE Latin1_General_100_BIN2
            + STRING_ESCAPE(x.Name, 'json')
            + N'","limit":' + CONVERT(nvarchar(11), COALESCE(x.OperatorLimit, x.CodeLimit))

@@ -39,7 +39,7 @@ BEGIN
   FROM Taskgate.StoppedSchedule AS s WITH (INDEX (PK_StoppedSchedule)) -- in its order
   INNER JOIN Taskgate.Schedule AS c ON c.ScheduleId = s.ScheduleId -- of earlier releases a removed one may have left its row
   ORDER BY s.ScheduleId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per schedule
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per schedule
   SELECT @vDefinitions = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"definition":"') COLLATE Latin1_General_100_BIN2
            + STRING_ESCAPE(d.Name, 'json')
            + N'","at":"' + Taskgate._Iso(x.StoppedAt)
@@ -48,7 +48,7 @@ BEGIN
            WITHIN GROUP (ORDER BY d.Name) + N']'
   FROM @vDefinition AS x
   INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per definition
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per definition
   SELECT @vSchedules = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"definition":"') COLLATE Latin1_General_100_BIN2
            + STRING_ESCAPE(d.Name, 'json')
            + N'","name":"' + STRING_ESCAPE(s.Name, 'json')
@@ -59,6 +59,6 @@ BEGIN
   FROM @vSchedule AS x
   INNER JOIN Taskgate.Schedule AS s ON s.ScheduleId = x.ScheduleId
   INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = s.TaskDefinitionId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- two seeks per schedule
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- two seeks per schedule
   SELECT N'listed' AS [Status], @vStop AS [Stop], COALESCE(@vDefinitions, N'[]') AS [Definitions], COALESCE(@vSchedules, N'[]') AS [Schedules];
 END;

@@ -124,7 +124,7 @@ BEGIN
     INNER JOIN Taskgate.Task AS t ON t.TaskId = k.TaskId
     LEFT JOIN Taskgate.Scheduled AS s WITH (INDEX (IX_Scheduled_Task)) ON s.TaskId = t.TaskId -- covers this read
     WHERE k.TaskDefinitionId = @vDefinition AND k.DedupeKey = @vKey
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek each
   END;
   SET @vMost = @vLook + 1; -- one more than is looked at: then there are others
 
@@ -213,7 +213,7 @@ BEGIN
     SET TokenCount = e.TokenCount, IsLive = CASE WHEN e.State = 1 AND e.LeaseUntil >= @vNow THEN 1 ELSE 0 END
     FROM @vOpen AS o
     INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
     INSERT INTO @vListed (N, TaskId, TaskExecutionId, ClaimedAt, Standing, IsWanted)
     SELECT TOP (@vMost) ROW_NUMBER() OVER (ORDER BY x.Standing, x.TaskExecutionId, x.TaskId), x.TaskId, x.TaskExecutionId, x.ClaimedAt, x.Standing, 1
     FROM (
@@ -226,7 +226,7 @@ BEGIN
     WHERE x.Standing > @vStanding
       OR (x.Standing = @vStanding AND (x.TaskExecutionId > @vExecution OR (x.TaskExecutionId = @vExecution AND x.TaskId > @vTaskId)))
     ORDER BY x.Standing, x.TaskExecutionId, x.TaskId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one range per execution
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one range per execution
   END;
 
   -- 4. Those that the filters leave; the payload's, which costs most, last, and of no more than 4 MiB: some tenths of a second.
@@ -240,7 +240,7 @@ BEGIN
       CROSS APPLY (VALUES (COALESCE(DATALENGTH(t.PayloadUtf8), DATALENGTH(a.PayloadUtf8), DATALENGTH(t.Payload), DATALENGTH(a.Payload), 0))) AS b (Bytes)
       WHERE x.N <= @vLook) AS s
     WHERE s.BytesBefore < 4194304
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- two seeks per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- two seeks per task
   IF @vIsSearch = 1 AND @vOutcome IS NOT NULL
   BEGIN
     UPDATE @vListed SET IsWanted = 0;
@@ -254,7 +254,7 @@ BEGIN
       AND (@BatchId IS NULL OR a.WaveId IN (SELECT v.WaveId FROM @vWave AS v))
       AND (@vGroupKey IS NULL OR a.GroupId IN (SELECT g.GroupId FROM @vGroup AS g)
            OR EXISTS (SELECT 1 FROM Taskgate.EndedEarly AS y WHERE y.TaskId = a.TaskId AND y.PendingGroupKey = @vGroupKey)) -- before it came into its group
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     IF @vPath IS NOT NULL
       UPDATE x
       SET IsWanted = 0
@@ -262,7 +262,7 @@ BEGIN
       INNER JOIN Taskgate.Archive AS a ON a.TaskId = x.TaskId
       LEFT JOIN Taskgate.Task AS t ON t.TaskId = x.TaskId -- of a done one: with its payload
       WHERE x.IsWanted = 1 AND Taskgate._PayloadHas(COALESCE(CONVERT(nvarchar(max), COALESCE(t.PayloadUtf8, a.PayloadUtf8)) COLLATE Latin1_General_100_BIN2, t.Payload, a.Payload), @vPath, @vValue) = 0
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- two seeks per task
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- two seeks per task
   END;
   ELSE IF @vIsSearch = 1
   BEGIN
@@ -276,14 +276,14 @@ BEGIN
       AND (@vKeyPrefix IS NULL OR (DATALENGTH(t.DedupeKey) >= DATALENGTH(@vKeyPrefix) AND LEFT(t.DedupeKey, @vPrefixLength) = @vKeyPrefix COLLATE Latin1_General_100_BIN2))
       AND (@BatchId IS NULL OR t.WaveId IN (SELECT v.WaveId FROM @vWave AS v))
       AND (@vGroupKey IS NULL OR t.GroupId IN (SELECT g.GroupId FROM @vGroup AS g) OR t.PendingGroupKey = @vGroupKey)
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     IF @vPath IS NOT NULL
       UPDATE x
       SET IsWanted = 0
       FROM @vListed AS x
       INNER JOIN Taskgate.Task AS t ON t.TaskId = x.TaskId
       WHERE x.IsWanted = 1 AND Taskgate._PayloadHas(COALESCE(CONVERT(nvarchar(max), t.PayloadUtf8) COLLATE Latin1_General_100_BIN2, t.Payload), @vPath, @vValue) = 0
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   END;
 
   -- 5. The page's end: its last task, where it is full; else the last one that was looked at.
@@ -320,7 +320,7 @@ BEGIN
     INNER JOIN Taskgate.Archive AS a ON a.TaskId = x.TaskId
     LEFT JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = a.TaskExecutionId
     WHERE x.IsWanted = 1 AND x.N <= @vCut
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   ELSE
     SELECT @vTasks = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"task":"') COLLATE Latin1_General_100_BIN2 -- keys and texts differ in it
              + CONVERT(nvarchar(20), t.TaskId)
@@ -343,7 +343,7 @@ BEGIN
     WHERE x.IsWanted = 1 AND x.N <= @vCut
       AND NOT EXISTS ( -- one that was done since has its row still, and no wave; versions or not, no wait
         SELECT 1 FROM Taskgate.Archive AS z WITH (READCOMMITTEDLOCK, READPAST, INDEX (PK_Archive)) WHERE z.TaskId = t.TaskId)
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek each per task
   SELECT N'listed' AS [Status], COALESCE(@vTasks, N'[]') AS [Tasks], @vCut AS [LookedAt], @vNext AS [Next], @vLastTask AS [LastTask],
          @vLastAt AS [LastAt];
 END;

@@ -38,6 +38,6 @@ BEGIN
            + N'","changedAt":"' + Taskgate._Iso(x.ChangedAt) + N'"}', N',') WITHIN GROUP (ORDER BY x.TaskDefinitionId, x.Name) + N']'
   FROM @vListed AS x
   INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per watermark
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per watermark
   SELECT N'listed' AS [Status], COALESCE(@vWatermarks, N'[]') AS [Watermarks];
 END;

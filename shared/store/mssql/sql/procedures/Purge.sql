@@ -81,13 +81,13 @@ BEGIN
     FROM @vTask AS t
     INNER JOIN Taskgate.Archive AS a WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_Archive)) ON a.TaskId = t.TaskId -- skip, don't wait
     WHERE a.PurgeAfter < @vNow -- it may have been redriven and have ended again
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     INSERT INTO @vAttempt (K, TaskId, Fence)
     SELECT TOP (10000) ROW_NUMBER() OVER (ORDER BY p.TaskId, p.Fence), p.TaskId, p.Fence
     FROM @vMine AS m
     INNER JOIN Taskgate.Attempt AS p WITH (FORCESEEK) ON p.TaskId = m.TaskId -- these tasks' own rows
     ORDER BY p.TaskId, p.Fence
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     SET @vAttempts = @@ROWCOUNT;
     WHILE @vFrom <= @vAttempts
     BEGIN
@@ -96,7 +96,7 @@ BEGIN
       INNER JOIN Taskgate.Attempt AS p WITH (ROWLOCK, UPDLOCK) -- the holder of the archive's row owns this one
         ON p.TaskId = v.TaskId AND p.Fence = v.Fence
       WHERE v.K BETWEEN @vFrom AND @vFrom + 999
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per attempt
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per attempt
       SET @vFrom = @vFrom + 1000;
     END;
     IF @vAttempts = 10000
@@ -109,16 +109,16 @@ BEGIN
     DELETE a
     FROM @vMine AS m
     INNER JOIN Taskgate.Archive AS a WITH (ROWLOCK, UPDLOCK, INDEX (PK_Archive)) ON a.TaskId = m.TaskId -- ours already
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     SET @vTasks = @@ROWCOUNT;
     DELETE t
     FROM @vMine AS m
     INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = m.TaskId -- of those that are done, with their payloads
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     DELETE e
     FROM @vMine AS m
     INNER JOIN Taskgate.EndedEarly AS e WITH (ROWLOCK, UPDLOCK) ON e.TaskId = m.TaskId -- the holder of the archive's row owns this one
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
 
     -- 4. Executions: first the ids of their starts, as a repeat takes them.
     INSERT INTO @vEnded (TaskExecutionId)
@@ -127,12 +127,12 @@ BEGIN
     INNER JOIN Taskgate.TaskExecution AS e WITH (ROWLOCK, XLOCK, READPAST, INDEX (UQ_TaskExecution_OperationId)) -- skip, don't wait
       ON e.OperationId = x.OperationId
     WHERE e.TaskExecutionId = x.TaskExecutionId -- not one that a late repeat has made since
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
     DELETE e
     FROM @vEnded AS x
     INNER JOIN Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_TaskExecution)) -- skip, don't wait
       ON e.TaskExecutionId = x.TaskExecutionId -- an ended one never changes again
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
     SET @vExecutions = @@ROWCOUNT;
 
     -- 5. Answers kept for repeats: as above.
@@ -140,13 +140,13 @@ BEGIN
     SELECT o.OperationId
     FROM @vOperation AS x
     INNER JOIN Taskgate.Operation AS o WITH (ROWLOCK, XLOCK, READPAST, INDEX (PK_Operation)) ON o.OperationId = x.OperationId -- skip, don't wait
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per operation
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per operation
     DELETE o
     FROM @vAnswered AS a
     INNER JOIN @vOperation AS x ON x.OperationId = a.OperationId
     INNER JOIN Taskgate.Operation AS o WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (IX_Operation_DoneAt)) -- skip, don't wait
       ON o.DoneAt = x.DoneAt AND o.OperationId = x.OperationId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per operation
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per operation
     SET @vOperations = @@ROWCOUNT;
 
     -- 6. Keys last: an enqueue of one waits until this is over.
@@ -155,7 +155,7 @@ BEGIN
     INNER JOIN Taskgate.Dedupe AS k WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_Dedupe)) -- skip, don't wait
       ON k.TaskDefinitionId = x.TaskDefinitionId AND k.DedupeKey = x.DedupeKey
     WHERE k.ExpiresAt < @vNow -- it may have been taken anew
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per key
     SET @vKeys = @@ROWCOUNT;
     COMMIT TRANSACTION;
 

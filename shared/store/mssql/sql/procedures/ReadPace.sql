@@ -56,7 +56,7 @@ BEGIN
   WHERE NOT EXISTS ( -- one that was done since has its row still, and no wave; versions or not, no wait
     SELECT 1 FROM Taskgate.Archive AS z WITH (READCOMMITTEDLOCK, READPAST, INDEX (PK_Archive)) WHERE z.TaskId = t.TaskId)
   ORDER BY x.DueAt, t.TaskId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek each per task
 
   -- 2. What ended well within the last hour: the entries of the index, then the tasks by key.
   INSERT INTO @vSeen (TaskId, FinishedAt)
@@ -69,7 +69,7 @@ BEGIN
   SELECT a.TaskId, a.Kind, a.DurationMs
   FROM @vSeen AS s
   INNER JOIN Taskgate.Archive AS a WITH (INDEX (PK_Archive)) ON a.TaskId = s.TaskId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   UPDATE d
   SET Place = m.Place, Measured = m.Measured
   FROM @vDone AS d

@@ -44,7 +44,7 @@ BEGIN
   INNER JOIN Taskgate.Statistic AS s WITH (INDEX (PK_Statistic), FORCESEEK) -- a range per definition
     ON s.TaskDefinitionId = d.TaskDefinitionId AND s.Grain = @Grain AND s.At >= @vFrom
   WHERE @vDefinition IS NULL OR d.TaskDefinitionId = @vDefinition
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- the rows of all definitions, and one range of each that is asked for
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- the rows of all definitions, and one range of each that is asked for
   SELECT @vPeriods = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"definition":"') COLLATE Latin1_General_100_BIN2 + STRING_ESCAPE(p.Name, 'json')
            + N'","at":"' + Taskgate._Iso(p.At)
            + N'","claimed":' + CONVERT(nvarchar(11), p.Claimed) + N',"done":' + CONVERT(nvarchar(11), p.Done)

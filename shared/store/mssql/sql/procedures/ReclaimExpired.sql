@@ -43,18 +43,18 @@ BEGIN
     FROM Taskgate.TaskExecution AS x WITH (READCOMMITTEDLOCK, READPAST, INDEX (IX_TaskExecution_Open)) -- locked: alive; no wait
     WHERE x.State IN (1, 3) AND (x.State = 3 OR x.LeaseUntil < @vNow)
     ORDER BY x.TaskExecutionId
-    OPTION (MAXDOP 1);
+    OPTION (MAXDOP 1, KEEPFIXED PLAN);
     UPDATE c
     SET LostMax = d.LostMax
     FROM @vCandidate AS c
     INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = c.TaskDefinitionId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution, with nothing locked
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution, with nothing locked
     SELECT @vRetention = N'[' + STRING_AGG(CONVERT(nvarchar(max),
              N'{"id":' + CONVERT(nvarchar(11), d.TaskDefinitionId) + N',"done":' + CONVERT(nvarchar(20), d.RetainDoneMs)
              + N',"dead":' + CONVERT(nvarchar(20), d.RetainDeadMs) + N'}'), N',') + N']'
     FROM (SELECT DISTINCT c.TaskDefinitionId FROM @vCandidate AS c) AS x
     INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per definition, with nothing locked
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per definition, with nothing locked
 
     BEGIN TRANSACTION;
     SELECT @vExecution = MIN(c.TaskExecutionId) FROM @vCandidate AS c;
@@ -87,7 +87,7 @@ BEGIN
           FROM @vClaim AS c
           INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = c.TaskId -- each row as it is now
           WHERE c.IsPrefetched = 0
-          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task, ascending
+          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task, ascending
           SET @vCount = @@ROWCOUNT;
           SET @vLost = @vLost + @vCount;
           INSERT INTO @vTask (TaskId, TaskDefinitionId, Priority, Rank, LostCount, IsCancelled, IsOver)
@@ -95,7 +95,7 @@ BEGIN
                  CASE WHEN t.CancelRequested = 1 OR (t.LostCount > @vLostMax AND c.IsPrefetched = 0) THEN 1 ELSE 0 END
           FROM @vClaim AS c
           INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
-          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
           INSERT INTO Taskgate.Ready WITH (ROWLOCK) (TaskDefinitionId, Priority, Rank, TaskId, IsSolo)
           SELECT t.TaskDefinitionId, t.Priority, t.Rank, t.TaskId, CASE WHEN t.LostCount >= 2 THEN 1 ELSE 0 END
           FROM @vTask AS t WHERE t.IsOver = 0;
@@ -122,7 +122,7 @@ BEGIN
       SET TaskExecutionId = o.TaskExecutionId -- _EndTasks knows one execution; here each task has its own
       FROM @vOver AS o
       INNER JOIN Taskgate.Archive AS a WITH (ROWLOCK, UPDLOCK) ON a.TaskId = o.TaskId -- ours already: just added
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     END;
     COMMIT TRANSACTION;
   END TRY

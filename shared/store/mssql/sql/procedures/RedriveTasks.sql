@@ -83,7 +83,7 @@ BEGIN
       WHERE a.TaskDefinitionId = @vDefinition AND a.Outcome = @vOutcome
         AND b.Kind = @Kind COLLATE Latin1_General_100_BIN2 AND DATALENGTH(b.Kind) = DATALENGTH(@Kind)
       ORDER BY a.FinishedAt, a.TaskId
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   END;
 
   BEGIN TRY
@@ -94,13 +94,13 @@ BEGIN
            CASE a.Outcome WHEN 10 THEN N'done' ELSE N'redriven' END, 1, a.Outcome, a.WaveId, 0
     FROM @vAsked AS q
     INNER JOIN Taskgate.Archive AS a WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_Archive)) ON a.TaskId = q.TaskId -- skip, don't wait
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     UPDATE t
     SET Place = CASE WHEN e.PendingGroupKey IS NULL THEN 1 ELSE 4 END, PendingGroupKey = e.PendingGroupKey,
         PendingGroupIsGlobal = e.PendingGroupIsGlobal, WasBlocked = e.WasBlocked
     FROM @vTask AS t
     INNER JOIN Taskgate.EndedEarly AS e ON e.TaskId = t.TaskId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
 
     -- 3. All locks that may have to be waited for, before any read: keys, as an enqueue takes them, then waves. A wave that isn't
     -- open yet isn't opened now; one that is may still end.
@@ -141,13 +141,13 @@ BEGIN
       FROM @vKey AS k
       INNER JOIN Taskgate.Dedupe AS d WITH (READCOMMITTEDLOCK) -- behind the end of the key's task, then keeps nothing
         ON d.TaskDefinitionId = k.TaskDefinitionId AND d.DedupeKey = k.DedupeKey
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per key
       DELETE d
       FROM @vKey AS k
       INNER JOIN Taskgate.Dedupe AS d WITH (ROWLOCK, UPDLOCK) -- no other call writes a key with a window
         ON d.TaskDefinitionId = k.TaskDefinitionId AND d.DedupeKey = k.DedupeKey
       WHERE k.IsExpired = 1
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per key
       INSERT INTO Taskgate.Dedupe WITH (ROWLOCK) (TaskDefinitionId, DedupeKey, TaskId)
       SELECT k.TaskDefinitionId, k.DedupeKey, k.TaskId FROM @vKey AS k WHERE k.OwnerId IS NULL;
       UPDATE t
@@ -166,7 +166,7 @@ BEGIN
       FROM @vGate AS a
       INNER JOIN Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskGroup)) -- lock, then look: kept to the end
         ON g.GroupId = a.GroupId
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group, ascending
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per group, ascending
       UPDATE a
       SET Slots = g.Slots,
           Free = CASE
@@ -176,14 +176,14 @@ BEGIN
               SELECT COUNT(*) FROM Taskgate.GroupSlot AS s WITH (FORCESEEK) WHERE s.GroupId = a.GroupId) END -- its few rows
       FROM @vGate AS a
       INNER JOIN Taskgate.TaskGroup AS g ON g.GroupId = a.GroupId
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per group
       INSERT INTO @vSlot (GroupId, K, Slot)
       SELECT a.GroupId, ROW_NUMBER() OVER (PARTITION BY a.GroupId ORDER BY n.N), n.N
       FROM @vGate AS a
       INNER JOIN Taskgate.Number AS n WITH (FORCESEEK) ON n.N <= a.Slots -- the first so many numbers
       WHERE a.Free > 0
         AND NOT EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS s WHERE s.GroupId = a.GroupId AND s.Slot = n.N)
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per slot
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per slot
       UPDATE t
       SET Place = CASE WHEN r.K <= a.Free THEN 2 ELSE 3 END, Slot = CASE WHEN r.K <= a.Free THEN f.Slot END
       FROM @vTask AS t
@@ -218,17 +218,17 @@ BEGIN
     FROM @vTask AS t
     INNER JOIN Taskgate.Archive AS a ON a.TaskId = t.TaskId
     WHERE t.Outcome = N'redriven'
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     DELETE a
     FROM @vTask AS t
     INNER JOIN Taskgate.Archive AS a WITH (ROWLOCK, UPDLOCK, INDEX (PK_Archive)) ON a.TaskId = t.TaskId -- ours already
     WHERE t.Outcome = N'redriven'
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     DELETE e
     FROM @vTask AS t
     INNER JOIN Taskgate.EndedEarly AS e WITH (ROWLOCK, UPDLOCK) ON e.TaskId = t.TaskId -- the holder of the archive's row owns this one
     WHERE t.Outcome = N'redriven'
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     INSERT INTO Taskgate.GroupSlot WITH (ROWLOCK) (GroupId, Slot, TaskId)
     SELECT t.GroupId, t.Slot, t.TaskId FROM @vTask AS t WHERE t.Outcome = N'redriven' AND t.Place = 2;
     INSERT INTO Taskgate.GroupWaiting WITH (ROWLOCK) (GroupId, Priority, Rank, TaskId, TaskDefinitionId)
@@ -256,13 +256,13 @@ BEGIN
     FROM @vAsked AS q
     INNER JOIN Taskgate.Archive AS a WITH (INDEX (PK_Archive)) ON a.TaskId = q.TaskId
     WHERE q.Outcome IS NULL
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     UPDATE q
     SET Outcome = N'unfinished'
     FROM @vAsked AS q
     INNER JOIN Taskgate.Task AS t ON t.TaskId = q.TaskId
     WHERE q.Outcome IS NULL
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   END TRY
   BEGIN CATCH
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;

@@ -69,7 +69,7 @@ BEGIN
     FROM @vName AS n
     INNER JOIN Taskgate.DefinitionOwner AS o ON o.Name = n.Name
     WHERE o.App <> @vApp
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per name
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per name
   END TRY
   BEGIN CATCH
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;

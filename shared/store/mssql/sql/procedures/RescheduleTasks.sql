@@ -68,20 +68,20 @@ BEGIN
     FROM @vTask AS t
     INNER JOIN Taskgate.Task AS x WITH (ROWLOCK, UPDLOCK) ON x.TaskId = t.TaskId -- ours by the container's row
     WHERE t.Place > 0
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     INSERT INTO @vLeaving (TaskId, GroupId)
     SELECT t.TaskId, t.GroupId
     FROM @vTask AS t
     INNER JOIN Taskgate.TaskGroup AS g WITH (INDEX (PK_TaskGroup)) ON g.GroupId = t.GroupId
     WHERE t.Place IN (1, 3) AND g.Strict = 0
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     UPDATE x
     SET GroupId = NULL, PendingGroupKey = g.GroupKey, PendingGroupIsGlobal = CASE g.TaskDefinitionId WHEN 0 THEN 1 ELSE 0 END
     FROM @vTask AS t
     INNER JOIN Taskgate.TaskGroup AS g WITH (INDEX (PK_TaskGroup)) ON g.GroupId = t.GroupId
     INNER JOIN Taskgate.Task AS x WITH (ROWLOCK, UPDLOCK) ON x.TaskId = t.TaskId -- ours by the container's row; outside a group its key only
     WHERE t.Place = 3 OR (t.Place = 1 AND g.Strict = 0)
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek each per task
     IF EXISTS (SELECT 1 FROM @vLeaving AS l)
       EXEC Taskgate._HandOver @Leaving = @vLeaving, @oWoken = @vWokenIds OUTPUT;
     SELECT @vChanged = N'[' + STRING_AGG(CONVERT(nvarchar(max), t.TaskId), N',') WITHIN GROUP (ORDER BY t.TaskId) + N']',
@@ -102,7 +102,7 @@ BEGIN
     FROM @vAsked AS a
     INNER JOIN Taskgate.Archive AS h WITH (INDEX (PK_Archive)) ON h.TaskId = a.TaskId
     WHERE a.Outcome IS NULL OR a.Outcome <> N'rescheduled'
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   END TRY
   BEGIN CATCH
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;

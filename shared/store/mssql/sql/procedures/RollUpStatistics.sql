@@ -67,7 +67,7 @@ BEGIN
       FROM Taskgate.TaskExecution AS e WITH (INDEX (PK_TaskExecution), FORCESEEK) -- in key order
       WHERE e.TaskExecutionId > @vLast
       ORDER BY e.TaskExecutionId
-      OPTION (MAXDOP 1, OPTIMIZE FOR (@Max = 100)); -- a seek without a sort
+      OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@Max = 100)); -- a seek without a sort
       SET @vNewCount = @@ROWCOUNT;
       SELECT @vNewest = MAX(i.TaskExecutionId) FROM @vId AS i;
       INSERT INTO @vId (TaskExecutionId)
@@ -86,7 +86,7 @@ BEGIN
       INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = i.TaskExecutionId
       LEFT JOIN Taskgate.ExecutionCounted AS c ON c.TaskExecutionId = i.TaskExecutionId
       CROSS APPLY (SELECT CASE WHEN e.State IN (1, 3) THEN 1 ELSE 0 END AS IsOpen) AS o
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- two seeks per execution
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- two seeks per execution
       SET @vExecutions = @@ROWCOUNT;
       SELECT @vUnsettled = MIN(s.TaskExecutionId)
       FROM @vSeen AS s WHERE s.TaskExecutionId > @vLast AND s.StartedAt >= DATEADD(SECOND, -10, @vNow);
@@ -135,7 +135,7 @@ BEGIN
       CROSS APPLY (SELECT DATEADD(MINUTE, DATEDIFF(MINUTE, @vZero, p.MinuteAt) / l.Grain * l.Grain, @vZero) AS At) AS a
       INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = p.TaskDefinitionId
       GROUP BY p.TaskDefinitionId, l.Grain, a.At, COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit)
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per definition and task
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per definition and task
       UPDATE s
       SET Claimed = s.Claimed + p.Claimed, Done = s.Done + p.Done, Failed = s.Failed + p.Failed, Dead = s.Dead + p.Dead,
           Lost = s.Lost + p.Lost, RanMs = s.RanMs + p.RanMs, HeldMs = s.HeldMs + p.HeldMs, TaskLimit = p.TaskLimit,
@@ -144,7 +144,7 @@ BEGIN
       FROM @vPeriod AS p
       INNER JOIN Taskgate.Statistic AS s WITH (ROWLOCK, UPDLOCK) -- ours by the round's row
         ON s.TaskDefinitionId = p.TaskDefinitionId AND s.Grain = p.Grain AND s.At = p.At
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per period
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per period
       INSERT INTO Taskgate.Statistic WITH (ROWLOCK) (TaskDefinitionId, Grain, At, Claimed, Done, Failed, Dead, Lost, RanMs, HeldMs, TaskLimit,
         Ready, NextAgeMs)
       SELECT p.TaskDefinitionId, p.Grain, p.At, p.Claimed, p.Done, p.Failed, p.Dead, p.Lost, p.RanMs, p.HeldMs, p.TaskLimit, p.Ready, p.NextAgeMs
@@ -172,7 +172,7 @@ BEGIN
         UNION ALL
         SELECT 2, DATEDIFF_BIG(MILLISECOND, a.CreatedAt, a.FinishedAt) - COALESCE(a.DurationMs, 0)) AS m
       CROSS APPLY Taskgate._DurationBucket(m.Ms) AS b
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
       INSERT INTO @vTime (TaskDefinitionId, Grain, At, Measure, Bucket, Tasks)
       SELECT g.TaskDefinitionId, l.Grain, DATEADD(MINUTE, DATEDIFF(MINUTE, @vZero, g.MinuteAt) / l.Grain * l.Grain, @vZero), g.Measure,
              g.Bucket, CASE WHEN w.Tasks < 1 THEN 1 ELSE w.Tasks END
@@ -189,7 +189,7 @@ BEGIN
       FROM @vTime AS t
       INNER JOIN Taskgate.StatisticTime AS x WITH (ROWLOCK, UPDLOCK) -- ours by the round's row
         ON x.TaskDefinitionId = t.TaskDefinitionId AND x.Grain = t.Grain AND x.At = t.At AND x.Measure = t.Measure AND x.Bucket = t.Bucket
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per row
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per row
       INSERT INTO Taskgate.StatisticTime WITH (ROWLOCK) (TaskDefinitionId, Grain, At, Measure, Bucket, Tasks)
       SELECT t.TaskDefinitionId, t.Grain, t.At, t.Measure, t.Bucket, t.Tasks
       FROM @vTime AS t
@@ -203,13 +203,13 @@ BEGIN
       INNER JOIN Taskgate.ExecutionCounted AS c WITH (ROWLOCK, UPDLOCK) ON c.TaskExecutionId = i.TaskExecutionId -- ours by the round's row
       LEFT JOIN @vSeen AS s ON s.TaskExecutionId = i.TaskExecutionId
       WHERE s.TaskExecutionId IS NULL OR (s.IsOpen = 0 AND s.TaskExecutionId <= @vSettled)
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
       UPDATE c
       SET ClaimedCount = s.ClaimedCount, DoneCount = s.DoneCount, FailedCount = s.FailedCount, DeadCount = s.DeadCount,
           LostCount = s.LostCount, RanMs = s.RanMs, HeldMs = s.HeldMs
       FROM @vSeen AS s
       INNER JOIN Taskgate.ExecutionCounted AS c WITH (ROWLOCK, UPDLOCK) ON c.TaskExecutionId = s.TaskExecutionId -- ours by the round's row
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
       INSERT INTO Taskgate.ExecutionCounted WITH (ROWLOCK) (TaskExecutionId, ClaimedCount, DoneCount, FailedCount, DeadCount, LostCount, RanMs, HeldMs)
       SELECT s.TaskExecutionId, s.ClaimedCount, s.DoneCount, s.FailedCount, s.DeadCount, s.LostCount, s.RanMs, s.HeldMs
       FROM @vSeen AS s
@@ -230,12 +230,12 @@ BEGIN
       FROM @vOld AS o
       INNER JOIN Taskgate.StatisticTime AS t WITH (ROWLOCK, UPDLOCK, FORCESEEK) -- ours by the round's row
         ON t.TaskDefinitionId = o.TaskDefinitionId AND t.Grain = o.Grain AND t.At = o.At
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one range per period
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one range per period
       DELETE s
       FROM @vOld AS o
       INNER JOIN Taskgate.Statistic AS s WITH (ROWLOCK, UPDLOCK) -- ours by the round's row
         ON s.TaskDefinitionId = o.TaskDefinitionId AND s.Grain = o.Grain AND s.At = o.At
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per period
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per period
       SET @vDeleted = @@ROWCOUNT;
       IF @vNewCount = @Max AND @vSettled = @vNewest SET @vMore = 1;
       UPDATE r

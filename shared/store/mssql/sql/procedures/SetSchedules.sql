@@ -127,7 +127,7 @@ BEGIN
       FROM @vOld AS o
       INNER JOIN Taskgate.Schedule AS s WITH (ROWLOCK, UPDLOCK) -- lock, then look: behind who fires or pauses them
         ON s.ScheduleId = o.ScheduleId
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per schedule, ascending
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per schedule, ascending
       UPDATE o
       SET Ord = w.Ord, Cron = s.Cron, TimeZone = s.TimeZone,
           IsChanged = CASE
@@ -140,7 +140,7 @@ BEGIN
       INNER JOIN Taskgate.Schedule AS s ON s.ScheduleId = o.ScheduleId
       LEFT JOIN Taskgate.ScheduleGroup AS g ON g.ScheduleId = o.ScheduleId
       LEFT JOIN @vWanted AS w ON w.Name = o.Name
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- two seeks per schedule
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- two seeks per schedule
       UPDATE w SET ScheduleId = o.ScheduleId FROM @vWanted AS w INNER JOIN @vOld AS o ON o.Ord = w.Ord;
 
       -- 2. The schedules as they shall be.
@@ -152,25 +152,25 @@ BEGIN
       INNER JOIN Taskgate.Schedule AS s WITH (ROWLOCK, UPDLOCK) -- ours already
         ON s.ScheduleId = o.ScheduleId
       WHERE o.IsChanged = 1
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per schedule
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per schedule
       DELETE g
       FROM @vOld AS o
       INNER JOIN Taskgate.ScheduleGroup AS g WITH (ROWLOCK, UPDLOCK) -- ours by the schedule's row
         ON g.ScheduleId = o.ScheduleId
       WHERE o.IsChanged = 1
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per schedule
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per schedule
       DELETE x
       FROM @vOld AS o
       INNER JOIN Taskgate.StoppedSchedule AS x WITH (ROWLOCK, UPDLOCK) -- ours by the schedule's row
         ON x.ScheduleId = o.ScheduleId
       WHERE o.Ord IS NULL
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per schedule
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per schedule
       DELETE s
       FROM @vOld AS o
       INNER JOIN Taskgate.Schedule AS s WITH (ROWLOCK, UPDLOCK) -- ours already
         ON s.ScheduleId = o.ScheduleId
       WHERE o.Ord IS NULL
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per schedule
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per schedule
       IF EXISTS (SELECT 1 FROM @vWanted AS w WHERE w.ScheduleId IS NULL)
         SELECT @vStoppedAt = s.StoppedAt, @vStoppedBy = s.StoppedBy, @vReason = s.Reason
         FROM Taskgate.Stop AS s WITH (ROWLOCK, HOLDLOCK) -- shared, versions or not: lock, then look; the last lock, kept to the end
@@ -213,7 +213,7 @@ BEGIN
       FROM @vWanted AS w
       INNER JOIN Taskgate.Schedule AS s ON s.ScheduleId = w.ScheduleId
       WHERE s.Paused = 0
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per schedule
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per schedule
     END;
     COMMIT TRANSACTION;
   END TRY

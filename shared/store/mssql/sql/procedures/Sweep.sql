@@ -53,7 +53,7 @@ BEGIN
     FROM @vOpen AS o
     INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId
     WHERE e.State = 3 OR (e.State = 1 AND e.LeaseUntil < @vNow)) AS x
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
 
   INSERT INTO @vDefinition (TaskDefinitionId, Name, Paused, TaskLimit, ExecutionTokens, Ready, IsDue, Held, IsCrowdedOut)
   SELECT TOP (@Max) d.TaskDefinitionId, d.Name, d.Paused, COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit), e.Tokens,
@@ -88,7 +88,7 @@ BEGIN
     INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = g.Grantee
     WHERE e.State = 1 AND e.LeaseUntil >= @vNow
     GROUP BY g.TaskDefinitionId) AS h ON h.TaskDefinitionId = d.TaskDefinitionId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per holder
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per holder
   UPDATE d
   SET Held = d.TaskLimit -- none is free; one damaged row must not stop the safety net
   FROM @vDefinition AS d
@@ -113,7 +113,7 @@ BEGIN
       FROM @vOpen AS o
       INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId
       WHERE o.TaskDefinitionId = d.TaskDefinitionId AND e.State = 1 AND e.LeaseUntil >= @vNow AND e.TokenCount > 0)
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per open execution
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per open execution
   SELECT @vDefinitions = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"name":"' + STRING_ESCAPE(d.Name, 'json')
            + N'","ready":' + CONVERT(nvarchar(11), d.Ready)
            + N',"free":' + CONVERT(nvarchar(11),
@@ -145,7 +145,7 @@ BEGIN
     LEFT JOIN Taskgate.Wave AS w ON w.WaveId = o.WaveId
     WHERE o.WaveId IS NULL OR w.State = 1
     ORDER BY b.BatchId) AS x
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- two seeks per batch
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- two seeks per batch
   INSERT INTO @vDue (ScheduleId, TaskDefinitionId, Name, Cron, TimeZone, MissedPolicy, NextRunAt)
   SELECT s.ScheduleId, s.TaskDefinitionId, s.Name, s.Cron, s.TimeZone, s.MissedPolicy, s.NextRunAt
   FROM Taskgate.Schedule AS s WITH (INDEX (PK_Schedule)) -- all of them: there are few
@@ -169,7 +169,7 @@ BEGIN
       FROM @vDue AS s WHERE s.NextRunAt <= @vNow
       ORDER BY s.NextRunAt, s.ScheduleId) AS x
     INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per schedule
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per schedule
   END;
   SET @vEndedBefore = Taskgate._PurgeExecutionsBefore(@vNow);
   IF EXISTS (SELECT 1 FROM Taskgate.Archive AS a WITH (INDEX (IX_Archive_Purge)) WHERE a.PurgeAfter < @vNow) -- its first entry

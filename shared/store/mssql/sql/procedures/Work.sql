@@ -206,7 +206,7 @@ BEGIN
               INNER JOIN @vHeld AS h ON h.TaskId = e.TaskId
               INNER JOIN Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK) -- by the whole key; ours by the execution's row
                 ON c.TaskExecutionId = @TaskExecutionId AND c.Fence = h.Fence AND c.Ordinal = h.Ordinal
-              OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per claim
+              OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per claim
               EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
                 @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @RetainDoneMs = @vRetainDoneMs,
                 @KeepPayload = @vKeepPayload;
@@ -220,7 +220,7 @@ BEGIN
             INNER JOIN @vHeld AS h ON h.TaskId = l.StartedTaskId AND h.IsPrefetched = 1
             INNER JOIN Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK) -- by the whole key; ours by the execution's row
               ON c.TaskExecutionId = @TaskExecutionId AND c.Fence = h.Fence AND c.Ordinal = h.Ordinal
-            OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per claim
+            OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per claim
             UPDATE h SET IsPrefetched = 0 FROM @vHeld AS h INNER JOIN @vList AS l ON l.StartedTaskId = h.TaskId;
           END;
 
@@ -236,7 +236,7 @@ BEGIN
             FROM @vHeld AS h
             LEFT JOIN @vEnded AS e ON e.TaskId = h.TaskId) AS n
           CROSS APPLY (SELECT @vTokenCount * (1 + @vPrefetchMax) - n.Held AS Rest) AS m
-          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per claim
+          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per claim
           IF @vEndedCount < @vDoneCount
             SELECT @vRefused = STRING_AGG(l.Item, N',') WITHIN GROUP (ORDER BY l.Ord)
             FROM @vList AS l
@@ -261,12 +261,12 @@ BEGIN
             BEGIN
               WITH NextReady AS (
                 SELECT TOP (@vMost) r.Priority, r.Rank, r.TaskId, r.IsSolo
-                FROM Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order
+                FROM Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK, INDEX (PK_Ready)) -- keep them, skip others', in key order
                 WHERE r.TaskDefinitionId = @vDefinition
                 ORDER BY r.Priority, r.Rank, r.TaskId)
               DELETE FROM NextReady
               OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.IsSolo INTO @vTaken (Priority, Rank, TaskId, IsSolo)
-              OPTION (MAXDOP 1, OPTIMIZE FOR (@vMost = 100)); -- a seek without a sort
+              OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@vMost = 100)); -- a seek without a sort
             END;
             ELSE
             BEGIN
@@ -274,36 +274,36 @@ BEGIN
               -- step over every deleted entry of that priority, and might keep locks on rows it doesn't take.
               WITH NextReady AS (
                 SELECT TOP (@vMost) r.Priority, r.Rank, r.TaskId, r.IsSolo
-                FROM Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order
+                FROM Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK, INDEX (PK_Ready)) -- keep them, skip others', in key order
                 WHERE r.TaskDefinitionId = @vDefinition AND r.Priority = @AfterPriority AND r.Rank = @AfterRank
                   AND r.TaskId >= @AfterTaskId
                 ORDER BY r.Priority, r.Rank, r.TaskId)
               DELETE FROM NextReady
               OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.IsSolo INTO @vTaken (Priority, Rank, TaskId, IsSolo)
-              OPTION (MAXDOP 1, OPTIMIZE FOR (@vMost = 100)); -- a seek without a sort
+              OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@vMost = 100)); -- a seek without a sort
               SET @vRest = @vMost - @@ROWCOUNT;
               IF @vRest > 0
               BEGIN
                 WITH NextReady AS (
                   SELECT TOP (@vRest) r.Priority, r.Rank, r.TaskId, r.IsSolo
-                  FROM Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order
+                  FROM Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK, INDEX (PK_Ready)) -- keep them, skip others', in key order
                   WHERE r.TaskDefinitionId = @vDefinition AND r.Priority = @AfterPriority AND r.Rank > @AfterRank
                   ORDER BY r.Priority, r.Rank, r.TaskId)
                 DELETE FROM NextReady
                 OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.IsSolo INTO @vTaken (Priority, Rank, TaskId, IsSolo)
-                OPTION (MAXDOP 1, OPTIMIZE FOR (@vRest = 100)); -- a seek without a sort
+                OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@vRest = 100)); -- a seek without a sort
                 SET @vRest = @vRest - @@ROWCOUNT;
               END;
               IF @vRest > 0
               BEGIN
                 WITH NextReady AS (
                   SELECT TOP (@vRest) r.Priority, r.Rank, r.TaskId, r.IsSolo
-                  FROM Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order
+                  FROM Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK, INDEX (PK_Ready)) -- keep them, skip others', in key order
                   WHERE r.TaskDefinitionId = @vDefinition AND r.Priority > @AfterPriority
                   ORDER BY r.Priority, r.Rank, r.TaskId)
                 DELETE FROM NextReady
                 OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.IsSolo INTO @vTaken (Priority, Rank, TaskId, IsSolo)
-                OPTION (MAXDOP 1, OPTIMIZE FOR (@vRest = 100)); -- a seek without a sort
+                OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@vRest = 100)); -- a seek without a sort
               END;
             END;
             SELECT @vCount = COUNT(*), @vHasSolo = MAX(CASE t.IsSolo WHEN 1 THEN 1 ELSE 0 END) FROM @vTaken AS t;
@@ -316,7 +316,7 @@ BEGIN
               FROM (SELECT x.TaskId, ROW_NUMBER() OVER (ORDER BY x.Priority, x.Rank, x.TaskId) AS Ordinal FROM @vTaken AS x) AS c
               INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
               WHERE t.LostCount >= 2
-              OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+              OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
               SET @vIsSolo = CASE WHEN @vFirstSolo = 1 AND @vHeldCount = 0 THEN 1 ELSE 0 END;
               SET @vCount = CASE WHEN @vIsSolo = 1 THEN 1 ELSE COALESCE(@vFirstSolo - 1, @vCount) END;
               INSERT INTO Taskgate.Ready WITH (ROWLOCK) (TaskDefinitionId, Priority, Rank, TaskId, IsSolo)
@@ -325,7 +325,7 @@ BEGIN
                     FROM @vTaken AS x) AS c
               INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
               WHERE c.Ordinal > @vCount
-              OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+              OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
             END;
             IF @vCount > 0
             BEGIN
@@ -379,7 +379,7 @@ BEGIN
                           OR t.CancelRequested = 1 OR t.Build > @vBuild OR t.WaveId IS NOT NULL OR t.LostCount >= 2 THEN 1 ELSE 0 END AS HasExtras
             FROM (SELECT COALESCE(CONVERT(nvarchar(max), t.CheckpointUtf8) COLLATE Latin1_General_100_BIN2, t.[Checkpoint]) AS [Checkpoint]) AS p) AS n
           WHERE c.TaskExecutionId = @TaskExecutionId AND c.Fence = @vFence
-          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
       END;
       COMMIT TRANSACTION;
     END;

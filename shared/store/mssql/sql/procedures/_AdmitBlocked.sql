@@ -49,7 +49,7 @@ BEGIN
   DELETE FROM NextBlocked
   OUTPUT deleted.TaskId, deleted.Priority, deleted.Rank, deleted.TaskDefinitionId
   INTO @vMoved (TaskId, Priority, Rank, TaskDefinitionId)
-  OPTION (MAXDOP 1, OPTIMIZE FOR (@Max = 100)); -- a seek, regardless of statistics
+  OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@Max = 100)); -- a seek, regardless of statistics
   SET @oMoved = @@ROWCOUNT;
   IF @oMoved > 0 AND @vBatchState = 4 -- never counted, so nothing is counted down
   BEGIN
@@ -62,12 +62,12 @@ BEGIN
     FROM @vMoved AS m
     INNER JOIN Taskgate.EndedEarly AS e WITH (ROWLOCK, UPDLOCK) ON e.TaskId = m.TaskId -- new rows of this call
     WHERE e.PendingGroupKey IS NOT NULL
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     DELETE e
     FROM @vMoved AS m
     INNER JOIN Taskgate.EndedEarly AS e WITH (ROWLOCK, UPDLOCK) ON e.TaskId = m.TaskId -- as above
     WHERE e.PendingGroupKey IS NULL -- nothing is left to be said of it
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   END;
   ELSE IF @oMoved > 0
   BEGIN
@@ -75,7 +75,7 @@ BEGIN
     SET IsGrouped = CASE WHEN t.PendingGroupKey IS NULL THEN 0 ELSE 1 END -- outside a group a task has its key only
     FROM @vMoved AS m
     INNER JOIN Taskgate.Task AS t ON t.TaskId = m.TaskId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     INSERT INTO Taskgate.Ready WITH (ROWLOCK) (TaskDefinitionId, Priority, Rank, TaskId)
     SELECT m.TaskDefinitionId, m.Priority, m.Rank, m.TaskId FROM @vMoved AS m WHERE m.IsGrouped = 0;
     INSERT INTO Taskgate.Scheduled WITH (ROWLOCK) (TaskDefinitionId, RunAt, TaskId)

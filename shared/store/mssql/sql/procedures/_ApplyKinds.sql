@@ -48,7 +48,7 @@ BEGIN
       FROM OPENJSON(@Payloads) AS o
       WHERE @Payloads IS NOT NULL) AS p) AS e
   INNER JOIN Taskgate.TaskKind AS k ON k.TaskDefinitionId = @TaskDefinitionId AND k.Kind = e.Kind COLLATE Latin1_General_100_BIN2
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per entry
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per entry
   SELECT TOP (1) @vNumber = CASE WHEN x.Problem LIKE N'!%' THEN 50422 ELSE 50424 END,
          @vMessage = N'tasks[' + CONVERT(nvarchar(11), e.Ord) + N'].' + REPLACE(SUBSTRING(x.Problem, 2, 1800), N'%', N'%%')
   FROM @vEntry AS e

@@ -35,7 +35,7 @@ BEGIN
     SET TokenCount = e.TokenCount
     FROM @vOpen AS o
     INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId -- the dead count none
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
   END;
   IF @oOld = -1 AND @oNew <> -1 -- tasks that run without a limit are counted as soon as there is one
   BEGIN
@@ -43,7 +43,7 @@ BEGIN
     SELECT o.TaskExecutionId, n.N, NEWID()
     FROM @vOpen AS o
     INNER JOIN Taskgate.Number AS n WITH (FORCESEEK) ON n.N <= CONVERT(smallint, o.TokenCount) -- the first so many numbers
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- a few numbers per execution
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- a few numbers per execution
     SELECT @vTokens = STRING_AGG(CONVERT(nvarchar(max), N'I:' + LOWER(CONVERT(nchar(36), t.TokenId)) + N',S:0,G:'
              + CONVERT(nvarchar(20), t.TaskExecutionId)), N',') WITHIN GROUP (ORDER BY t.TaskExecutionId)
     FROM @vToken AS t;

@@ -35,12 +35,12 @@ BEGIN
     INNER JOIN Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- covers this read
       ON e.TaskDefinitionId = l.TaskDefinitionId
     WHERE l.SharedLimitId = @SharedLimitId AND e.State IN (1, 3)
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one range per definition
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one range per definition
     UPDATE o
     SET TokenCount = e.TokenCount
     FROM @vOpen AS o
     INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId -- the dead count none
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
   END;
   IF @oNew <> -1 -- tasks that run without a limit are counted as soon as there is one; else none was read
   BEGIN

@@ -25,18 +25,18 @@ BEGIN
   SELECT s.SharedLimitId, s.Name, 1, w.TaskLimit, 0
   FROM OPENJSON(@SharedLimits) WITH (Name nvarchar(200) N'$.name', TaskLimit int N'$.limit') AS w
   INNER JOIN Taskgate.SharedLimit AS s ON s.Name = w.Name COLLATE Latin1_General_100_BIN2
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per name
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per name
   UPDATE r
   SET IsLinked = 1
   FROM @vRow AS r
   INNER JOIN Taskgate.TaskDefinitionSharedLimit AS l ON l.TaskDefinitionId = @TaskDefinitionId AND l.SharedLimitId = r.SharedLimitId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek each
   INSERT INTO @vRow (SharedLimitId, Name, IsWanted, TaskLimit, IsLinked)
   SELECT s.SharedLimitId, s.Name, 0, NULL, 1
   FROM Taskgate.TaskDefinitionSharedLimit AS l WITH (FORCESEEK) -- the definition's few rows
   INNER JOIN Taskgate.SharedLimit AS s ON s.SharedLimitId = l.SharedLimitId
   WHERE l.TaskDefinitionId = @TaskDefinitionId AND NOT EXISTS (SELECT 1 FROM @vRow AS r WHERE r.SharedLimitId = l.SharedLimitId)
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek each
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek each
   SELECT @oOld = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + REPLACE(STRING_ESCAPE(r.Name, 'json'), N'\/', N'/') + N'"'), N',')
     WITHIN GROUP (ORDER BY r.Name) + N']'
   FROM @vRow AS r WHERE r.IsLinked = 1;
@@ -79,7 +79,7 @@ BEGIN
       SET TokenCount = e.TokenCount
       FROM @vOpen AS o
       INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId -- the dead count none; the limit before may have found some
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per execution
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
       SELECT @vExecution = MIN(o.TaskExecutionId) FROM @vOpen AS o WHERE o.TokenCount > 0;
       WHILE @vExecution IS NOT NULL
       BEGIN

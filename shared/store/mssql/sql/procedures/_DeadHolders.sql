@@ -24,7 +24,7 @@ BEGIN
   FROM (SELECT CONVERT(bigint, j.[value]) AS Id FROM OPENJSON(@Holders) AS j) AS h
   LEFT JOIN Taskgate.TaskExecution AS e WITH (READCOMMITTEDLOCK, READPAST) -- steps over locked rows, versions or not
     ON e.TaskExecutionId = h.Id
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per holder
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per holder
   INSERT INTO @vDead (TaskExecutionId)
   SELECT h.TaskExecutionId FROM @vHolder AS h WHERE h.State <> 1; -- for good: no state leads back to 1
   -- Locked or not there: an entry among the open ones tells, and an execution's own calls don't lock that.
@@ -54,6 +54,6 @@ BEGIN
   INNER JOIN Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK, READPAST) -- skip, don't wait
     ON e.TaskExecutionId = h.TaskExecutionId
   WHERE h.IsExpired = 1 AND e.State = 1 AND e.LeaseUntil < @Now
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per holder, ascending
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per holder, ascending
   SELECT @oDead = N'[' + COALESCE(STRING_AGG(CONVERT(nvarchar(max), d.TaskExecutionId), N','), N'') + N']' FROM @vDead AS d;
 END;

@@ -48,7 +48,7 @@ BEGIN
   FROM (SELECT t.Grantee, COUNT(*) AS HeldCount FROM @vToken AS t WHERE t.IsHeld = 1 GROUP BY t.Grantee) AS h
   INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = h.Grantee
   WHERE e.State = 1 AND e.LeaseUntil >= @vNow
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per holder
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per holder
   IF @vLimit = -1 AND @Worker IS NOT NULL -- the shared ones count what its own string doesn't
     SELECT @oMine = COALESCE(MAX(h.Mine), 0) FROM Taskgate._SharedShares(@TaskDefinitionId, @Worker) AS h;
   IF @vLimit <> -1 AND @vLive >= @vLimit SET @oStatus = N'limited';

@@ -54,7 +54,7 @@ BEGIN
     FROM (SELECT e.WaveId, SUM(CASE e.Outcome WHEN 11 THEN 1 ELSE 0 END) AS Dead FROM @Ended AS e GROUP BY e.WaveId) AS d) AS x
   INNER JOIN Taskgate.Wave AS w ON w.WaveId = x.WaveId
   WHERE x.Dead > 0 OR x.Shards > 0
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per wave
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per wave
   SELECT @vK = MIN(c.K) FROM @vByWave AS c;
   WHILE @vK IS NOT NULL
   BEGIN

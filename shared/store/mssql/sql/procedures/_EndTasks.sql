@@ -66,7 +66,7 @@ BEGIN
       SELECT DISTINCT t.TaskDefinitionId
       FROM @Ended AS e INNER JOIN Taskgate.Task AS t ON t.TaskId = e.TaskId) AS x
     INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   INSERT INTO @vTask (TaskId, TaskDefinitionId, Stays, IsTied, GroupId, WaveId, DedupeKey, PendingGroupKey, PendingGroupIsGlobal)
   SELECT t.TaskId, t.TaskDefinitionId, CASE WHEN e.Outcome = 10 AND @KeepPayload = 1 AND @RetainDoneMs > 0 THEN 1 ELSE 0 END,
          CASE WHEN COALESCE(t.GroupId, t.WaveId) IS NULL AND COALESCE(t.CheckpointUtf8, t.LastErrorUtf8) IS NULL
@@ -74,7 +74,7 @@ BEGIN
          t.GroupId, t.WaveId, t.DedupeKey, t.PendingGroupKey, t.PendingGroupIsGlobal
   FROM @Ended AS e
   INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = e.TaskId -- each row as it is now, kept to the end
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task, ascending
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task, ascending
   -- Straight from table to table: payloads don't pass through a variable. A done task is never redriven: it names no group.
   INSERT INTO Taskgate.Archive WITH (ROWLOCK) (
     TaskId, TaskDefinitionId, Kind, Priority, Rank, CreatedAt, FinishedAt, PurgeAfter, TaskExecutionId, Fence, DurationMs, GroupId,
@@ -92,7 +92,7 @@ BEGIN
   CROSS APPLY (
     SELECT CASE e.Outcome WHEN 11 THEN COALESCE(@RetainDeadMs, d.DeadMs) ELSE COALESCE(@RetainDoneMs, d.DoneMs) END AS Ms) AS r
   WHERE e.Outcome <> 10 OR r.Ms > 0
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   SELECT @vHasGone = CASE WHEN MIN(CONVERT(tinyint, t.Stays)) = 0 THEN 1 ELSE 0 END,
          @vHasTied = MAX(CASE WHEN t.Stays = 1 AND t.IsTied = 1 THEN 1 ELSE 0 END),
          @vHasEarly = CASE WHEN @AreBlocked = 1 OR COUNT(t.PendingGroupKey) > 0 THEN 1 ELSE 0 END,
@@ -108,12 +108,12 @@ BEGIN
       FROM @Ended AS e
       INNER JOIN Taskgate.Attempt AS p WITH (ROWLOCK, UPDLOCK, FORCESEEK) ON p.TaskId = e.TaskId -- these tasks' own rows
       WHERE e.Outcome = 10
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     DELETE t
     FROM @vTask AS v
     INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = v.TaskId -- ours already
     WHERE v.Stays = 0
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     -- For a redrive: what the archive's columns don't say. Such a task was never claimed, so it isn't done.
     IF @vHasEarly = 1
       INSERT INTO Taskgate.EndedEarly WITH (ROWLOCK) (TaskId, PendingGroupKey, PendingGroupIsGlobal, WasBlocked)
@@ -126,7 +126,7 @@ BEGIN
     FROM @vTask AS v
     INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = v.TaskId -- ours already
     WHERE v.Stays = 1 AND v.IsTied = 1
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   IF @vHasKeys = 1
   BEGIN
     INSERT INTO @vKey (TaskDefinitionId, DedupeKey)
@@ -134,12 +134,12 @@ BEGIN
     FROM @vTask AS t
     INNER JOIN Taskgate.Dedupe AS k ON k.TaskDefinitionId = t.TaskDefinitionId AND k.DedupeKey = t.DedupeKey
     WHERE k.TaskId = t.TaskId AND k.ExpiresAt IS NULL -- a key with a window outlives its task
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per key
     DELETE k
     FROM @vKey AS v
     INNER JOIN Taskgate.Dedupe AS k WITH (ROWLOCK, UPDLOCK) -- only keys that are these tasks' own
       ON k.TaskDefinitionId = v.TaskDefinitionId AND k.DedupeKey = v.DedupeKey
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key, ascending
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per key, ascending
   END;
 
   IF @AreBlocked = 1 RETURN;

@@ -27,28 +27,28 @@ BEGIN
   SELECT t.TaskId, t.TaskDefinitionId, t.Priority, t.Rank, t.DedupeKey, t.GroupId, t.WaveId, 0, 0, 0
   FROM (SELECT DISTINCT TRY_CONVERT(bigint, j.[value]) AS TaskId FROM OPENJSON(@TaskIds) AS j) AS a
   INNER JOIN Taskgate.Task AS t ON t.TaskId = a.TaskId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   DELETE t
   FROM @vTask AS t
   INNER JOIN Taskgate.Archive AS a WITH (FORCESEEK) ON a.TaskId = t.TaskId -- done: its row is the payload's home; by its key, behind a purge
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   UPDATE t
   SET IsWaiting = 1
   FROM @vTask AS t
   INNER JOIN Taskgate.GroupWaiting AS w WITH (FORCESEEK) -- a walk beside a hand-over may miss the task
     ON w.GroupId = t.GroupId AND w.Priority = t.Priority AND w.Rank = t.Rank AND w.TaskId = t.TaskId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   UPDATE t
   SET IsRunning = 1
   FROM @vTask AS t
   INNER JOIN Taskgate.Claim AS c WITH (INDEX (UQ_Claim_Task)) ON c.TaskId = t.TaskId -- covers this read
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   UPDATE t
   SET IsBlocked = 1
   FROM @vTask AS t
   INNER JOIN Taskgate.WaveBlocked AS h
     ON h.WaveId = t.WaveId AND h.Priority = t.Priority AND h.Rank = t.Rank AND h.TaskId = t.TaskId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   SELECT @oTasks = N'[' + COALESCE(STRING_AGG(CONVERT(nvarchar(max), N'{"id":') COLLATE Latin1_General_100_BIN2 + CONVERT(nvarchar(20), t.TaskId)
            + N',"definition":' + CONVERT(nvarchar(11), t.TaskDefinitionId)
            + N',"priority":' + CONVERT(nvarchar(11), t.Priority) + N',"rank":' + CONVERT(nvarchar(20), t.Rank)

@@ -49,7 +49,7 @@ BEGIN
       DELETE FROM NextWaiting
       OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.TaskDefinitionId
       INTO @vChosen (Priority, Rank, TaskId, TaskDefinitionId)
-      OPTION (MAXDOP 1, OPTIMIZE FOR (@vFree = 1)); -- a seek, regardless of statistics
+      OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@vFree = 1)); -- a seek, regardless of statistics
       INSERT INTO Taskgate.GroupSlot WITH (ROWLOCK) (GroupId, Slot, TaskId)
       SELECT @vGroupId, f.Slot, c.TaskId
       FROM (
@@ -63,7 +63,7 @@ BEGIN
       SELECT c.TaskDefinitionId, c.Priority, c.Rank, c.TaskId, CASE WHEN t.LostCount >= 2 THEN 1 ELSE 0 END
       FROM @vChosen AS c
       INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
-      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
       INSERT INTO @vWoken (TaskDefinitionId)
       SELECT DISTINCT c.TaskDefinitionId FROM @vChosen AS c
       WHERE NOT EXISTS (SELECT 1 FROM @vWoken AS w WHERE w.TaskDefinitionId = c.TaskDefinitionId);

@@ -43,5 +43,5 @@ BEGIN
   SELECT @oShared = COALESCE(STRING_AGG(CONVERT(nvarchar(max), s.SharedLimitId), N','), N'')
   FROM @vWanted AS w
   INNER JOIN Taskgate.SharedLimit AS s ON s.Name = w.Name
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per name
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per name
 END;

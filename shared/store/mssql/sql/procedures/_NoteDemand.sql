@@ -33,7 +33,7 @@ BEGIN
     INNER JOIN Taskgate.SharedTokenDemand AS q WITH (READCOMMITTEDLOCK, READPAST) -- as above
       ON q.SharedLimitId = CONVERT(int, j.[value])
     WHERE q.DeniedAt <= DATEADD(SECOND, -@vPauseS, @vNow)
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per limit
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per limit
     IF @vDue = 0 RETURN;
   END;
   SELECT @vTokens = x.Tokens, @vLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit)
@@ -72,7 +72,7 @@ BEGIN
     INNER JOIN Taskgate.SharedTokenDemand AS q WITH (ROWLOCK, UPDLOCK, READPAST) -- skip, don't wait
       ON q.SharedLimitId = f.SharedLimitId
     WHERE q.DeniedAt <= DATEADD(SECOND, -@vPauseS, @vNow)
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per limit
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per limit
     IF @@ROWCOUNT > 0 SET @oNoted = 1;
   END;
 END;

@@ -42,7 +42,7 @@ BEGIN
   FROM Taskgate.Scheduled AS s WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order
   WHERE s.TaskDefinitionId = @TaskDefinitionId AND s.RunAt <= @Now
   ORDER BY s.RunAt, s.TaskId
-  OPTION (MAXDOP 1, OPTIMIZE FOR (@Max = 100)); -- a seek without a sort
+  OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@Max = 100)); -- a seek without a sort
   IF @@ROWCOUNT = 0 RETURN;
   INSERT INTO @vTask (Ord, TaskId, RunAt, Priority, Rank, IsSolo, GroupId, Scope, PendingGroupKey, Place)
   SELECT ROW_NUMBER() OVER (ORDER BY d.RunAt, d.TaskId), t.TaskId, d.RunAt, t.Priority, t.Rank,
@@ -51,7 +51,7 @@ BEGIN
          CASE WHEN t.GroupId IS NULL AND t.PendingGroupKey IS NULL THEN 1 ELSE 0 END
   FROM @vDue AS d
   INNER JOIN Taskgate.Task AS t ON t.TaskId = d.TaskId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   SET @vCount = @@ROWCOUNT;
 
   -- 2. Groups by their keys, made where they are missing, unless another call makes one now.
@@ -65,7 +65,7 @@ BEGIN
     FROM @vMissing AS m
     INNER JOIN Taskgate.TaskGroup AS g WITH (READCOMMITTEDLOCK, READPAST) -- no wait for the call that makes it
       ON g.TaskDefinitionId = m.Scope AND g.GroupKey = m.GroupKey
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per key
     INSERT INTO @vLock (Name)
     SELECT TOP (1000) m.LockName -- more of them: the next call
     FROM @vMissing AS m WHERE m.GroupId IS NULL ORDER BY m.Scope, m.GroupKey;
@@ -83,13 +83,13 @@ BEGIN
     WHERE m.GroupId IS NULL
       AND NOT EXISTS (SELECT 1 FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = m.Scope AND g.GroupKey = m.GroupKey)
     ORDER BY m.Scope, m.GroupKey
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per key
     UPDATE m
     SET GroupId = g.GroupId
     FROM @vMissing AS m
     INNER JOIN Taskgate.TaskGroup AS g ON g.TaskDefinitionId = m.Scope AND g.GroupKey = m.GroupKey
     WHERE m.GroupId IS NULL
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per key
     UPDATE x
     SET GroupId = m.GroupId
     FROM @vTask AS x
@@ -109,7 +109,7 @@ BEGIN
     INNER JOIN Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_TaskGroup)) -- the row itself; skip, don't wait
       ON g.GroupId = w.GroupId
     WHERE w.K BETWEEN @vFrom AND @vFrom + 999
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group, ascending
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per group, ascending
     SET @vFrom = @vFrom + 1000;
   END;
 
@@ -125,20 +125,20 @@ BEGIN
             SELECT COUNT(*) FROM Taskgate.GroupSlot AS s WITH (FORCESEEK) WHERE s.GroupId = a.GroupId) END -- the group's few rows
     FROM @vGate AS a
     INNER JOIN Taskgate.TaskGroup AS g ON g.GroupId = a.GroupId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per group
     UPDATE x
     SET Place = 1
     FROM @vTask AS x
     INNER JOIN @vGate AS a ON a.GroupId = x.GroupId
     INNER JOIN Taskgate.GroupSlot AS s WITH (FORCESEEK) ON s.GroupId = x.GroupId AND s.TaskId = x.TaskId -- the group's few rows
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     INSERT INTO @vSlot (GroupId, K, Slot)
     SELECT a.GroupId, ROW_NUMBER() OVER (PARTITION BY a.GroupId ORDER BY n.N), n.N
     FROM @vGate AS a
     INNER JOIN Taskgate.Number AS n WITH (FORCESEEK) ON n.N <= a.Slots -- the first so many numbers
     WHERE a.Free > 0
       AND NOT EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS s WHERE s.GroupId = a.GroupId AND s.Slot = n.N)
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per slot
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per slot
     UPDATE x
     SET Place = CASE WHEN r.K <= a.Free THEN 2 ELSE 3 END, Slot = f.Slot
     FROM @vTask AS x
@@ -158,14 +158,14 @@ BEGIN
     INNER JOIN Taskgate.Scheduled AS s WITH (ROWLOCK, UPDLOCK, INDEX (PK_Scheduled)) -- ours already; the index on the id has its key, too
       ON s.TaskDefinitionId = @TaskDefinitionId AND s.RunAt = x.RunAt AND s.TaskId = x.TaskId
     WHERE x.Ord BETWEEN @vFrom AND @vFrom + 999 AND x.Place > 0
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     SET @oPromoted = @oPromoted + @@ROWCOUNT;
     UPDATE t
     SET GroupId = x.GroupId, PendingGroupKey = NULL, PendingGroupIsGlobal = NULL
     FROM @vTask AS x
     INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = x.TaskId -- the holder of the Scheduled row may write it
     WHERE x.Ord BETWEEN @vFrom AND @vFrom + 999 AND x.PendingGroupKey IS NOT NULL AND x.Place > 0
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     INSERT INTO Taskgate.GroupSlot WITH (ROWLOCK) (GroupId, Slot, TaskId)
     SELECT x.GroupId, x.Slot, x.TaskId FROM @vTask AS x WHERE x.Ord BETWEEN @vFrom AND @vFrom + 999 AND x.Place = 2;
     INSERT INTO Taskgate.GroupWaiting WITH (ROWLOCK) (GroupId, Priority, Rank, TaskId, TaskDefinitionId)

@@ -69,6 +69,6 @@ BEGIN
   FROM @vDue AS d
   INNER JOIN Taskgate.SettingAudit AS a WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_SettingAudit)) -- skip, don't wait
     ON a.SettingAuditId = d.SettingAuditId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per entry
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per entry
   SET @oEntries = @oEntries + @@ROWCOUNT;
 END;

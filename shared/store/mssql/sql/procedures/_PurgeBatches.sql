@@ -42,7 +42,7 @@ BEGIN
   FROM @vBatch AS b
   INNER JOIN Taskgate.Wave AS w WITH (INDEX (UQ_Wave_Ordinal)) ON w.BatchId = b.BatchId -- a batch's waves; covers this read
   ORDER BY w.BatchId, w.Ordinal
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per batch
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per batch
   SET @vFound = @@ROWCOUNT;
   IF @vFound >= @Max SET @oMore = 1;
   -- Of the batch that the cut goes through some waves stay, of those behind it all.
@@ -63,24 +63,24 @@ BEGIN
   FROM @vBatch AS v
   INNER JOIN Taskgate.Batch AS b WITH (ROWLOCK, XLOCK, READPAST, INDEX (UQ_Batch_OperationId)) -- skip, don't wait
     ON b.OperationId = v.OperationId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per batch
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per batch
   INSERT INTO @vMine (BatchId)
   SELECT b.BatchId
   FROM @vEntry AS v
   INNER JOIN Taskgate.Batch AS b WITH (ROWLOCK, XLOCK, READPAST, INDEX (PK_Batch)) ON b.BatchId = v.BatchId -- skip, don't wait
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per batch
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per batch
   INSERT INTO @vWaveEntry (WaveId)
   SELECT w.WaveId
   FROM @vMine AS m
   INNER JOIN @vWave AS v ON v.BatchId = m.BatchId
   INNER JOIN Taskgate.Wave AS w WITH (ROWLOCK, XLOCK, READPAST, INDEX (UQ_Wave_Ordinal)) -- skip, don't wait
     ON w.BatchId = v.BatchId AND w.Ordinal = v.Ordinal
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per wave
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per wave
   INSERT INTO @vWaveRow (WaveId)
   SELECT w.WaveId
   FROM @vWaveEntry AS v
   INNER JOIN Taskgate.Wave AS w WITH (ROWLOCK, XLOCK, READPAST, INDEX (PK_Wave)) ON w.WaveId = v.WaveId -- skip, don't wait
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per wave
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per wave
 
   -- 3. Counters, of some waves at a time: a statement that locks 5,000 rows would lock the table.
   WHILE @vFrom <= @vFound
@@ -91,7 +91,7 @@ BEGIN
     INNER JOIN @vWaveRow AS r ON r.WaveId = v.WaveId
     INNER JOIN Taskgate.WaveShard AS s WITH (ROWLOCK, XLOCK, READPAST, FORCESEEK) ON s.WaveId = r.WaveId -- skip, don't wait
     WHERE v.K BETWEEN @vFrom AND @vFrom + 199
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per wave
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per wave
     UPDATE v
     SET IsMine = 1
     FROM @vWave AS v
@@ -101,7 +101,7 @@ BEGIN
     FROM @vWave AS v
     INNER JOIN Taskgate.WaveShard AS s WITH (ROWLOCK, UPDLOCK, FORCESEEK) ON s.WaveId = v.WaveId -- ours already
     WHERE v.K BETWEEN @vFrom AND @vFrom + 199 AND v.IsMine = 1
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per wave
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per wave
     SET @vFrom = @vFrom + 200;
   END;
 
@@ -110,18 +110,18 @@ BEGIN
   FROM @vWave AS v
   INNER JOIN Taskgate.Wave AS w WITH (ROWLOCK, UPDLOCK, INDEX (PK_Wave)) ON w.WaveId = v.WaveId -- ours already
   WHERE v.IsMine = 1
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per wave
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per wave
   SET @oWaves = @@ROWCOUNT;
   DELETE b
   FROM @vMine AS m
   INNER JOIN Taskgate.Batch AS b WITH (ROWLOCK, UPDLOCK, INDEX (PK_Batch)) ON b.BatchId = m.BatchId -- ours already
   WHERE (@vCut IS NULL OR m.BatchId <> @vCut) AND NOT EXISTS (SELECT 1 FROM @vWave AS v WHERE v.BatchId = m.BatchId AND v.IsMine = 0)
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per batch
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per batch
   SET @oBatches = @@ROWCOUNT;
   UPDATE b
   SET OperationId = NEWID() -- an unused id: a repeat must not be told of some of its waves
   FROM @vMine AS m
   INNER JOIN Taskgate.Batch AS b WITH (ROWLOCK, UPDLOCK, INDEX (PK_Batch)) ON b.BatchId = m.BatchId -- ours already
   WHERE EXISTS (SELECT 1 FROM @vWave AS v WHERE v.BatchId = m.BatchId AND v.IsMine = 1)
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per batch
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per batch
 END;

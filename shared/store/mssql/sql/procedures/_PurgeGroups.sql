@@ -36,7 +36,7 @@ BEGIN
   FROM Taskgate.TaskGroup AS g WITH (INDEX (PK_TaskGroup), FORCESEEK) -- in key order
   WHERE g.GroupId > @vAfter
   ORDER BY g.GroupId
-  OPTION (MAXDOP 1, OPTIMIZE FOR (@Max = 100)); -- a seek without a sort
+  OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@Max = 100)); -- a seek without a sort
   SET @vSeen = @@ROWCOUNT;
   SELECT @vLast = MAX(s.GroupId) FROM @vSeenGroup AS s;
   DELETE s
@@ -54,7 +54,7 @@ BEGIN
   FROM @vSeenGroup AS s
   INNER JOIN Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_TaskGroup)) ON g.GroupId = s.GroupId -- skip, don't wait
   WHERE g.Paused = 0
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group, ascending
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per group, ascending
   DELETE m
   FROM @vMine AS m
   WHERE EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS x WITH (FORCESEEK) WHERE x.GroupId = m.GroupId) -- one probe
@@ -72,11 +72,11 @@ BEGIN
   FROM @vMine AS m
   INNER JOIN Taskgate.TaskGroup AS g WITH (ROWLOCK, XLOCK, READPAST, INDEX (UQ_TaskGroup_Key)) -- skip, don't wait
     ON g.TaskDefinitionId = m.TaskDefinitionId AND g.GroupKey = m.GroupKey
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per group
   DELETE g
   FROM @vGone AS x
   INNER JOIN Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskGroup)) ON g.GroupId = x.GroupId -- ours already
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per group
   SET @oGroups = @@ROWCOUNT;
   -- 4. Where the next call goes on; of no group at all nothing is written.
   IF @vSeen > 0 OR @vAfter > 0

@@ -53,7 +53,7 @@ BEGIN
     SELECT r.WaveId, SUM(CASE r.Outcome WHEN 11 THEN 1 ELSE 0 END) AS Dead, SUM(CASE r.Outcome WHEN 0 THEN 1 ELSE 0 END) AS Uncounted
     FROM @Rejoining AS r GROUP BY r.WaveId) AS d
   INNER JOIN Taskgate.Wave AS w ON w.WaveId = d.WaveId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per wave
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per wave
   SELECT @vK = MIN(c.K) FROM @vByWave AS c;
   WHILE @vK IS NOT NULL
   BEGIN
@@ -88,7 +88,7 @@ BEGIN
   FROM @vByShard AS c
   INNER JOIN @vByWave AS w ON w.WaveId = c.WaveId AND w.HasEnded = 1
   INNER JOIN Taskgate.WaveShard AS s WITH (ROWLOCK, UPDLOCK) ON s.WaveId = c.WaveId AND s.Shard = c.Shard -- ours already
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per shard
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per shard
   SELECT @oEnded = N'[' + COALESCE(STRING_AGG(CONVERT(nvarchar(max), w.WaveId), N','), N'') + N']'
   FROM @vByWave AS w WHERE w.HasEnded = 1;
 END;

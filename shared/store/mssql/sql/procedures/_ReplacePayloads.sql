@@ -28,19 +28,19 @@ BEGIN
   SELECT t.TaskId, t.TaskDefinitionId, t.Priority, t.Rank, t.GroupId, t.WaveId, 0, 0, t.Kind, COALESCE(CONVERT(nvarchar(max), t.PayloadUtf8) COLLATE Latin1_General_100_BIN2, t.Payload)
   FROM @Replacements AS r
   INNER JOIN Taskgate.Task AS t ON t.TaskId = r.TaskId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   DELETE v -- a task stays in its group: one whose group is in its payload keeps a payload of that group
   FROM @vTask AS v
   INNER JOIN @Replacements AS r ON r.TaskId = v.TaskId
   INNER JOIN Taskgate.TaskKind AS k ON k.TaskDefinitionId = v.TaskDefinitionId AND k.Kind = v.Kind
   WHERE COALESCE(Taskgate._PayloadKey(v.Payload, k.GroupBy), N'') COLLATE Latin1_General_100_BIN2 <> COALESCE(Taskgate._PayloadKey(r.Payload, k.GroupBy), N'')
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   INSERT INTO @vFound (TaskId)
   SELECT q.TaskId
   FROM @vTask AS t
   INNER JOIN Taskgate.Ready AS q WITH (ROWLOCK, UPDLOCK, READPAST) -- by the whole key; skip, don't wait
     ON q.TaskDefinitionId = t.TaskDefinitionId AND q.Priority = t.Priority AND q.Rank = t.Rank AND q.TaskId = t.TaskId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   UPDATE t SET IsElsewhere = 1, IsOurs = 1 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;
 
   -- 2. Those of waves and full groups, as far as their movers needn't wait for us.
@@ -50,7 +50,7 @@ BEGIN
   INNER JOIN Taskgate.GroupWaiting AS w
     ON w.GroupId = t.GroupId AND w.Priority = t.Priority AND w.Rank = t.Rank AND w.TaskId = t.TaskId
   WHERE t.IsElsewhere = 0
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   IF @JoinsTransaction = 0
   BEGIN
     DELETE FROM @vFound;
@@ -60,7 +60,7 @@ BEGIN
     INNER JOIN Taskgate.WaveBlocked AS h WITH (ROWLOCK, UPDLOCK, READPAST) -- by the whole key; skip, don't wait
       ON h.WaveId = t.WaveId AND h.Priority = t.Priority AND h.Rank = t.Rank AND h.TaskId = t.TaskId
     WHERE t.IsElsewhere = 0
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     UPDATE t SET IsElsewhere = 1, IsOurs = 1 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;
     INSERT INTO @vGate (GroupId)
     SELECT DISTINCT t.GroupId FROM @vTask AS t WHERE t.IsElsewhere = 1 AND t.IsOurs = 0 AND t.GroupId IS NOT NULL;
@@ -70,7 +70,7 @@ BEGIN
     FROM @vGate AS a
     INNER JOIN Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_TaskGroup)) -- lock, then look; skip, don't wait
       ON g.GroupId = a.GroupId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per group
     DELETE a FROM @vGate AS a WHERE NOT EXISTS (SELECT 1 FROM @vFound AS f WHERE f.TaskId = a.GroupId);
     DELETE FROM @vFound;
     INSERT INTO @vFound (TaskId)
@@ -80,7 +80,7 @@ BEGIN
     INNER JOIN Taskgate.GroupWaiting AS w WITH (ROWLOCK, UPDLOCK) -- by the whole key; ours by the group's row
       ON w.GroupId = t.GroupId AND w.Priority = t.Priority AND w.Rank = t.Rank AND w.TaskId = t.TaskId
     WHERE t.IsOurs = 0
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     UPDATE t SET IsOurs = 1 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;
   END;
 
@@ -92,14 +92,14 @@ BEGIN
     FROM @vTask AS t
     INNER JOIN Taskgate.Scheduled AS s WITH (INDEX (IX_Scheduled_Task)) ON s.TaskId = t.TaskId -- covers this read
     WHERE t.IsElsewhere = 0
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     DELETE FROM @vFound;
     INSERT INTO @vFound (TaskId)
     SELECT s.TaskId
     FROM @vTask AS t
     INNER JOIN Taskgate.Scheduled AS s WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_Scheduled)) -- the row itself; skip, don't wait
       ON s.TaskDefinitionId = t.TaskDefinitionId AND s.RunAt = t.RunAt AND s.TaskId = t.TaskId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     UPDATE t SET IsOurs = 1 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;
   END;
 
@@ -111,6 +111,6 @@ BEGIN
   INNER JOIN @Replacements AS r ON r.TaskId = v.TaskId
   INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK, READPAST) ON t.TaskId = v.TaskId
   WHERE v.IsOurs = 1 AND t.Kind = r.Kind AND t.CancelRequested = 0 AND t.FailedCount = 0 AND t.LostCount = 0 AND t.ContinuedCount = 0
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   SELECT @oReplaced = N'[' + STRING_AGG(CONVERT(nvarchar(max), x.TaskId), N',') + N']' FROM @vReplaced AS x;
 END;

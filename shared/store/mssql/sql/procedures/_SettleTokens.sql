@@ -265,14 +265,14 @@ BEGIN
     INNER JOIN Taskgate.SharedLimit AS s ON s.SharedLimitId = CONVERT(int, j.[value])
     WHERE (DATALENGTH(s.ExecutionTokens) - DATALENGTH(REPLACE(s.ExecutionTokens COLLATE Latin1_General_100_BIN2, N'S:0', N''))) / 6
       < COALESCE(s.ConcurrencyLimitOverride, s.ConcurrencyLimit)
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per limit
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per limit
     UPDATE q
     SET GivenAt = @vNow
     OUTPUT inserted.TaskDefinitionId INTO @vGivenTo (TaskDefinitionId)
     FROM @vFree AS f
     INNER JOIN Taskgate.SharedTokenDemand AS q WITH (ROWLOCK, UPDLOCK) -- written under the limit's lock only; a denial holds it for a statement
       ON q.SharedLimitId = f.SharedLimitId
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per limit, ascending
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per limit, ascending
     SELECT @oGivenTo = N'[' + STRING_AGG(CONVERT(nvarchar(max), g.TaskDefinitionId), N',') + N']' FROM @vGivenTo AS g;
     IF @oGivenTo IS NOT NULL SET @oGiven = @oFreed;
   END;

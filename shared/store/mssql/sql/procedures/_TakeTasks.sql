@@ -40,13 +40,13 @@ BEGIN
   FROM @vTask AS t
   INNER JOIN Taskgate.Scheduled AS s WITH (INDEX (IX_Scheduled_Task)) ON s.TaskId = t.TaskId -- covers this read
   WHERE t.IsWaiting = 0
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   INSERT INTO @vFound (TaskId)
   SELECT s.TaskId
   FROM @vTask AS t
   INNER JOIN Taskgate.Scheduled AS s WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_Scheduled)) -- the row itself; skip, don't wait
     ON s.TaskDefinitionId = t.TaskDefinitionId AND s.RunAt = t.RunAt AND s.TaskId = t.TaskId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   UPDATE t SET Place = 2 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;
   DELETE FROM @vFound;
   INSERT INTO @vFound (TaskId)
@@ -55,7 +55,7 @@ BEGIN
   INNER JOIN Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST) -- by the whole key; skip, don't wait
     ON r.TaskDefinitionId = t.TaskDefinitionId AND r.Priority = t.Priority AND r.Rank = t.Rank AND r.TaskId = t.TaskId
   WHERE t.Place = 0
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   UPDATE t SET Place = 1 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;
   IF @ToEnd = 1
   BEGIN
@@ -66,7 +66,7 @@ BEGIN
     INNER JOIN Taskgate.WaveBlocked AS h WITH (ROWLOCK, UPDLOCK, READPAST) -- by the whole key; skip, don't wait
       ON h.WaveId = t.WaveId AND h.Priority = t.Priority AND h.Rank = t.Rank AND h.TaskId = t.TaskId
     WHERE t.Place = 0
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     UPDATE t SET Place = 4 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;
   END;
   UPDATE t
@@ -74,7 +74,7 @@ BEGIN
   FROM @vTask AS t
   INNER JOIN Taskgate.Task AS x ON x.TaskId = t.TaskId -- the holder of the container's row may name its group
   WHERE t.Place IN (1, 4) OR (t.Place = 2 AND @ToEnd = 1)
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
 
   -- 2. Their keys, then their groups: each level once, ascending. A scheduled task that doesn't end stays outside.
   IF @ToEnd = 1
@@ -84,12 +84,12 @@ BEGIN
     FROM @vTask AS t
     INNER JOIN Taskgate.Dedupe AS k ON k.TaskDefinitionId = t.TaskDefinitionId AND k.DedupeKey = t.DedupeKey
     WHERE (t.Place > 0 OR t.IsWaiting = 1) AND k.TaskId = t.TaskId AND k.ExpiresAt IS NULL -- a key with a window outlives its task
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per key
     SELECT @vCount = COUNT(*)
     FROM @vKey AS v
     INNER JOIN Taskgate.Dedupe AS k WITH (ROWLOCK, UPDLOCK) -- kept to the end
       ON k.TaskDefinitionId = v.TaskDefinitionId AND k.DedupeKey = v.DedupeKey
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per key, ascending
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per key, ascending
   END;
   INSERT INTO @vGate (GroupId)
   SELECT DISTINCT t.GroupId FROM @vTask AS t WHERE t.GroupId IS NOT NULL AND (t.Place = 1 OR (t.Place = 2 AND @ToEnd = 1) OR t.IsWaiting = 1);
@@ -97,7 +97,7 @@ BEGIN
   FROM @vGate AS a
   INNER JOIN Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskGroup)) -- lock, then look: kept to the end
     ON g.GroupId = a.GroupId
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per group, ascending
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per group, ascending
 
   -- 3. Tasks that wait in these groups; one that has left may have become ready meanwhile.
   IF EXISTS (SELECT 1 FROM @vTask AS t WHERE t.IsWaiting = 1 AND t.Place = 0)
@@ -109,7 +109,7 @@ BEGIN
     INNER JOIN Taskgate.GroupWaiting AS w WITH (ROWLOCK, UPDLOCK) -- by the whole key; ours by the group's row
       ON w.GroupId = t.GroupId AND w.Priority = t.Priority AND w.Rank = t.Rank AND w.TaskId = t.TaskId
     WHERE t.IsWaiting = 1 AND t.Place = 0
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     UPDATE t SET Place = 3 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;
     DELETE FROM @vFound;
     INSERT INTO @vFound (TaskId)
@@ -118,14 +118,14 @@ BEGIN
     INNER JOIN Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST) -- by the whole key; skip, don't wait
       ON r.TaskDefinitionId = t.TaskDefinitionId AND r.Priority = t.Priority AND r.Rank = t.Rank AND r.TaskId = t.TaskId
     WHERE t.IsWaiting = 1 AND t.Place = 0
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     UPDATE t
     SET Place = 1
     FROM @vTask AS t
     INNER JOIN @vFound AS f ON f.TaskId = t.TaskId
     INNER JOIN Taskgate.Task AS x ON x.TaskId = t.TaskId
     WHERE x.GroupId = t.GroupId -- not one that has come into another group, which isn't locked
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   END;
 
   -- 4. What this call has taken leaves its place.
@@ -134,26 +134,26 @@ BEGIN
   INNER JOIN Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK) -- ours already
     ON r.TaskDefinitionId = t.TaskDefinitionId AND r.Priority = t.Priority AND r.Rank = t.Rank AND r.TaskId = t.TaskId
   WHERE t.Place = 1
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   DELETE s
   FROM @vTask AS t
   INNER JOIN Taskgate.Scheduled AS s WITH (ROWLOCK, UPDLOCK, INDEX (PK_Scheduled)) -- ours already
     ON s.TaskDefinitionId = t.TaskDefinitionId AND s.RunAt = t.RunAt AND s.TaskId = t.TaskId
   WHERE t.Place = 2
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   DELETE w
   FROM @vTask AS t
   INNER JOIN Taskgate.GroupWaiting AS w WITH (ROWLOCK, UPDLOCK) -- ours already
     ON w.GroupId = t.GroupId AND w.Priority = t.Priority AND w.Rank = t.Rank AND w.TaskId = t.TaskId
   WHERE t.Place = 3
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   IF @ToEnd = 1
     DELETE h
     FROM @vTask AS t
     INNER JOIN Taskgate.WaveBlocked AS h WITH (ROWLOCK, UPDLOCK) -- ours already
       ON h.WaveId = t.WaveId AND h.Priority = t.Priority AND h.Rank = t.Rank AND h.TaskId = t.TaskId
     WHERE t.Place = 4
-    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per task
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   SELECT @oTaken = N'[' + COALESCE(STRING_AGG(CONVERT(nvarchar(max), N'{"id":' + CONVERT(nvarchar(20), t.TaskId)
            + N',"place":' + CONVERT(nvarchar(11), t.Place) + N',"group":' + COALESCE(CONVERT(nvarchar(11), t.GroupId), N'null') + N'}'), N','), N'') + N']'
   FROM @vTask AS t WHERE t.Place > 0;

@@ -25,7 +25,7 @@ BEGIN
   FROM @vKind AS v
   INNER JOIN Taskgate.TaskKind AS k WITH (ROWLOCK, UPDLOCK) -- registrations only
     ON k.TaskDefinitionId = @TaskDefinitionId AND k.Kind = v.Kind
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1); -- one seek per kind
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per kind
   INSERT INTO Taskgate.TaskKind (TaskDefinitionId, Kind, GroupBy, IsGroupComputed, Priority, RunInMs, DedupeBy, DedupeMs)
   SELECT @TaskDefinitionId, v.Kind, v.GroupBy, v.IsGroupComputed, v.Priority, v.RunInMs, v.DedupeBy, v.DedupeMs
   FROM @vKind AS v

@@ -1,0 +1,3 @@
+-- 0014_unique_rate_index: nothing here: rate_bucket has one index.
+-- Duration: none. Locks: none. Old code beside it: sees no difference.
+-- Twin: mssql/sql/migrations/0014_unique_rate_index.sql
