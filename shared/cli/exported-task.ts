@@ -1,6 +1,7 @@
 import type { ShownFacts } from "../admin/explain-report";
 import { StoreForbiddenError } from "../core/errors";
 import type { TaskFacts } from "../ports/task-store";
+import { printableJson } from "../terminal/text-width";
 
 /** A task as a line of JSON: what `taskgate export` writes, and what `taskgate enqueue --from` makes of it. */
 
@@ -9,7 +10,7 @@ export type TaskMembers = Readonly<Record<string, unknown>>;
 
 /**
  * One line. Payload and result stand in it as they are stored, so that no number is written in another way; a line break between
- * their parts becomes a blank. `dueAt`: when a scheduled one may start.
+ * their parts becomes a blank, and a sign that a terminal acts on is written by its number. `dueAt`: when a scheduled one may start.
  */
 export function exportedLine(facts: TaskFacts, dueAt: string | null = null): string {
   const { group } = facts;
@@ -31,7 +32,9 @@ export function exportedLine(facts: TaskFacts, dueAt: string | null = null): str
   };
   const result = facts.result ?? null;
   const ending = result === null ? "" : `,"result":${onOneLine(result)}`;
-  return `${JSON.stringify(members).slice(0, -1)},"payload":${onOneLine(facts.payload ?? "null")}${ending}}`;
+  return printableJson(
+    `${JSON.stringify(members).slice(0, -1)},"payload":${onOneLine(facts.payload ?? "null")}${ending}}`,
+  );
 }
 
 /** Throws StoreForbiddenError for a task whose payload or result the caller may not see: the line would tell that it has none. */

@@ -21,7 +21,7 @@ import { exitCodeOf, exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
 import { describeHelp, renderCommandHelp, renderHelp } from "./help";
 import { Redraw } from "../terminal/redraw";
-import { printable, printableLines } from "../terminal/text-width";
+import { printable, printableJson, printableLines, printableText } from "../terminal/text-width";
 import { chooseTheme, plainTheme } from "../terminal/theme";
 import { openServices } from "./open-services";
 import type { Services } from "./open-services";
@@ -57,7 +57,7 @@ export interface CliOptions {
 
 /** Runs one command line and answers the exit code. Never rejects. */
 export async function runCli(given: CliOptions): Promise<CommandExitCode> {
-  const options = { ...given, output: withPlainErrors(given) };
+  const options = { ...given, output: withPlainTexts(given) };
   const { words, output } = options;
   try {
     const parsed = parseCommandLine(words, commands);
@@ -181,20 +181,33 @@ async function confirm(
   { ask: askPerson, output }: CliOptions,
 ): Promise<boolean> {
   if (askPerson === undefined || flags.has("yes") || flags.has("json")) return true;
-  const answer = await askPerson(`${await what()} Go on? [y/N] `);
+  const answer = await askPerson(`${printableLines(await what())} Go on? [y/N] `);
   if (/^y(es)?$/i.test(answer.trim())) return true;
   output.error("Nothing was changed.");
   return false;
 }
 
-/** Names, and the words of a server that is asked, may hold anything. Within JSON they are escaped, and data of programs. */
-function withPlainErrors({ output, words }: CliOptions): Output {
-  if (asksForJson(words)) return output;
+/** Names, payloads, and the words of a server that is asked, may hold anything: no terminal acts on it. */
+function withPlainTexts({ output, words }: CliOptions): Output {
+  const isJson = asksForJson(words);
+  const toLine = isJson ? printableJson : printableText;
+  const toError = isJson ? printableJson : printableLines;
+  const { rewrite } = output;
   return {
     ...output,
-    error: (text) => {
-      output.error(printableLines(text));
+    line: (text) => {
+      output.line(toLine(text));
     },
+    error: (text) => {
+      output.error(toError(text));
+    },
+    ...(rewrite === undefined
+      ? {}
+      : {
+          rewrite: (text) => {
+            rewrite(printableText(text));
+          },
+        }),
   };
 }
 

@@ -3,6 +3,7 @@ import { TaskgateError } from "../core/errors";
 import type { Command, CommandContext, CommandOption } from "./command";
 import { exitCodeOf, exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
+import { printableText } from "../terminal/text-width";
 import { readTime } from "./read-values";
 
 const watchOptions: Readonly<Record<string, CommandOption>> = {
@@ -57,7 +58,10 @@ async function watch(
       context.reconnect();
     }
     if (drawn === undefined) for (const text of texts) context.output.line(text);
-    else drawn.draw([titleOf(command, context, every), "", ...texts.join("\n").split("\n")]);
+    else {
+      const lines = texts.flatMap((text) => printableText(text).split("\n"));
+      drawn.draw([titleOf(command, context, every), "", ...lines]);
+    }
   } while (await pause(everyMs));
   return exitCodes.ok;
 }

@@ -17,6 +17,26 @@ export function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
 }
 
+const unseenForm = new RegExp(
+  `${String.fromCharCode(27)}\\[(?:[0-2]|3[126])m|[\\p{Cc}\\p{Bidi_Control}]`,
+  "gu",
+);
+
+/** A text that is made of outside texts and of ours: lines, tabs and the colours of `Theme` stay, no other sign that isn't seen. */
+export function printableText(text: string): string {
+  return text.replaceAll(unseenForm, (sign) =>
+    sign.length > 1 || sign === "\n" || sign === "\t" ? sign : " ",
+  );
+}
+
+/** The same JSON without the signs that JSON may have as they are and that a terminal acts on. */
+export function printableJson(json: string): string {
+  return json.replaceAll(
+    /[\u007f-\u009f\p{Bidi_Control}]/gu,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
 /** Cells that a text takes; colours take none. */
 export function textWidth(text: string): number {
   let width = 0;

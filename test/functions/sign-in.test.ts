@@ -160,6 +160,24 @@ describe("with Entra's sign-in", () => {
     expect((await call("api-status", entra, headers)).status).toBe(200);
   });
 
+  test.each([
+    ["https://ops.test", { host: "ops.test" }, 200],
+    ["http://ops.test:7500", { host: "ops.test:7500" }, 200],
+    ["https://www.test", { host: "ops.test", "x-forwarded-host": "www.test, proxy" }, 200],
+    ["http://ops.test:7501", { host: "ops.test:7500" }, 403],
+    ["http://blog.ops.test", { host: "ops.test" }, 403],
+    ["null", { host: "ops.test" }, 403],
+    ["null", {}, 403],
+    ["no address", { host: "ops.test" }, 403],
+  ])(
+    "an operator's browser that names no site, on a page of %s, may change something at %p: %i",
+    async (origin, more, status) => {
+      const headers = { ...operator, ...more, origin };
+      expect((await call("api-resume", entra, headers)).status).toBe(status);
+      expect((await call("api-status", entra, headers)).status).toBe(200);
+    },
+  );
+
   test("the status tells a reader's page to leave its buttons out", async () => {
     expect((await call("api-status", entra, reader)).body["operatorApi"]).toBe(false);
     expect((await call("api-status", entra, operator)).body["operatorApi"]).toBe(true);

@@ -11,6 +11,7 @@ import { SignInError } from "./sign-in";
 import { awayRetrySeconds, inTime, isLate } from "../in-time";
 import { PartlyDone } from "./partly-done";
 import { isStream } from "./read-body";
+import type { ReadTurns } from "./read-turns";
 import { SettingsChanged } from "./settings-changed";
 import { problemsToTell } from "./store-problem";
 
@@ -56,17 +57,19 @@ export interface Entry {
   readonly letIn?: (request: HttpRequest) => void;
   /** Aborted when the app ends; default never. */
   readonly ending?: AbortSignal;
+  /** Of all routes together; absent: reads don't wait for each other. */
+  readonly readTurns?: ReadTurns;
 }
 
 /** Makes a handler of an endpoint. */
 export function createHandler(
-  { admin, letIn, ending = noEnd }: Entry,
+  { admin, letIn, ending = noEnd, readTurns }: Entry,
   endpoint: Endpoint,
 ): ApiHandler {
   return async (request, context) => {
     try {
       letIn?.(request);
-      const answer = await answerOf(request, { admin, endpoint, ending });
+      const answer = await answerOf(request, { admin, endpoint, ending, readTurns });
       return {
         status: answer.status ?? 200,
         jsonBody: answer.body,
@@ -85,14 +88,25 @@ async function answerOf(
     admin,
     endpoint,
     ending,
-  }: { admin: () => Promise<Admin>; endpoint: Endpoint; ending: AbortSignal },
+    readTurns,
+  }: {
+    admin: () => Promise<Admin>;
+    endpoint: Endpoint;
+    ending: AbortSignal;
+    readTurns: ReadTurns | undefined;
+  },
 ): Promise<Answer> {
-  const bounds = { reads: request.method === "GET", ending };
+  const reads = request.method === "GET";
+  const bounds = { reads, ending };
   if (isStream(request)) return endpoint(request, await inTime(admin(), bounds), ending);
-  return inTime(
-    admin().then((made) => endpoint(request, made, ending)),
-    bounds,
-  );
+  const ask = async (): Promise<Answer> => endpoint(request, await admin(), ending);
+  if (!reads || readTurns === undefined) return inTime(ask(), bounds);
+  const over = new AbortController();
+  try {
+    return await inTime(readTurns.run(ask, over.signal), bounds);
+  } finally {
+    over.abort();
+  }
 }
 
 interface ProblemKind {

@@ -9,6 +9,7 @@ import type { Admin } from "../../admin/create-admin";
 import type { SignInSettings } from "../../settings/settings";
 import type * as Endpoints from "./endpoints";
 import type { RouteName } from "./openapi/descriptions";
+import { ReadTurns } from "./read-turns";
 import { createHandler } from "./respond";
 import type { ApiHandler, Endpoint } from "./respond";
 import { admit } from "./sign-in";
@@ -84,6 +85,9 @@ export interface ApiOptions {
   readonly ending?: AbortSignal;
 }
 
+/** A read takes milliseconds; a page asks for some of them together. */
+const readsAtOnce = 2;
+
 const byKeys: SignInSettings = { apiSignIn: "keys", hasPlatformSignIn: false };
 
 /** The host wants no key only where both the app's setting and the platform say that callers sign in. */
@@ -101,6 +105,7 @@ export function createApiRoutes(
 ): ApiRoute[] {
   const present = entries.filter(([, , , right]) => operatorApi || right !== "operator");
   const authLevel = authLevelOf(signIn);
+  const readTurns = new ReadTurns(readsAtOnce);
   let endpoints: Readonly<Record<RouteName, Endpoint>> | null = null;
   const endpointOf = (name: RouteName): Endpoint => {
     const { createEndpoints } = requireLater("./endpoints") as typeof Endpoints;
@@ -119,6 +124,7 @@ export function createApiRoutes(
         letIn: (request) => {
           admit(request, method === "GET" ? "read" : "operate", signIn);
         },
+        readTurns,
         ...(ending === undefined ? {} : { ending }),
       },
       (...asked) => endpointOf(name)(...asked),

@@ -91,11 +91,33 @@ export function callerName(request: HttpRequest): string {
   return name === null ? "http" : `http:${name}`;
 }
 
-/** A sign-in is a cookie, which a browser sends along with what another site's page asks for. */
+/**
+ * A sign-in is a cookie, which a browser sends along with what another site's page asks for. Browsers name the page's site only to
+ * addresses they trust, such as https ones; its origin goes with every change. Programs send neither.
+ */
 function refuseOtherSites(request: HttpRequest): void {
   const site = request.headers.get("sec-fetch-site");
-  if (site === null || site === "same-origin" || site === "none") return;
-  throw new SignInError(403, "A page of another site may not change anything here");
+  const origin = request.headers.get("origin");
+  const isOwn =
+    site === null
+      ? origin === null || hostsOf(request).includes(hostOf(origin))
+      : site === "same-origin" || site === "none";
+  if (!isOwn) throw new SignInError(403, "A page of another site may not change anything here");
+}
+
+/** By which names the request's browser may know this app: a proxy in front of it tells its own. */
+function hostsOf({ headers, url }: HttpRequest): string[] {
+  const forwarded = headers.get("x-forwarded-host")?.split(",", 1)[0]?.trim();
+  return [headers.get("host") ?? "", forwarded ?? "", hostOf(url)].filter((host) => host !== "");
+}
+
+/** With the port, where it isn't the scheme's own; empty: `null`, the origin of a page without one, or another text. */
+function hostOf(address: string): string {
+  try {
+    return new URL(address).host;
+  } catch {
+    return "";
+  }
 }
 
 /** A person has a name, a program's identity only an id. */

@@ -1,7 +1,7 @@
 // Changing something: a dialog that says what will happen and asks for the reason, then a notice of what did.
 
 import { AnswerLost, ChangedMeanwhile, noteChange } from "./api.js";
-import { byId, element } from "./dom.js";
+import { byId, element, toShown } from "./dom.js";
 
 const noticeMs = 8_000;
 
@@ -10,7 +10,7 @@ let noticeTimer;
 /** About the action just done: a sentence, or its texts and nodes. */
 function notify(said, mood = "") {
   const notice = byId("notice");
-  notice.replaceChildren(...[said].flat());
+  notice.replaceChildren(...[said].flat().map(toShown));
   notice.className = mood;
   clearTimeout(noticeTimer);
   noticeTimer = setTimeout(() => notice.replaceChildren(), noticeMs);

@@ -2,22 +2,24 @@
 
 export const byId = (id) => document.getElementById(id);
 
+const textAttributes = new Set(["aria-label", "title", "placeholder"]);
+
 /** An element with attributes and children; texts and numbers become text nodes, null is left out. */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
-  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value);
-  made.append(
-    ...children
-      .filter((child) => child !== null)
-      .map((child) => (child instanceof window.Node ? child : visible(child))),
-  );
+  for (const [attribute, value] of Object.entries(attributes))
+    made.setAttribute(attribute, textAttributes.has(attribute) ? visible(value) : value);
+  made.append(...children.filter((child) => child !== null).map(toShown));
   return made;
 }
+
+/** A node, or a text as readers may see it. */
+export const toShown = (child) => (child instanceof window.Node ? child : visible(child));
 
 /** A text whose signs without a shape are told by their numbers: they could hide in a name, or turn a sentence around. */
 function visible(text) {
   return String(text).replaceAll(
-    /[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]|[^\P{Cc}\t\n\r]/gu,
+    /[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]|[^\P{Cc}\t\n\r]/gu,
     (sign) => `[U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`,
   );
 }
@@ -33,7 +35,7 @@ export function redraw(node, from, draw) {
   const key = JSON.stringify(from);
   if (node.drawnFrom === key) return;
   node.drawnFrom = key;
-  node.replaceChildren(...draw());
+  node.replaceChildren(...draw().map(toShown));
 }
 
 let lastTitle = 0;
