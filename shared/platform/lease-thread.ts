@@ -39,9 +39,8 @@ export function hrMs(): number {
 }
 
 /**
- * Renews leases while the event loop makes no progress: from a third of the lease on, three times per lease, until a bound:
- * limits.blockedLeasesMax leases, or the longest time-out that a handler of this process has and the grace. While the event
- * loop turns its own heartbeat renews, and this does what that asks for.
+ * Renews leases while the event loop makes no progress: from a third of the lease on, three times per lease, until one bound for
+ * all. While the event loop turns its own heartbeat renews, and this does what that asks for.
  */
 export function runLeaseThread(options: LeaseThreadOptions): void {
   const kept = new Map<ExecutionId, { execution: KeptExecution; triedAtMs: number }>();
@@ -73,29 +72,37 @@ export function runLeaseThread(options: LeaseThreadOptions): void {
     }
     const blockedMs = nowMs - turnedAtMs;
     const executions = [...kept.values()];
-    const bounds = boundsMs(executions.map(({ execution }) => execution));
-    const due = executions.filter(({ execution, triedAtMs }, index) => {
+    const mostMs = boundMs(executions.map(({ execution }) => execution));
+    const due = executions.filter(({ execution, triedAtMs }) => {
       const thirdMs = execution.leaseMs / 3;
-      const isBound = blockedMs >= (bounds[index] ?? 0);
-      return !isBound && blockedMs >= thirdMs && nowMs - triedAtMs >= thirdMs;
+      return blockedMs < mostMs && blockedMs >= thirdMs && nowMs - triedAtMs >= thirdMs;
     });
     for (const entry of due) entry.triedAtMs = nowMs;
     renewAll(
       options,
       due.map(({ execution }) => execution.executionId),
     );
-    if (!isHung && blockedMs >= Math.max(...bounds)) {
+    if (!isHung && blockedMs >= mostMs) {
       isHung = true;
       options.onHung(blockedMs);
     }
   }, lookMs);
 }
 
-/** For how long each is renewed. Which handler blocks isn't known: the one that may take longest counts for all. */
-export function boundsMs(executions: readonly KeptExecution[]): number[] {
-  const timeouts = executions.map(({ timeoutMs }) => timeoutMs ?? Number.POSITIVE_INFINITY);
-  const longestMs = Math.max(...timeouts) + limits.timeoutGraceMs;
-  return executions.map(({ leaseMs }) => Math.min(limits.blockedLeasesMax * leaseMs, longestMs));
+/**
+ * For how long leases are renewed: limits.blockedLeasesMax leases, or the longest time-out and the grace, if that is less. Of the
+ * executions that run handlers, as one of these blocks; which one isn't known, so the one that may take longest counts for all.
+ * Were a shorter lease given up before, its task would run elsewhere while its handler may be the one that computes here.
+ */
+export function boundMs(executions: readonly KeptExecution[]): number {
+  const busy = executions.filter(({ running }) => Atomics.load(running, 0) > 0);
+  const bounds = (busy.length > 0 ? busy : executions).map(({ leaseMs, timeoutMs }) =>
+    Math.min(
+      limits.blockedLeasesMax * leaseMs,
+      (timeoutMs ?? Number.POSITIVE_INFINITY) + limits.timeoutGraceMs,
+    ),
+  );
+  return Math.max(...bounds);
 }
 
 function renewAll(options: LeaseThreadOptions, ids: readonly ExecutionId[]): void {

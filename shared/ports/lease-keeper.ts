@@ -7,6 +7,8 @@ export interface KeptExecution {
   readonly leaseMs: number;
   /** The longest time-out of its kinds, ms; null: one of them has none. */
   readonly timeoutMs: number | null;
+  /** Its first entry: how many handlers run under it just now; shared memory. */
+  readonly running: Int32Array;
 }
 
 /** Renews leases from beside the event loop: a handler that computes for long blocks the timers of its whole process. */

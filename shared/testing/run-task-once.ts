@@ -1,3 +1,4 @@
+import { RunningCount } from "../core/running-count";
 import { checkNames } from "../core/known-names";
 import { Cancelled } from "../core/task-failure";
 import { asExecutionId, asFence, asTaskId } from "../core/ids";
@@ -120,6 +121,7 @@ export async function runTaskOnce<Input, Output>(
     // One run, in the hands of the test: a handler that never ends is the test's own time-out.
     onStuck: () => undefined,
     leaseMs: kind.definition.settings.leaseMs,
+    count: new RunningCount(),
   });
   const ending = running.start(task);
   const cancelTimer = interrupt(running, task, options.interrupt);

@@ -292,6 +292,7 @@ class EndlessHeartbeat extends Heartbeat {
       executionId: asExecutionId(holder.executionId),
       leaseMs: holder.leaseMs,
       timeoutMs: null,
+      running: holder.running,
       renewedAgoMs: () => Number.POSITIVE_INFINITY,
       takeStarted: () => holder.takeStarted(),
       returnStarted: (started) => {

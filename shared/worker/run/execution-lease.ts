@@ -2,6 +2,7 @@ import { executionNumber } from "../../core/ids";
 import type { ExecutionId, TaskId } from "../../core/ids";
 import type { Instants } from "../../core/lease";
 import { LeaseTrust } from "../../core/lease";
+import { RunningCount } from "../../core/running-count";
 import type { HeartbeatAnswer } from "../../ports/task-store";
 import { instants } from "../environment";
 import type { WorkerEnvironment } from "../environment";
@@ -39,6 +40,7 @@ export interface LeaseEvents {
 export class ExecutionLease implements LeaseHolder {
   readonly executionId: ExecutionId;
   readonly timeoutMs: number | null;
+  readonly running = new RunningCount();
   readonly takeStarted: LeaseEvents["takeStarted"];
   readonly returnStarted: LeaseEvents["returnStarted"];
   readonly hasWaiting: LeaseEvents["hasWaiting"];

@@ -129,6 +129,7 @@ export class ExecutionLoop implements GateMember {
         this.#stop("stuck");
       },
       leaseMs: this.lease.leaseMs,
+      count: this.lease.running,
     });
   }
 

@@ -1,6 +1,7 @@
 import { messageOf } from "../../core/foreign-value";
 import type { ExecutionId, TaskId } from "../../core/ids";
 import { limits } from "../../core/limits";
+import type { RunningCount } from "../../core/running-count";
 import type { HeartbeatAnswer } from "../../ports/task-store";
 import type { WorkerEnvironment } from "../environment";
 import { instants } from "../environment";
@@ -14,6 +15,7 @@ export interface LeaseHolder {
   readonly leaseMs: number;
   /** The longest time-out of its handlers, ms; null: none. */
   readonly timeoutMs: number | null;
+  readonly running: RunningCount;
   /** Milliseconds since something renewed the lease. */
   renewedAgoMs(): number;
   /** Claimed tasks wait for a token: before they start a pause, or a lower limit, is to be known. */
@@ -55,7 +57,13 @@ export class Heartbeat {
     if (this.#isStopped) return () => undefined;
     const { executionId, timeoutMs } = holder;
     const leaseMs = holder.leaseMs || 60_000;
-    const release = this.#environment.leaseKeeper?.keep({ executionId, leaseMs, timeoutMs });
+    const running = holder.running.cell;
+    const release = this.#environment.leaseKeeper?.keep({
+      executionId,
+      leaseMs,
+      timeoutMs,
+      running,
+    });
     this.#holders.set(holder, release ?? (() => undefined));
     this.#schedule();
     return () => {

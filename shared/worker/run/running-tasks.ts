@@ -2,6 +2,7 @@ import type { PreparedTask } from "../../enqueue/enqueue-prepared";
 import type { BatchId, ExecutionId, TaskId } from "../../core/ids";
 import { Cancelled } from "../../core/task-failure";
 import type { ClaimedTask, DoneTask, Failure } from "../../ports/task-store";
+import type { RunningCount } from "../../core/running-count";
 import type { TelemetrySpan } from "../../ports/telemetry";
 import type { WorkerEnvironment } from "../environment";
 import { LeaseLostError } from "../../core/errors";
@@ -46,6 +47,8 @@ export interface RunningTasksOptions {
   /** A handler runs on after its time-out and the grace. */
   readonly onStuck: () => void;
   readonly leaseMs: number;
+  /** For the lease: every handler that runs. */
+  readonly count: RunningCount;
 }
 
 /** The handlers that run just now, each with its own signal. */
@@ -93,6 +96,7 @@ export class RunningTasks {
       );
     this.#newest.set(task.taskId, stop);
     this.#stops.add(stop);
+    this.#options.count.begin();
     return this.#options.environment.telemetry.span(
       {
         name: `task ${task.kind}`,
@@ -129,6 +133,7 @@ export class RunningTasks {
     } finally {
       this.#timeLimits.end(task);
       this.#stops.delete(stop);
+      this.#options.count.end();
       if (this.#newest.get(task.taskId) === stop) this.#newest.delete(task.taskId);
     }
   }

@@ -1,6 +1,7 @@
 import { LeaseLostError } from "../../core/errors";
 import type { ExecutionId, Fence, TaskId } from "../../core/ids";
 import { LeaseTrust } from "../../core/lease";
+import { RunningCount } from "../../core/running-count";
 import type { Instants } from "../../core/lease";
 import type { HeartbeatAnswer } from "../../ports/task-store";
 import type { WorkerEnvironment } from "../environment";
@@ -46,6 +47,7 @@ export class TokenLease implements LeaseHolder {
   readonly executionId: ExecutionId;
   /** A body may take as long as it likes. */
   readonly timeoutMs = null;
+  readonly running = new RunningCount();
   /** Tokens held; only what the database has confirmed. */
   count: number;
   fence: Fence | null;
@@ -98,12 +100,15 @@ export class TokenLease implements LeaseHolder {
     const call = { lease: this, tokens, fence: this.fence, stop: new StopSignal() };
     this.#calls.add(call);
     this.#inUse += tokens;
+    this.running.begin();
     return call;
   }
 
   /** The body has settled. */
   end(call: HeldCall): void {
-    if (this.#calls.delete(call)) this.#inUse -= call.tokens;
+    if (!this.#calls.delete(call)) return;
+    this.#inUse -= call.tokens;
+    this.running.end();
   }
 
   /** Tells the bodies that the process ends. Their tokens stay theirs until they have settled. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { ExecutionId } from "../../../shared/core/ids";
 import { asExecutionId } from "../../../shared/core/ids";
+import { RunningCount } from "../../../shared/core/running-count";
 import type { HeartbeatAnswer } from "../../../shared/ports/task-store";
 import { Heartbeat } from "../../../shared/worker/run/heartbeat";
 import type { LeaseHolder } from "../../../shared/worker/run/heartbeat";
@@ -41,6 +42,7 @@ function openScene() {
       executionId: asExecutionId(String(id)),
       leaseMs,
       timeoutMs: null,
+      running: new RunningCount(),
       renewedAgoMs: () => time.nowMs - renewedAtMs,
       takeStarted: () => [],
       returnStarted: () => undefined,
@@ -151,6 +153,7 @@ test("a beat that waits has its leases renewed beside it, from half of each on, 
   });
   const holder: LeaseHolder = {
     ...{ executionId: asExecutionId("7"), leaseMs: minuteMs, timeoutMs: null },
+    running: new RunningCount(),
     renewedAgoMs: () => time.nowMs,
     takeStarted: () => [],
     returnStarted: () => undefined,

@@ -1,30 +1,55 @@
 import { describe, expect, jest, test } from "@jest/globals";
 import type { ExecutionId } from "../../../shared/core/ids";
 import { limits } from "../../../shared/core/limits";
-import { boundsMs, runLeaseThread } from "../../../shared/platform/lease-thread";
+import { boundMs, runLeaseThread } from "../../../shared/platform/lease-thread";
 import { ThreadLeaseKeeper } from "../../../shared/platform/thread-lease-keeper";
 import { until } from "../../support/gate";
 import { openWorkerBench } from "./worker-bench";
 
-const execution = (leaseMs: number, timeoutMs: number | null) => ({
+const execution = (leaseMs: number, timeoutMs: number | null, running = 1) => ({
   ...{ executionId: "1" as ExecutionId, leaseMs, timeoutMs },
+  running: new Int32Array(new SharedArrayBuffer(4)).fill(running),
 });
 
 describe("how long leases are renewed beside a blocked event loop", () => {
-  test.each<[string, Parameters<typeof execution>[], number[]]>([
-    ["ten leases where no kind has a time-out", [[1_000, null]], [10_000]],
-    ["the time-out and the grace where that is less", [[60_000, 30_000]], [35_000]],
-    ["ten leases where that is less", [[1_000, 30_000]], [10_000]],
+  test.each<[string, Parameters<typeof execution>[], number]>([
+    ["ten leases where no kind has a time-out", [[1_000, null]], 10_000],
+    ["the time-out and the grace where that is less", [[60_000, 30_000]], 35_000],
+    ["ten leases where that is less", [[1_000, 30_000]], 10_000],
     [
-      "the longest time-out for all, since who blocks isn't known",
+      "all for the longest time-out, since who blocks isn't known",
       [
         [60_000, 1_000],
         [60_000, 20_000],
       ],
-      [25_000, 25_000],
+      25_000,
+    ],
+    [
+      "all for the longest lease, since a shorter one's handler may be the one that blocks",
+      [
+        [3_000, null],
+        [60_000, null],
+      ],
+      600_000,
+    ],
+    [
+      "no longer for an execution that runs no handler",
+      [
+        [3_000, null],
+        [60_000, null, 0],
+      ],
+      30_000,
+    ],
+    [
+      "for all where none runs a handler",
+      [
+        [3_000, null, 0],
+        [60_000, null, 0],
+      ],
+      600_000,
     ],
   ])("%s", (_, given, wanted) => {
-    expect(boundsMs(given.map((one) => execution(...one)))).toEqual(wanted);
+    expect(boundMs(given.map((one) => execution(...one)))).toBe(wanted);
     expect(limits.blockedLeasesMax).toBe(10);
   });
 });

@@ -2,6 +2,7 @@ import { expect, test } from "@jest/globals";
 import { asExecutionId, asFence, asTaskId } from "../../../shared/core/ids";
 import { createRegistry } from "../../../shared/worker/define/registry";
 import { defineTask } from "../../../shared/worker/define/define-task";
+import { RunningCount } from "../../../shared/core/running-count";
 import { RunningTasks } from "../../../shared/worker/run/running-tasks";
 import type { ClaimedTask } from "../../../shared/ports/task-store";
 import { createGate, until } from "../../support/gate";
@@ -24,7 +25,9 @@ test("two runs of one task are two handlers on tokens, and the first one hears t
     },
   });
   const { environment } = openWorkerBench([ship]);
+  const count = new RunningCount();
   const running = new RunningTasks({
+    count,
     ...{ environment, executionId: asExecutionId("1"), registry: createRegistry([ship]) },
     ...{ definition: "ship", timeLeftMs: () => 60_000, onStuck: () => undefined, leaseMs: 60_000 },
   });
@@ -38,10 +41,10 @@ test("two runs of one task are two handlers on tokens, and the first one hears t
   await until("the first one has begun", () => begun === 1);
   ends.push(running.start(claim("38")));
   await until("the second one has begun", () => begun === 2);
-  expect(running.size).toBe(2);
+  expect([running.size, count.cell[0]]).toEqual([2, 2]);
   gates[1]?.open();
   expect((await ends[1])?.isLost).toBe(false);
-  expect(running.size).toBe(1);
+  expect([running.size, count.cell[0]]).toEqual([1, 1]);
   expect(reasons).toEqual([expect.stringContaining("the database has forgotten this claim")]);
   gates[0]?.open();
   expect((await ends[0])?.isLost).toBe(false);
