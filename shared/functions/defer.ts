@@ -17,6 +17,16 @@ export async function defer(
   context: Pick<InvocationContext, "options">,
   inMs: number,
 ): Promise<void> {
+  // Those that were denied together don't come back together.
+  await putBack(message, context, inMs * (1 + realRandom.fraction() / 2));
+}
+
+/** The same, to be seen again after `inMs`, up to a second more: storage queues count in seconds. */
+export async function putBack(
+  message: unknown,
+  context: Pick<InvocationContext, "options">,
+  inMs: number,
+): Promise<void> {
   const { trigger } = context.options;
   if (trigger.type !== "queueTrigger")
     throw new InvalidArgumentError(
@@ -28,7 +38,6 @@ export async function defer(
     throw new InvalidArgumentError("message: expected a text or JSON (bytes can't be put back)", {
       details: { field: "message" },
     });
-  // Those that were denied together don't come back together.
-  const seconds = Math.ceil((inMs / 1_000) * (1 + realRandom.fraction() / 2));
+  const seconds = Math.ceil(inMs / 1_000);
   await queueOfTrigger({ ...trigger }).send(text, Math.min(seconds, delaySecondsMax));
 }

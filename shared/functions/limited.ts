@@ -7,7 +7,7 @@ import { hasRate, labelOf, listLimits } from "../worker/run/call-limits";
 import type { CallLimits } from "../worker/run/call-limits";
 import * as tokens from "../worker/run/with-tokens";
 import type { TokenContext } from "../worker/run/with-tokens";
-import { defer } from "./defer";
+import { defer, putBack } from "./defer";
 import { away, BodyBegin, tooMany } from "./limited-http";
 import { storeMessage } from "./limited-tasks";
 import type { AppProcess } from "./runtime";
@@ -163,7 +163,7 @@ class Overflowing {
       if (isStored) return undefined;
     }
     if (way !== "refuse" && context.options.trigger.type === "queueTrigger") {
-      await defer(message, context, denial.retryInMs);
+      await putBack(message, context, denial.retryInMs);
       return undefined;
     }
     const { type } = context.options.trigger;

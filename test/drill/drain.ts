@@ -30,7 +30,7 @@ export async function drain(drained: Drained): Promise<readonly unknown[]> {
     const { opening } = await store.sweep({ max: 100 });
     for (const batchId of opening) await store.pumpBatch({ batchId, max: 500 });
     let ended = 0;
-    for (const name of names) ended += await drainOne(store, name);
+    for (const name of names) ended += await drainWhole(store, name);
     if (ended > 0 || opening.length > 0) continue;
     const left = await findLeft();
     if (left.length === 0 || fruitless > 10) return left;
@@ -50,6 +50,16 @@ async function unpause({ store, names }: Drained): Promise<void> {
     const name = definition ?? names[0] ?? "";
     await store.setGroup({ ...by, name, groupKey: key, groupScope, paused: false });
   }
+}
+
+/** As far as it goes before other definitions are needed, or the sweep: ten minutes of calls leave hundreds of thousands of tasks. */
+async function drainWhole(store: TaskStore, name: string): Promise<number> {
+  let ended = 0;
+  for (let last = 1; last > 0;) {
+    last = await drainOne(store, name);
+    ended += last;
+  }
+  return ended;
 }
 
 async function drainOne(store: TaskStore, name: string): Promise<number> {

@@ -1,3 +1,4 @@
+import type { Rate } from "../../core/rate";
 import type { AcquireTokensAnswer, StartExecutionAnswer } from "../../ports/task-store";
 import type { Clock } from "../../ports/clock";
 import type { Random } from "../../ports/random";
@@ -17,10 +18,9 @@ export interface Denial {
 export const retryMaxMs = 5_000;
 /** A rate says when the next start may come. */
 const rateRetryMaxMs = 30_000;
-/**
- * Pauses before the first asks after a denial, each of them varied: where tokens are seldom used, they are free again soon.
- * Under a rate the denial says when.
- */
+/** A rate that denies a start gives it a turn within this time; no token says so little, but the end of a lease. */
+const rateTurnMaxMs = 1_000;
+/** Pauses before the first asks after another denial, each of them varied: where tokens are seldom used, they are free again soon. */
 const earlyPausesMs = [60, 120, 240] as const;
 /** For so long after a denial other processes are taken to want the same tokens. */
 const contendedMs = 5_000;
@@ -33,7 +33,7 @@ export class AskOutlook {
   /** What a call is told that gets no tokens. */
   denial: Denial = limited;
   readonly #clock: Clock;
-  readonly #hasRate: boolean;
+  readonly #rate: Rate | null;
   readonly #random: Random;
   readonly #polls: TokenPollSchedule;
   #askAtMs = Number.NEGATIVE_INFINITY;
@@ -43,10 +43,10 @@ export class AskOutlook {
   #denials = 0;
   #contendedUntilMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ clock, random }: { clock: Clock; random: Random }, hasRate: boolean) {
+  constructor({ clock, random }: { clock: Clock; random: Random }, rate: Rate | null) {
     this.#clock = clock;
     this.#random = random;
-    this.#hasRate = hasRate;
+    this.#rate = rate;
     this.#polls = new TokenPollSchedule(clock.monotonicMs());
   }
 
@@ -86,7 +86,7 @@ export class AskOutlook {
   noteDenial(answer: Pick<StartExecutionAnswer, "status" | "demand" | "retryInMs">): void {
     this.#polls.notePoll(this.#now());
     if (answer.demand === "noted") this.#polls.pollOften(this.#now());
-    const earlyMs = this.#varied((this.#hasRate ? [] : earlyPausesMs)[this.#denials] ?? Infinity);
+    const earlyMs = this.#earlyMs(answer.retryInMs);
     this.#denials += 1;
     this.#askAtMs = Math.min(this.#polls.nextPollMs, this.#now() + earlyMs);
     if (answer.status === "limited") this.noteContention();
@@ -94,9 +94,22 @@ export class AskOutlook {
       reason: answer.status === "paused" ? "paused" : "limited",
       retryInMs: Math.min(
         answer.retryInMs ?? retryMaxMs,
-        this.#hasRate ? rateRetryMaxMs : retryMaxMs,
+        this.#isSlow ? rateRetryMaxMs : retryMaxMs,
       ),
     };
+  }
+
+  /** A rate says when; of a slow one the answer may be long, as that about a lease, and asking often helps nobody. */
+  #earlyMs(retryInMs: number | null): number {
+    const rate = this.#rate;
+    if (rate !== null && retryInMs !== null && retryInMs <= rateTurnMaxMs) return retryInMs;
+    if (this.#isSlow) return Infinity;
+    return this.#varied(earlyPausesMs[this.#denials] ?? Infinity);
+  }
+
+  /** Under a rate that lets less than one start a second. */
+  get #isSlow(): boolean {
+    return this.#rate !== null && this.#rate.periodMs / this.#rate.count > rateTurnMaxMs;
   }
 
   /** An ask for more is sent. */

@@ -12,6 +12,7 @@ import { register } from "../client/register";
 import { startExecution } from "../client/start-execution";
 import type { Asked } from "../client/start-execution";
 import { reclaim } from "./run-worker";
+import type { ReturnSlots } from "./return-slots";
 import { TokenLease } from "./token-lease";
 import type { HeldCall, TokenGrant, TokenNews } from "./token-lease";
 import type { TurnShare } from "./turn-share";
@@ -27,6 +28,10 @@ export interface PoolSurroundings {
   freeOthers(pool: LimitPool): Promise<boolean>;
   /** Renews the lease until the returned function is called. */
   keep(lease: TokenLease): () => void;
+  /** Of all calls of this process on the same limits. */
+  readonly returns: ReturnSlots;
+  /** Calls that wait on these limits beside those of this pool. */
+  waitingBeside(): number;
 }
 
 interface Waiting extends WaitingCall<Waiting> {
@@ -75,7 +80,7 @@ export class LimitPool implements TokenNews {
     this.#environment = surroundings.environment;
     const { clock, timers } = this.#environment;
     this.#waiting = new WaitingCalls(timers, clock);
-    this.#outlook = new AskOutlook(this.#environment, definition.settings.rate !== null);
+    this.#outlook = new AskOutlook(this.#environment, definition.settings.rate ?? null);
     this.#givenUp = new GivenUpLeases(this.#environment);
     this.#idle = new IdleTokens(timers, {
       isContended: () => this.#outlook.isContended,
@@ -100,7 +105,7 @@ export class LimitPool implements TokenNews {
         const isAsking = this.#isAsking || (this.#isCallPlanned && this.#mayAsk());
         if (reason === "late" && this.#answers === answersBefore && isAsking)
           this.#waiting.add({ want, waitMs: 0, signal, settle, fail, leave, place: null });
-        else settle(reason === "late" ? this.#outlook.denial : { reason, retryInMs: 0 });
+        else settle(reason === "late" ? this.#lateDenial() : { reason, retryInMs: 0 });
         // It may have wanted more than those behind it.
         this.#serve();
       };
@@ -148,6 +153,11 @@ export class LimitPool implements TokenNews {
     this.#endGivenUp(lease);
     this.#outlook.askAtOnce();
     this.#planCall();
+  }
+
+  /** Calls that wait for tokens. */
+  get waiting(): number {
+    return this.#waiting.size;
   }
 
   /** Does it hold tokens that no body runs on, and that no call here waits for? */
@@ -201,6 +211,7 @@ export class LimitPool implements TokenNews {
       if (held === null) break;
       this.#waiting.remove(first);
       this.#outlook.noteServed();
+      this.#surroundings.returns.noteServed(this.#now());
       first.settle(held);
     }
     this.#planCall();
@@ -212,6 +223,15 @@ export class LimitPool implements TokenNews {
     if (waitMs > 0 && this.#outlook.denial.reason !== "paused") return false;
     if (this.#wantedBack > 0) return true;
     return this.#calling === null && !this.#mayAsk();
+  }
+
+  /** Of a call that has waited in vain. */
+  #lateDenial(): Denial {
+    const { denial } = this.#outlook;
+    if (denial.reason !== "limited") return denial;
+    const { returns, waitingBeside } = this.#surroundings;
+    const retryInMs = returns.next(this.#now(), this.#waiting.size + waitingBeside());
+    return retryInMs === null ? denial : { ...denial, retryInMs };
   }
 
   #deny(calls: readonly Waiting[], denial: Denial): void {

@@ -6,6 +6,7 @@ import type { Heartbeat } from "./heartbeat";
 import { KnownLimits } from "./known-limits";
 import { LimitPool } from "./limit-pool";
 import type { PoolSurroundings } from "./limit-pool";
+import { ReturnSlots } from "./return-slots";
 import { TokenPoll } from "./token-poll";
 import { TurnShare } from "./turn-share";
 import { defineQueue } from "../define/define-queue";
@@ -13,6 +14,13 @@ import type { Definition } from "../define/task-kind";
 
 /** The most that a call under a rate waits, after its end, for its tokens to be back. */
 const leaveMs = 250;
+
+/** The pool of one limit, or of several together, with what the limits say. */
+interface OpenedPool {
+  readonly pool: LimitPool;
+  limits: readonly CallLimit[];
+  readonly returns: ReturnSlots;
+}
 
 /** The tokens of one process, by limit; made once per process by a composition root. */
 export class LimitPools {
@@ -22,7 +30,7 @@ export class LimitPools {
   readonly #turn: TurnShare;
   readonly #known: KnownLimits;
   /** By the name of their definition, with the limits that it says. */
-  readonly #pools = new Map<string, { readonly pool: LimitPool; limits: readonly CallLimit[] }>();
+  readonly #pools = new Map<string, OpenedPool>();
   /** Of calls under a rate: each has one of its own. */
   readonly #single = new Set<LimitPool>();
   #isStopping = false;
@@ -48,16 +56,19 @@ export class LimitPools {
   of(given: CallLimits): LimitPool {
     const limits = listLimits(given).map((limit) => this.#known.note(limit));
     const name = callsDefinition(limits.map((limit) => limit.name));
-    const opened = this.#pools.get(name);
-    const pool = opened?.pool ?? this.#open(name, limits);
-    if (opened?.limits.some((limit, index) => limit !== limits[index]) === true) {
+    const opened = this.#pools.get(name) ?? this.#open(name, limits);
+    const { pool, returns } = opened;
+    if (opened.limits.some((limit, index) => limit !== limits[index])) {
       // A place has said a number that was left out so far.
       opened.limits = limits;
       pool.definition = definitionOf(name, limits);
     }
     if (!hasRate(given)) return pool;
     // A grant is one start of the rate.
-    const single = new LimitPool(pool.definition, this.#surroundings());
+    const waitingBeside = (): number =>
+      [...this.#single].filter(({ definition, waiting }) => definition.name === name && waiting > 0)
+        .length;
+    const single = new LimitPool(pool.definition, this.#surroundings(returns, waitingBeside));
     this.#single.add(single);
     return single;
   }
@@ -84,11 +95,16 @@ export class LimitPools {
     await Promise.all([...this.#all(), ...this.#single].map((pool) => pool.stop()));
   }
 
-  #open(name: string, limits: readonly CallLimit[]): LimitPool {
-    const pool = new LimitPool(definitionOf(name, limits), this.#surroundings());
+  #open(name: string, limits: readonly CallLimit[]): OpenedPool {
+    const returns = new ReturnSlots();
+    const pool = new LimitPool(
+      definitionOf(name, limits),
+      this.#surroundings(returns, () => 0),
+    );
     if (this.#isStopping) void pool.stop();
-    this.#pools.set(name, { pool, limits });
-    return pool;
+    const opened = { pool, limits, returns };
+    this.#pools.set(name, opened);
+    return opened;
   }
 
   #all(): LimitPool[] {
@@ -105,8 +121,10 @@ export class LimitPools {
     return others.length > 0;
   }
 
-  #surroundings(): PoolSurroundings {
+  #surroundings(returns: ReturnSlots, waitingBeside: () => number): PoolSurroundings {
     return {
+      returns,
+      waitingBeside,
       environment: this.#environment,
       turn: this.#turn,
       freeOthers: (pool) => this.#freeOthers(pool),

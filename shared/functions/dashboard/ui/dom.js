@@ -2,7 +2,7 @@
 
 export const byId = (id) => document.getElementById(id);
 
-const textAttributes = new Set(["aria-label", "title", "placeholder"]);
+const textAttributes = new Set(["aria-label", "title"]);
 
 /** An element with attributes and children; texts and numbers become text nodes, null is left out. */
 export function element(name, attributes = {}, ...children) {
