@@ -6,6 +6,7 @@ import { explainTask } from "./explain";
 import type { ExplainableTask, Reason } from "./explain";
 import { invalidInput, showValue } from "./read-result";
 import { readStop } from "./stop-actions";
+import { findUnserved } from "./unserved";
 
 /** Why a task runs or not. */
 export interface ExplainReport {
@@ -51,6 +52,17 @@ function linkOf(traceUrl: string | null, { traceParent }: TaskFacts): { traceUrl
     : { traceUrl: traceUrl.replaceAll("{trace}", trace) };
 }
 
+/** Ready for long, with nothing in its way: does no app have it? */
+async function noteUnserved(
+  store: TaskStore,
+  { definition }: TaskFacts,
+): Promise<{ unserved?: string }> {
+  const { definitions } = await store.listDefinitions({ name: definition });
+  const { unserved } = await findUnserved(store, definitions);
+  const [found] = unserved;
+  return found === undefined ? {} : { unserved: `Of \`${definition}\` ${found.text}` };
+}
+
 /** Adds what only other read models know: since when tokens are held, and how many attempts a dead task was allowed. */
 async function completeFacts(store: TaskStore, facts: TaskFacts): Promise<ExplainableTask> {
   if (facts.paused === true) {
@@ -64,7 +76,8 @@ async function completeFacts(store: TaskStore, facts: TaskFacts): Promise<Explai
     return { ...facts, retryAttempts: definition.retryAttempts, lostMax: definition.lostMax };
   }
   const holders = facts.holders ?? [];
-  if (facts.state !== "ready" || holders.length === 0) return facts;
+  if (facts.state !== "ready") return facts;
+  if (holders.length === 0) return { ...facts, ...(await noteUnserved(store, facts)) };
   const { executions } = await store.listExecutions({
     name: facts.definition,
     isOpen: true,

@@ -2,6 +2,7 @@ import { formatDuration, formatExactDuration } from "../core/duration";
 import { commandWord } from "../core/command-word";
 import { firstLine } from "../core/text";
 import type { TaskFacts } from "../ports/task-store";
+import { askForApp, waitMsMax } from "./unserved";
 import { describeStop } from "./stop-actions";
 import type { StopState } from "./stop-actions";
 
@@ -19,6 +20,7 @@ export type ReasonCode =
   | "limit-reached"
   | "shared-limit-reached"
   | "rate-reached"
+  | "no-worker"
   | "queue-position"
   | "next"
   | "not-due"
@@ -56,6 +58,8 @@ export type ExplainableTask = Omit<
   readonly holders?: readonly (HolderFacts & { readonly startedAt?: string })[];
   /** Where the definition is paused as a part of it. */
   readonly stop?: Pick<StopState, "by" | "reason">;
+  /** Of a ready task whose definition no worker serves: the state, and a way out. */
+  readonly unserved?: string;
 };
 
 type HolderFacts = NonNullable<TaskFacts["holders"]>[number];
@@ -124,8 +128,9 @@ function describeWave({ wave }: ExplainableTask): string {
 function explainReady(task: ExplainableTask): Reason[] {
   const pause = explainPause(task, true);
   const limit = [...explainLimit(task), ...explainShared(task), ...explainRate(task)];
+  const unserved = task.unserved === undefined ? [] : [decides("no-worker", task.unserved)];
   const ahead = task.readyAhead ?? 0;
-  const isHeldBack = pause.length > 0 || limit.length > 0;
+  const isHeldBack = pause.length > 0 || limit.length > 0 || unserved.length > 0;
   const position =
     ahead > 0
       ? reason(
@@ -138,7 +143,7 @@ function explainReady(task: ExplainableTask): Reason[] {
           !isHeldBack,
           `It is the next of ${quote(task.definition)}${isHeldBack ? "" : ": a worker takes it as soon as one is woken by a hint or by the sweep"}.`,
         );
-  return [...pause, ...limit, position, ...explainGroup(task, false)];
+  return [...pause, ...limit, ...unserved, position, ...explainGroup(task, false)];
 }
 
 function explainPause(task: ExplainableTask, isDeciding: boolean): Reason[] {
@@ -216,6 +221,13 @@ function describeLease(leaseLeftMs: number): string {
 function explainSchedule(task: ExplainableTask): Reason[] {
   const dueInMs = task.dueInMs ?? 0;
   if (dueInMs > 0) return [decides("not-due", `It is not due for ${formatDuration(dueInMs)}.`)];
+  if (dueInMs < -waitMsMax)
+    return [
+      decides(
+        "no-worker",
+        `It has been due for ${formatDuration(dueInMs)}, and no worker has made it ready. ${askForApp(task.definition)}`,
+      ),
+    ];
   return [
     decides(
       "due",

@@ -3,8 +3,8 @@ import { showCount } from "../core/counted";
 import { formatDuration } from "../core/duration";
 import type { DefinitionStatus, TaskStore } from "../ports/task-store";
 
-/** The sweep looks every 30 s by default: a ready task that waits for longer than this has no worker. */
-const waitMsMax = 5 * 60_000;
+/** The sweep looks every 30 s by default: a task that could run, and waits for longer than this, has no worker. */
+export const waitMsMax = 5 * 60_000;
 /** So many definitions are asked for at most: each costs a read. */
 export const askedMax = 20;
 
@@ -44,5 +44,10 @@ function couldRun(definition: DefinitionStatus): boolean {
 
 function describe({ name, ready }: DefinitionStatus, ageMs: number): string {
   const tasks = ready === 1 ? "1 task is" : `${showCount(ready)} tasks are`;
-  return `${tasks} ready, for ${formatDuration(ageMs)} by now, and no worker takes them. Does an app run that has \`${name}\`? Where the task, its function or the app was renamed, give it the old name back until they are done.`;
+  return `${tasks} ready, for ${formatDuration(ageMs)} by now, and no worker takes them. ${askForApp(name)}`;
+}
+
+/** What an operator looks for where no worker takes a definition's tasks. */
+export function askForApp(name: string): string {
+  return `Does an app run that has \`${name}\`? Where the task, its function or the app was renamed, give it the old name back until its tasks are done.`;
 }

@@ -6,6 +6,7 @@ import { resolveBuild } from "../platform/build-info";
 import { exitProcess } from "../platform/exit-process";
 import { nodeTimers } from "../platform/node-timers";
 import { NotifyingWakeUp } from "../platform/notifying-wake-up";
+import { processEnds, writeErrorNow } from "../platform/process-ends";
 import { processRejections } from "../platform/process-rejections";
 import { realClock, realRandom, sleep } from "../platform/real-clock";
 import { ThreadLeaseKeeper } from "../platform/thread-lease-keeper";
@@ -21,6 +22,7 @@ import { InvocationWork } from "../worker/run/invocation-work";
 import { OwnApp } from "../worker/client/own-app";
 import { KnownLimits } from "../worker/run/known-limits";
 import { LimitPools } from "../worker/run/limit-pools";
+import { watchEndsByTasks } from "../worker/run/ended-by-task";
 import { watchLateRejections } from "../worker/run/late-rejections";
 import { ProcessLeave } from "../worker/run/leave-process";
 import { ProcessGate } from "../worker/run/process-gate";
@@ -186,6 +188,7 @@ function open(services: Services, { knownLimits, ending, leave: close }: AppStat
   });
   const environment = environmentOf(services, store);
   watchLateRejections(processRejections, logger);
+  watchEndsByTasks(processEnds, writeErrorNow);
   const heartbeat = new Heartbeat(environment);
   const leave = new ProcessLeave({
     environment,

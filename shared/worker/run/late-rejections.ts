@@ -17,6 +17,11 @@ export function withinTask<Result>(task: ClaimedTask, body: () => Result): Resul
   return inHand.run(task, body);
 }
 
+/** The task whose handler runs here, or has begun what runs here. */
+export function taskInHand(): ClaimedTask | undefined {
+  return inHand.getStore();
+}
+
 type Listener = (reason: unknown) => void;
 
 /**

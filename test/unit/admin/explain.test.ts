@@ -108,6 +108,17 @@ describe("the sentence that decides", () => {
     ).toEqual(["state", "paused", "limit-reached", "queue-position"]);
   });
 
+  test("of a task that no worker has taken for long asks for the app that has it", () => {
+    const way =
+      "Does an app run that has `resize-image`? Where the task, its function or the app was renamed, give it the old name back until its tasks are done.";
+    expect(deciding({ unserved: `Of it 2 tasks are ready. ${way}`, readyAhead: 0 })).toEqual([
+      `Of it 2 tasks are ready. ${way}`,
+    ]);
+    expect(deciding({ state: "scheduled", dueInMs: -18 * 60_000 })).toEqual([
+      `It has been due for 18 min, and no worker has made it ready. ${way}`,
+    ]);
+  });
+
   test("of a ready task that nothing holds back is its place", () => {
     expect(deciding({ readyAhead: 12, held: 1 })).toEqual([
       "12 tasks are ahead of it in `resize-image`.",

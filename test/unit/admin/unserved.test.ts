@@ -27,7 +27,7 @@ async function openScene() {
 test("the doctor names a definition whose tasks are ready for minutes without a worker", async () => {
   const { textsAfter } = await openScene();
   expect(await textsAfter(12)).toEqual([
-    "2 tasks are ready, for 12 min by now, and no worker takes them. Does an app run that has `notify`? Where the task, its function or the app was renamed, give it the old name back until they are done.",
+    "2 tasks are ready, for 12 min by now, and no worker takes them. Does an app run that has `notify`? Where the task, its function or the app was renamed, give it the old name back until its tasks are done.",
   ]);
 });
 
