@@ -52,6 +52,25 @@ function linkOf(traceUrl: string | null, { traceParent }: TaskFacts): { traceUrl
     : { traceUrl: traceUrl.replaceAll("{trace}", trace) };
 }
 
+/** A request to end, and its end, are that close. */
+const cancelledWithinMs = 3_600_000;
+
+/** Who asked for its end, and why: a running task's own text can't tell. The audit is looked at for an hour back. */
+async function noteCancel(
+  store: TaskStore,
+  { task, finishedAt }: TaskFacts,
+): Promise<{ cancelledBy?: { actor: string; reason: string | null } }> {
+  if (finishedAt === undefined) return {};
+  const endMs = Date.parse(finishedAt);
+  const { entries } = await store.listAudit({
+    ...{ object: task, action: "cancel_tasks", max: 1 },
+    since: new Date(endMs - cancelledWithinMs),
+    before: new Date(endMs + 1),
+  });
+  const [found] = entries;
+  return found === undefined ? {} : { cancelledBy: { actor: found.actor, reason: found.reason } };
+}
+
 /** Ready for long, with nothing in its way: does no app have it? */
 async function noteUnserved(
   store: TaskStore,
@@ -69,6 +88,7 @@ async function completeFacts(store: TaskStore, facts: TaskFacts): Promise<Explai
     const stop = await readStop({ store });
     if (stop?.definitions.includes(facts.definition) === true) return { ...facts, stop };
   }
+  if (facts.state === "cancelled") return { ...facts, ...(await noteCancel(store, facts)) };
   if (facts.state === "dead") {
     const { definitions } = await store.listDefinitions({ name: facts.definition });
     const definition = definitions[0];

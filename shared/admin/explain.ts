@@ -58,6 +58,8 @@ export type ExplainableTask = Omit<
   readonly holders?: readonly (HolderFacts & { readonly startedAt?: string })[];
   /** Where the definition is paused as a part of it. */
   readonly stop?: Pick<StopState, "by" | "reason">;
+  /** Of a cancelled one, where the audit knows it: who asked for its end, and why. */
+  readonly cancelledBy?: { readonly actor: string; readonly reason: string | null };
   /** Of a ready task whose definition no worker serves: the state, and a way out. */
   readonly unserved?: string;
 };
@@ -332,7 +334,11 @@ function explainEnd(task: ExplainableTask): Reason[] {
 }
 
 /** What was said when it was cancelled; the error of an attempt before that isn't the reason. */
-function cancelReason({ lastError, attempts }: ExplainableTask): string {
+function cancelReason({ lastError, attempts, cancelledBy }: ExplainableTask): string {
+  if (cancelledBy !== undefined) {
+    const { actor, reason } = cancelledBy;
+    return ` ${quote(actor)} asked for it${reason === null ? "." : `. Reason: ${sentenceOf(reason)}`}`;
+  }
   if (lastError === null || attempts.some(({ error }) => error === lastError)) return "";
   return ` Reason: ${sentenceOf(lastError)}`;
 }

@@ -43,6 +43,26 @@ describe("over HTTP", () => {
     expect(again.body).toMatchObject({ tasks: [{ outcome: "gone", state: "cancelled" }, {}] });
   });
 
+  test("who cancelled a running task, and why, is told with the task", async () => {
+    const [id] = await enqueue(api.store, "orders", 1);
+    const worker = await startWorker(api.store, "orders");
+    const task = await worker.claimOne();
+    await post("api-cancel", { tasks: [id], reason: "ordered twice" });
+    await worker.fail([task], { as: "cancelled", error: "cancelled on request" });
+    await worker.finish();
+    const { body } = await api.call({ route: "api-task", params: { id: String(id) } });
+    expect(body).toMatchObject({
+      reasons: expect.arrayContaining([
+        expect.objectContaining({
+          code: "cancelled",
+          sentence: expect.stringMatching(
+            /^Cancelled at \S+Z\. `http` asked for it\. Reason: ordered twice\.$/,
+          ),
+        }),
+      ]),
+    });
+  });
+
   test("a redrive leaves a hint; by filter, too", async () => {
     const first = await deadTask();
     const second = await deadTask();

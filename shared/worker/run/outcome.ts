@@ -73,7 +73,8 @@ export function outcomeOfThrown(thrown: unknown): TaskOutcome {
   const message = describeThrown(thrown);
   try {
     if (isTaskFailure(thrown)) {
-      if (thrown.kind === "cancelled") return failed("cancelled", message);
+      // Ours, with our stack.
+      if (thrown.kind === "cancelled") return failed("cancelled", thrown.message);
       if (thrown.kind === "give-up") return failed("dead", message);
       const pause = pauseOf("afterMs", read(thrown, "afterMs") ?? 0);
       return "ms" in pause

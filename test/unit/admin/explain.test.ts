@@ -202,6 +202,13 @@ describe("the sentence about the end", () => {
     ]);
     const attempts = [{ outcome: "failed", error: "ordered twice" }];
     expect(deciding({ ...cancelled, attempts })).toEqual(["Cancelled at 2026-01-31T08:31:00Z."]);
+    const by = { actor: "cli:eva", reason: "ordered twice" };
+    expect(deciding({ ...cancelled, lastError: "cancelled on request", cancelledBy: by })).toEqual([
+      "Cancelled at 2026-01-31T08:31:00Z. `cli:eva` asked for it. Reason: ordered twice.",
+    ]);
+    expect(deciding({ ...cancelled, cancelledBy: { ...by, reason: null } })).toEqual([
+      "Cancelled at 2026-01-31T08:31:00Z. `cli:eva` asked for it.",
+    ]);
   });
 
   test.each([
