@@ -1,4 +1,4 @@
-import { describeValue, messageOf, shownText } from "./foreign-value";
+import { describeValue, messageOf, read, shownText } from "./foreign-value";
 import { limits } from "./limits";
 
 /** The JSON text of a value, or why there is none that can be kept. */
@@ -36,11 +36,25 @@ export function jsonTextOf(field: string, value: unknown, as: "container" | "val
     const problem = `Expected \`${field}\` to be a JSON object or array, got ${describeValue(value)}, as JSON ${shownText(text)}`;
     return { problem, isFinal: true, isTooLarge: false };
   }
+  if (text === "{}" && isEmptied(value)) {
+    const way = isThenable(value) ? "; await it first" : "";
+    const problem = `Expected \`${field}\` to be JSON, got ${describeValue(value)}, of which JSON keeps nothing${way}`;
+    return { problem, isFinal: true, isTooLarge: false };
+  }
   if (isTooDeep(text)) {
     const problem = `Expected \`${field}\` to be nested at most ${String(depthMax)} levels deep, got ${describeValue(value)} of more`;
     return { problem, isFinal: true, isTooLarge: false };
   }
   return { text };
+}
+
+/** A promise, a map, a set, an error: what they hold is no member of theirs. Runs no code of the value but its `toString` tag. */
+function isEmptied(value: unknown): boolean {
+  return Object.prototype.toString.call(value) !== "[object Object]";
+}
+
+function isThenable(value: unknown): boolean {
+  return typeof value === "object" && value !== null && typeof read(value, "then") === "function";
 }
 
 /** As deep as a payload may be: SQL Server reads no JSON of more than 128 levels. */

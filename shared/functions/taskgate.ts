@@ -13,7 +13,7 @@ import { loadTriggerSettings } from "../settings/load-settings";
 import { checkOpenTelemetry } from "../platform/own-open-telemetry";
 import type { TaskClient } from "../worker/client/client";
 import type { EventRoute } from "../worker/define/ingest-event";
-import { checkTasks } from "../worker/define/registry";
+import { checkTasks, createRegistry } from "../worker/define/registry";
 import type { CallLimits } from "../worker/run/call-limits";
 import type { WithTokensAnswer } from "../worker/run/with-tokens";
 import { placeRoute } from "./api/prefix";
@@ -189,6 +189,7 @@ function checkParts(parts: AppParts): void {
   const { app, tasks, events, results, openTelemetry } = parts;
   if (app !== undefined) checkKey("app", app);
   checkTasks(tasks);
+  createRegistry(tasks);
   if (events !== undefined) checkRoutes(events);
   if (results !== undefined) checkFunction("results", results);
   if (openTelemetry !== undefined) checkOpenTelemetry(openTelemetry);

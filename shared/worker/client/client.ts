@@ -163,6 +163,8 @@ export class TaskClient implements EnqueueCalls {
     const { timeoutMs = 60_000, signal } = options;
     if (typeof timeoutMs !== "number" || Number.isNaN(timeoutMs))
       throw wrongValue("timeoutMs", "a number of milliseconds", timeoutMs);
+    if (typeof taskId !== "string")
+      throw wrongValue("taskId", "the id of a task, which is a text", taskId);
     const about = { kind: task.kind, taskId: taskId as TaskId };
     const until = { timeoutMs, ...(signal && { signal }) };
     return awaitEnd<TaskResult<Task>>(this.#environment, about, until);

@@ -28,6 +28,33 @@ export function cleanReport(report: unknown): CleanReport {
   };
 }
 
+const names = ["done", "total", "text"];
+
+/** What of a report is left out, which its author should know; null: nothing. It goes into a log, so no text of the report is in it. Never throws. */
+export function problemOfReport(report: unknown): string | null {
+  if (typeof report !== "object" || report === null)
+    return `expected { done, total, text }, got ${shown(report)}`;
+  const noCount = ["done", "total"].find((name) => {
+    const value = read(report, name) ?? 0;
+    return typeof value !== "number" || Number.isNaN(value);
+  });
+  if (noCount !== undefined)
+    return `${noCount}: expected a number, got ${shown(read(report, noCount))}`;
+  const unknown = keysOf(report).find((name) => !names.includes(name));
+  return unknown === undefined ? null : `${unknown}: expected one of ${names.join(", ")}`;
+}
+
+const shown = (value: unknown): string =>
+  typeof value === "string" ? "a text" : describeValue(value);
+
+function keysOf(value: object): string[] {
+  try {
+    return Object.keys(value);
+  } catch {
+    return [];
+  }
+}
+
 function countOf(value: unknown): number | null {
   if (typeof value !== "number" || Number.isNaN(value)) return null;
   return Math.min(Math.max(Math.round(value), 0), Number.MAX_SAFE_INTEGER);

@@ -14,6 +14,8 @@ import { Watermarks } from "../client/watermarks";
 
 /** What the run itself does for its handler. */
 export interface RunCalls extends Pick<TaskContext, "progress" | "completeWith"> {
+  /** A checkpoint was made, which the handler is to return. */
+  noteCheckpoint(): void;
   /** `isNow`: written at once. */
   enqueue(request: TaskRequest, isNow: boolean): Promise<void>;
 }
@@ -31,10 +33,10 @@ export class RunContext implements TaskContext {
   readonly fence: Fence;
   readonly restored: JsonValue;
   readonly timeLeftMs: TaskContext["timeLeftMs"];
-  readonly checkpoint: TaskContext["checkpoint"] = toContinuation;
   private readonly options: RunOptions;
   private readonly calls: RunCalls;
   private madeProgress: TaskContext["progress"] | null = null;
+  private madeCheckpoint: TaskContext["checkpoint"] | null = null;
   private madeEnqueue: TaskContext["enqueue"] | null = null;
   private madeCompleteWith: TaskContext["completeWith"] | null = null;
   private madeLog: Logger | null = null;
@@ -62,6 +64,14 @@ export class RunContext implements TaskContext {
     const { calls } = this;
     return (this.madeProgress ??= (report) => {
       calls.progress(report);
+    });
+  }
+
+  get checkpoint(): TaskContext["checkpoint"] {
+    const { calls } = this;
+    return (this.madeCheckpoint ??= (state, options) => {
+      calls.noteCheckpoint();
+      return toContinuation(state, options);
     });
   }
 

@@ -10,7 +10,7 @@ import { withinTask } from "./late-rejections";
 import { jsonText, prepareChecked } from "../client/new-task";
 import { failed, outcomeOfReturned, outcomeOfThrown } from "./outcome";
 import type { TaskOutcome } from "./outcome";
-import { cleanReport } from "./progress";
+import { cleanReport, problemOfReport } from "./progress";
 import { readPayload } from "./read-payload";
 import type { RunOptions } from "./run-options";
 import { upgradePayload, versionStored } from "../define/kind-upgrade";
@@ -83,6 +83,8 @@ class TaskRun implements RunCalls {
   /** The store said that another worker holds this task. */
   #isLost = false;
   #progressSentAtMs = Number.NEGATIVE_INFINITY;
+  #hasCheckpoint = false;
+  #hasBadProgress = false;
 
   constructor(options: RunOptions) {
     this.#options = options;
@@ -155,8 +157,17 @@ class TaskRun implements RunCalls {
     return this.#children;
   }
 
+  noteCheckpoint(): void {
+    this.#hasCheckpoint = true;
+  }
+
   progress(report: Parameters<TaskContext["progress"]>[0]): void {
     const { environment, held } = this.#options;
+    const problem = this.#hasBadProgress ? null : problemOfReport(report);
+    if (problem !== null) {
+      this.#hasBadProgress = true;
+      this.#warn("a progress report tells less than was meant", { problem });
+    }
     const nowMs = environment.clock.monotonicMs();
     if (nowMs - this.#progressSentAtMs < 1_000) return;
     this.#progressSentAtMs = nowMs;
@@ -184,6 +195,10 @@ class TaskRun implements RunCalls {
         this.#warn("a handler returned a checkpoint after its task was completed: no part follows");
       return { kind: "completed", ...this.#completed };
     }
+    if (this.#hasCheckpoint && !isOf(returned, Continuation))
+      this.#warn("a handler made a checkpoint and didn't return it: its task is done", {
+        problem: "`return ctx.checkpoint(..)` lets another part follow",
+      });
     return outcomeOfReturned(returned, this.#children);
   }
 
