@@ -14,6 +14,7 @@ import { startLocalRun } from "./local-run";
 import type { LocalRun } from "./local-run";
 import type { StartOptions } from "./start-options";
 import { Teardown } from "./teardown";
+import { watchNpm } from "./watch-npm";
 
 /** What shells expect of SIGINT, SIGTERM and SIGHUP. */
 export const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
@@ -72,6 +73,10 @@ class Interruption {
         this.stop(name);
       });
     }
+    // At a terminal Ctrl-C reaches both.
+    watchNpm(() => {
+      if (!this.signal.aborted) this.stop("SIGTERM");
+    });
   }
 
   /** Ctrl-C is how a run without an end of its own is ended: that is no failure. */

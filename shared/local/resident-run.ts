@@ -3,6 +3,7 @@
  * with the app's settings.
  */
 import { loadGate } from "./load-gate";
+import { watchNpm } from "./watch-npm";
 
 /** A database in place of the environment's, and the storage of its queues where the environment names none. */
 export interface ResidentAddress {
@@ -27,8 +28,6 @@ export interface ResidentRunOptions {
 /** The signals that end a resident worker. */
 const endings = ["SIGTERM", "SIGINT"] as const;
 
-/** npm ends with its shell at once, and passes no SIGTERM on: to have lost the parent is all that a worker hears of it. */
-const parentLookMs = 250;
 const npmAdvice =
   "npm started this process and passes no SIGTERM on to it. Where a container or a service manager ends it, start it by `node node_modules/taskgate/lib/cli/main.js work`";
 
@@ -55,7 +54,8 @@ export async function runResident(options: ResidentRunOptions): Promise<void> {
     ending.abort();
   };
   for (const signal of endings) process.on(signal, onSignal);
-  const unwatch = watchNpm(onSignal, say);
+  if (process.env["npm_command"] !== undefined && !process.stdin.isTTY) say(npmAdvice);
+  const unwatch = watchNpm(onSignal);
   try {
     const work = gate.work({
       signal: ending.signal,
@@ -71,21 +71,6 @@ export async function runResident(options: ResidentRunOptions): Promise<void> {
     await Promise.race([gate.end(), ended]);
     for (const signal of endings) process.off(signal, onSignal);
   }
-}
-
-/** Tells once that the npm which started this process is gone; the returned function ends the watch. */
-function watchNpm(onGone: () => void, say: (line: string) => void): () => void {
-  if (process.env["npm_command"] === undefined) return () => undefined;
-  if (!process.stdin.isTTY) say(npmAdvice);
-  const parent = process.ppid;
-  const timer = setInterval(() => {
-    if (process.ppid === parent) return;
-    clearInterval(timer);
-    onGone();
-  }, parentLookMs);
-  return () => {
-    clearInterval(timer);
-  };
 }
 
 /** The app reads its settings from the environment. */

