@@ -246,7 +246,8 @@ function explainGroup(task: ExplainableTask, isDeciding: boolean): Reason[] {
   const slots = `${String(group.used)} of ${count(group.slots, "slot", "slots")}`;
   if (!isDeciding) {
     const order = group.strict ? ", strictly in order" : "";
-    return [reason("group-slot", false, `${name}: ${slots} in use${order}.`)];
+    const own = group.holders.includes(task.task) ? ", one by itself" : "";
+    return [reason("group-slot", false, `${name}: ${slots} in use${own}${order}.`)];
   }
   const reasons: Reason[] = [];
   if (group.paused)

@@ -106,6 +106,7 @@ async function redriveAll(context: CommandContext): Promise<CommandExitCode> {
 function withError(like: string): Pick<ChangeOfAll, "fits" | "missing"> {
   return {
     fits: ({ error }) => isLike(error, like),
-    missing: "No dead task has this error: see `taskgate failures`.",
+    missing:
+      "No dead task has this error. --like wants a whole line of the errors of `taskgate failures`.",
   };
 }

@@ -37,7 +37,11 @@ const minuteMs = 60_000;
 export function checkCron(field: string, { cron, timeZone }: CronInZone): void {
   checkTimeZone(`${field}.timeZone`, timeZone);
   if (!form.test(cron) || cron.length > limits.nameLengthMax) {
-    throw refused(`${field}.cron`, cron, "five fields with one blank between them");
+    throw refused(
+      `${field}.cron`,
+      cron,
+      `five fields with one blank between them${cron.split(" ").length === 6 ? ": it counts in minutes, without a field for seconds" : ""}`,
+    );
   }
   let next: Date | null;
   try {

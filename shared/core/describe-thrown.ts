@@ -25,7 +25,7 @@ const stackLengthMin = 80;
 export function describeThrown(thrown: unknown): string {
   const lengthMax = limits.errorLengthMax;
   if (typeof thrown === "string") return cleanText(thrown, lengthMax);
-  if (!isError(thrown)) return `thrown: ${describeValue(thrown)}`;
+  if (!isError(thrown)) return cleanText(`thrown: ${describeNoError(thrown)}`, lengthMax);
   const { links, end } = chainOf(thrown);
   // Of one of them: the room is bounded.
   const gathering = links.find((link) => gatheredOf(link).length > 0);
@@ -37,6 +37,17 @@ export function describeThrown(thrown: unknown): string {
   const head = headOf(thrown, lengthMax - stacksLengthMin - below.length);
   const told = head + below;
   return cleanText(told + stacksOf(links, lengthMax - told.length), lengthMax);
+}
+
+/** Of a plain object its JSON, as an error would have a message; it has no stack. */
+function describeNoError(thrown: unknown): string {
+  const told = describeValue(thrown);
+  if (told !== "an object") return told;
+  try {
+    return `${JSON.stringify(thrown).slice(0, causeLengthMax)}, no Error`;
+  } catch {
+    return told;
+  }
 }
 
 /** The error and its causes, the last line where the chain doesn't end by itself. */

@@ -28,7 +28,12 @@ export function withPlaces(error: unknown, rename: (text: string) => string): un
 /** An error about one of the tasks of a call: among several its place stands before the field. */
 export function inTask(error: unknown, { index, of }: { index: number; of: number }): unknown {
   if (of === 1) return error;
-  return withPlaces(error, (text) => `tasks[${String(index)}].${text}`);
+  const place = `tasks[${String(index)}].`;
+  // A sentence names its field itself.
+  return withPlaces(error, (text) => {
+    const placed = text.replace(/^Expected `/, `Expected \`${place}`);
+    return placed === text ? place + text : placed;
+  });
 }
 
 /** An error about tasks of a part of a call, as the error of the whole: `placeOf` turns a place in the part into one in the whole. */

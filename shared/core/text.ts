@@ -62,7 +62,7 @@ export function checkInteger(
 ): void {
   if (Number.isSafeInteger(value) && value >= range.min && value <= range.max) return;
   throw new InvalidArgumentError(
-    `${field}: expected a whole number in ${String(range.min)}..${String(range.max)} (${shown(value)})`,
+    `${field}: expected a whole number in ${String(range.min)}..${String(range.max)} (${typeof value === "string" ? `the text "${shown(value)}"` : shown(value)})`,
     { details: { field } },
   );
 }

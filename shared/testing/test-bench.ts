@@ -13,7 +13,7 @@ import type { WorkerEnvironment } from "../worker/environment";
 import { BatchPump } from "../worker/run/batch-pump";
 import { Heartbeat } from "../worker/run/heartbeat";
 import { register } from "../worker/client/register";
-import { createRegistry } from "../worker/define/registry";
+import { checkTasks, createRegistry } from "../worker/define/registry";
 import type { Registry } from "../worker/define/registry";
 import { reclaim, runWorker } from "../worker/run/run-worker";
 import { fireSchedules, registerSchedules } from "../worker/run/schedules";
@@ -94,6 +94,7 @@ export class TestBench implements EnqueueCalls {
 
   /** Throws InvalidArgumentError when a kind comes twice, two definitions of one name differ, or an option is unknown or has a value that there can't be. */
   constructor(kinds: readonly AnyTaskKind[], options: TestBenchOptions = {}) {
+    checkTasks(kinds);
     checkBench(options);
     this.#options = options;
     this.#startMs = instantMs("startAt", options.startAt ?? new Date("2030-01-01T00:00:00Z"));

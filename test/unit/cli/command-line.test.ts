@@ -113,7 +113,7 @@ describe("the command line", () => {
 
   test.each([
     [["stauts"], "command: got `stauts`, expected a command. Did you mean `status`?"],
-    [["purge"], "command: got `purge`, expected one of status, top, stats, definitions,"],
+    [["frobnicate"], "command: got `frobnicate`, expected one of status, top, stats, definitions,"],
     [["tasks", "a", "--sate", "dead"], "Did you mean `--state`?"],
     [
       ["status", "--verbose"],

@@ -216,7 +216,7 @@ describe("an expression or a zone that can't be used", () => {
   test.each([
     ["", "UTC", "schedule.cron: expected five fields with one blank between them ()"],
     ["* * * *", "UTC", "schedule.cron: expected five fields"],
-    ["* * * * * *", "UTC", "schedule.cron: expected five fields"],
+    ["* * * * * *", "UTC", "without a field for seconds (* * * * * *)"],
     ["2026-01-01T00:00:00Z", "UTC", "schedule.cron: expected five fields"],
     ["@reboot", "UTC", "schedule.cron: expected five fields"],
     [

@@ -138,7 +138,7 @@ test("a deliberate failure's name is its class's, and its stack has no second me
 test.each([
   ["a text", "a text", "a text"],
   ["nothing", undefined, "thrown: undefined"],
-  ["an object", { a: 1 }, "thrown: an object"],
+  ["an object", { a: 1 }, 'thrown: {"a":1}, no Error'],
 ])("%s that is thrown is named", (_, thrown, expected) => {
   expect(describeThrown(thrown)).toBe(expected);
 });

@@ -288,7 +288,7 @@ test("a payload that could not be enqueued throws", async () => {
 
 test.each([
   [{ attempt: 0 }, "attempt: expected a whole number in 1..2147483647 (0)"],
-  [{ attempt: "x" }, "attempt: expected a whole number in 1..2147483647 (x)"],
+  [{ attempt: "x" }, 'attempt: expected a whole number in 1..2147483647 (the text "x")'],
   [{ timeLeftMs: "5" }, 'timeLeftMs: expected a number of milliseconds (the text "5")'],
   [{ sql: [] }, "sql: expected a function (an array)"],
   [
