@@ -6,6 +6,7 @@ import type {
   SpanOptions,
   Telemetry,
   TelemetryCounter,
+  TelemetryGauge,
   TelemetryHistogram,
   TelemetrySpan,
 } from "../ports/telemetry";
@@ -15,7 +16,11 @@ export interface OpenTelemetryOptions {
   readonly api: typeof openTelemetry;
   /** Sends pending data; may hang or reject. */
   readonly send: () => Promise<void>;
+  /** Takes gauges, too. */
+  readonly withGauges?: boolean;
 }
+
+type InstrumentName = TelemetryCounter | TelemetryHistogram | TelemetryGauge;
 
 /** Takes one value. */
 type Instrument = (value: number, attributes: Attributes) => void;
@@ -33,14 +38,19 @@ export function createOpenTelemetry(options: OpenTelemetryOptions): Telemetry {
 }
 
 class OpenTelemetry implements Telemetry {
+  readonly gauge?: NonNullable<Telemetry["gauge"]>;
   readonly #api: typeof openTelemetry;
   readonly #send: () => Promise<void>;
-  #instruments = new Map<TelemetryCounter | TelemetryHistogram, Instrument>();
+  #instruments = new Map<InstrumentName, Instrument>();
   #provider: openTelemetry.MeterProvider | null = null;
 
-  constructor({ api, send }: OpenTelemetryOptions) {
+  constructor({ api, send, withGauges = false }: OpenTelemetryOptions) {
     this.#api = api;
     this.#send = send;
+    if (withGauges)
+      this.gauge = (name, value, attributes = {}) => {
+        this.#gauge(name, value, attributes);
+      };
   }
 
   count(name: TelemetryCounter, value: number, attributes: LogFields = {}): void {
@@ -65,10 +75,19 @@ class OpenTelemetry implements Telemetry {
     });
   }
 
-  #instrument(
-    name: TelemetryCounter | TelemetryHistogram,
-    create: (meter: Meter) => Instrument,
-  ): Instrument {
+  /** A version of the interface before 1.9 has none. */
+  #gauge(name: TelemetryGauge, value: number, attributes: LogFields): void {
+    quietly(() => {
+      const set = this.#instrument(name, (meter) => {
+        const unit = name === "taskgate.definition.oldest_ready" ? { unit: "ms" } : {};
+        const gauge = meter.createGauge(name, unit);
+        return gauge.record.bind(gauge);
+      });
+      set(value, known(attributes));
+    });
+  }
+
+  #instrument(name: InstrumentName, create: (meter: Meter) => Instrument): Instrument {
     const provider = this.#api.metrics.getMeterProvider();
     // An instrument of before its provider was registered measures nothing for ever.
     if (provider !== this.#provider) this.#instruments = new Map();

@@ -27,12 +27,12 @@ function isModule(given: unknown): given is OpenTelemetryModule {
 }
 
 /**
- * Telemetry by the providers that the program has registered with its own `@opentelemetry/api`: spans, counters and distributions go
- * where the program sends its own. Nothing is started, and nothing but `flush` asks the providers to send.
+ * Telemetry by the providers that the program has registered with its own `@opentelemetry/api`: spans, counters, distributions and gauges
+ * go where the program sends its own. Nothing is started, and nothing but `flush` asks the providers to send.
  */
 export function createOwnOpenTelemetry(module: OpenTelemetryModule): Telemetry {
   const api = module as typeof openTelemetry;
-  return createOpenTelemetry({ api, send: () => flushProviders(api) });
+  return createOpenTelemetry({ api, send: () => flushProviders(api), withGauges: true });
 }
 
 /** The interface has no flush; the providers of the SDK have one, behind the proxy that the interface hands out. */

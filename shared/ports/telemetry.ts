@@ -6,6 +6,8 @@ export interface Telemetry {
   count(name: TelemetryCounter, value: number, attributes?: LogFields): void;
   /** One value of a distribution, such as `taskgate.task.duration` in milliseconds. */
   record(name: TelemetryHistogram, value: number, attributes?: LogFields): void;
+  /** The present value of a gauge; left out: there are none, as each costs something where it is sent to. */
+  gauge?(name: TelemetryGauge, value: number, attributes?: LogFields): void;
   /**
    * Runs `body` as a span; `traceParent` (W3C) is its parent: a task's trace goes on from its enqueue. One that is absent
    * or malformed leaves the active span as the parent. What `body` throws is noted and thrown on.
@@ -62,6 +64,17 @@ export type TelemetryCounter =
 
 /** Every distribution of the product, in milliseconds. */
 export type TelemetryHistogram = "taskgate.task.duration" | "taskgate.store.call";
+
+/** Every gauge of the product: numbers of tasks and tokens, and `oldest_ready` in milliseconds. */
+export type TelemetryGauge =
+  | "taskgate.definition.ready"
+  | "taskgate.definition.scheduled"
+  | "taskgate.definition.waiting"
+  | "taskgate.definition.running"
+  | "taskgate.definition.held"
+  | "taskgate.definition.limit"
+  | "taskgate.definition.dead"
+  | "taskgate.definition.oldest_ready";
 
 /** A span that isn't there. */
 export const noSpan: TelemetrySpan = { set: () => undefined, fail: () => undefined };

@@ -65,6 +65,15 @@ describe("an app with its own OpenTelemetry", () => {
     );
   });
 
+  test("gets gauges of what waits, runs and may run", () => {
+    const gauges = answer.names.filter((name) => name.startsWith("taskgate.definition."));
+    expect(gauges.sort()).toEqual(
+      [
+        ...["dead", "held", "limit", "oldest_ready", "ready", "running", "scheduled", "waiting"],
+      ].map((name) => `taskgate.definition.${name}`),
+    );
+  });
+
   test("says nothing in its log, and no other telemetry is started", () => {
     expect(errors).toBe("");
   });

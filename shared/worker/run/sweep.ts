@@ -1,6 +1,7 @@
 import type { WorkerEnvironment } from "../environment";
 import type { Registry } from "../define/registry";
 import { BatchPump } from "./batch-pump";
+import { measureDefinitions } from "./measure-definitions";
 import { purge } from "./purge";
 import { reclaim } from "./run-worker";
 import { fireSchedules } from "./schedules";
@@ -23,7 +24,7 @@ export interface SweepOptions {
   readonly serves?: (definition: string) => boolean;
   /** An app's timer makes it: counted, so that an alert tells when no app sweeps any more. */
   readonly isOfTimer?: boolean;
-  /** Statistics are added up, and rows whose retention is over are deleted. */
+  /** Statistics are added up, rows whose retention is over are deleted, and gauges set. */
   readonly withUpkeep: boolean;
 }
 
@@ -69,5 +70,6 @@ export async function sweepOnce(
   // Last: no caller waits for them.
   if (withUpkeep) await rollUpStatistics(environment, clock.monotonicMs() + rollUpMs);
   if (withUpkeep && found.isPurgeable) await purge(environment, clock.monotonicMs() + purgeMs);
+  if (withUpkeep) await measureDefinitions(environment, own);
   return { hinted, nextDueMs: found.nextDueMs, refused };
 }
