@@ -76,6 +76,7 @@ import { describeTaskPages } from "./task-pages.contract";
 import { describeTaskSearch } from "./task-search.contract";
 import { describeTransactions } from "./transactions.contract";
 import { describeOldTexts } from "./old-texts.contract";
+import { describeErasure } from "./erasure.contract";
 import { describePayloadHomes } from "./payload-homes.contract";
 import { describeOperationIds } from "./operation-ids.contract";
 import { describeFailureList } from "./failure-list.contract";
@@ -168,6 +169,7 @@ export function describeStore(setup: StoreSetup): void {
   describeSqlKinds(setup);
   describeSqlSharedLimits(setup);
   describeSqlSchedules(setup);
+  describeErasure(setup);
   if (setup.dialect === "mssql") {
     describeSqlCallers(setup);
     describeOldTexts(setup);
