@@ -1,6 +1,6 @@
 // Runs Microsoft's T-SQL parser and schema model over shared/store/mssql/sql, where that tool lies beside the checkout. The model
-// reads tables as they are made and nothing of ALTER TABLE .. ADD, so it gets a copy in which each added column stands in
-// its table's CREATE TABLE. Exits as the tool does: 0 no findings, 1 findings, 3 not checked. `--fold FOLDER TARGET` only makes the copy.
+// reads tables as they are made and nothing of ALTER TABLE .. ADD or DROP_EXISTING, so it gets a copy in which each added column
+// stands in its table's CREATE TABLE, and each index once. Exits as the tool does: 0 no findings, 1 findings, 3 not checked. `--fold FOLDER TARGET` only makes the copy.
 "use strict";
 
 const { spawnSync } = require("node:child_process");
@@ -11,7 +11,8 @@ const { join } = require("node:path");
 const source = "shared/store/mssql/sql";
 
 /**
- * Migrations with their added columns in the tables they are added to. Blank lines stay in the place of what moved, so that
+ * Migrations with their added columns in the tables they are added to, and with indexes that are made anew in the place of the first
+ * ones. Blank lines stay in the place of what moved, so that
  * findings behind it have their line.
  */
 function foldMigrations(files) {
@@ -29,6 +30,19 @@ function foldMigrations(files) {
         place.text = place.text.replace(
           made,
           (_, start) => `${start}, ${withoutNotes(columns).replace(/\s+/g, " ").trim()});`,
+        );
+        return "\n".repeat(all.split("\n").length - 1);
+      },
+    );
+    file.text = file.text.replace(
+      /^CREATE (?:UNIQUE )?NONCLUSTERED INDEX (\w+) ON [^;]*?, DROP_EXISTING = ON\);/gm,
+      (all, index) => {
+        const made = new RegExp(`^CREATE (?:UNIQUE )?NONCLUSTERED INDEX ${index} ON [^;]*;`, "m");
+        const place = folded.find(({ text }) => made.test(text));
+        if (place === undefined || place === file)
+          throw new Error(`${file.name}: no migration before it makes ${index}`);
+        place.text = place.text.replace(made, () =>
+          all.replace(", DROP_EXISTING = ON", "").replace(/\s+/g, " "),
         );
         return "\n".repeat(all.split("\n").length - 1);
       },

@@ -40,6 +40,8 @@ const sessionMs = 365 * 86_400_000;
 const longestMs = 2_147_483_647;
 /** Between two looks for a database that is away at the start. */
 const awayMs = 2_000;
+/** A wait that lasts, as for a password that is wrong, is told again. */
+const tellEveryMs = 60_000;
 /** The time for running work to end and to be given back, once it is told to stop; a silent database would hold it for minutes. */
 const stopMs = 3_000;
 
@@ -190,7 +192,7 @@ function listen(runtime: Runtime, wake: (definition: string | null) => void): Ta
 
 /** Waits for a database that is away; null: the signal came first. */
 async function openWhenThere(app: AppProcess, signal: AbortSignal): Promise<Runtime | null> {
-  let hasTold = false;
+  let toldAtMs = Number.NEGATIVE_INFINITY;
   while (!signal.aborted) {
     try {
       return await beforeAbort(signal, app.runtime());
@@ -198,9 +200,11 @@ async function openWhenThere(app: AppProcess, signal: AbortSignal): Promise<Runt
       // A schema that doesn't fit is mended by a person: the log tells it.
       if (!isForLater(error) || error instanceof SchemaError) throw error;
       const { logger } = await app.services();
-      const reason = messageOf(error);
-      if (!hasTold) logger.warn("waiting for the database", { reason });
-      hasTold = true;
+      const nowMs = realClock.monotonicMs();
+      if (nowMs - toldAtMs >= tellEveryMs) {
+        logger.warn("waiting for the database", { reason: messageOf(error) });
+        toldAtMs = nowMs;
+      }
       await sleep(awayMs, signal);
     }
   }

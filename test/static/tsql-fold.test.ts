@@ -55,6 +55,23 @@ describe("added columns", () => {
     expect(() => foldMigrations([base, later(text)])).toThrow(error);
   });
 
+  test("an index that is made anew stands in the place of the first one", () => {
+    const first = {
+      name: "0001_a.sql",
+      text: `${base.text}CREATE NONCLUSTERED INDEX IX_T ON Taskgate.T (Id) WITH (ALLOW_PAGE_LOCKS = OFF);\nGO\n`,
+    };
+    const anew =
+      "CREATE UNIQUE NONCLUSTERED INDEX IX_T ON Taskgate.T (Id)\n  WITH (ALLOW_PAGE_LOCKS = OFF, DROP_EXISTING = ON);\nGO\nSELECT 1;\nGO\n";
+    const [made, later2] = foldMigrations([first, later(anew)]);
+    expect(made?.text).toContain(
+      "CREATE UNIQUE NONCLUSTERED INDEX IX_T ON Taskgate.T (Id) WITH (ALLOW_PAGE_LOCKS = OFF);\nGO\n",
+    );
+    expect(made?.text).not.toContain("CREATE NONCLUSTERED INDEX IX_T");
+    expect(later2?.text).not.toContain("INDEX");
+    expect(later2?.text.split("\n").indexOf("SELECT 1;")).toBe(3);
+    expect(() => foldMigrations([base, later(anew)])).toThrow("no migration before it makes IX_T");
+  });
+
   test("of the shipped migrations are all folded", () => {
     const folder = join(root, "shared/store/mssql/sql/migrations");
     const files = readdirSync(folder)

@@ -29,8 +29,13 @@ describe("a payload of which JSON keeps nothing is refused:", () => {
   test("an empty object, also of a class, and one without a prototype is none", async () => {
     const task = defineTask<JsonObject>({ name: "t", run: async () => undefined });
     const { client } = openWorkerBench([task]);
-    class Empty {}
-    for (const payload of [{}, new Empty(), Object.create(null)])
+    class Quiet {
+      #kept = 1;
+      get kept(): number {
+        return this.#kept;
+      }
+    }
+    for (const payload of [{}, new Quiet(), Object.create(null)])
       expect((await client.enqueue(task, as<JsonObject>(payload))).outcome).toBe("enqueued");
   });
 });
