@@ -8,7 +8,7 @@
 -- Locks:  none
 -- Isolation: several reads, each as of its own moment
 -- Plan:   PK_SettingAudit and PK_CallAudit from their new ends, calls between the two instants: a filter that few entries meet reads
---         all of them
+--         all of them; enqueues, which are most, only where they may meet it
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_audit.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListAudit
@@ -84,6 +84,7 @@ BEGIN
            OR N'batch ' + CONVERT(nvarchar(20), c.BatchId) = @vObject COLLATE Latin1_General_100_BIN2
            OR CHARINDEX(N'"' + @vObject + N'"', c.TaskIds) > 0)
     ORDER BY c.ChangedAt DESC, c.CallAuditId DESC) AS x
+  WHERE @vAction IS NULL OR e.IsEnqueue = CASE WHEN @vAction = N'enqueue_tasks' THEN 1 ELSE 0 END
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per entry
 
   SELECT @vEntries = N'[' + COALESCE(STRING_AGG(CONVERT(nvarchar(max), N'{"at":"' + Taskgate._Iso(x.ChangedAt)

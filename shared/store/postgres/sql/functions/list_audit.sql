@@ -7,7 +7,7 @@
 -- Raises: TG422 max out of range, an instant that can't be read
 -- Locks:  none
 -- Plan:   pk_setting_audit and pk_call_audit from their new ends, calls between the two instants: a filter that few entries meet reads
---         all of them
+--         all of them; enqueues, which are most, only where they may meet it
 -- Once:   a read
 -- Twin:   mssql/sql/procedures/ListAudit.sql
 create or replace function taskgate.list_audit(
@@ -67,6 +67,7 @@ begin
              where y.is_enqueue = e.is_enqueue and y.changed_at >= v_since and y.changed_at < v_before
                and (p_action is null or y.action = p_action) and (p_changed_by is null or y.changed_by = p_changed_by)
                and (p_object is null or z.name = p_object or 'batch ' || y.batch_id = p_object or strpos(y.task_ids, '"' || p_object || '"') > 0)
-             order by y.changed_at desc, y.call_audit_id desc limit p_max) c)) u
+             order by y.changed_at desc, y.call_audit_id desc limit p_max) c
+          where p_action is null or e.is_enqueue = (p_action = 'enqueue_tasks'))) u
        order by u.changed_at desc, u.is_call desc, u.id desc limit p_max) x;
 end $$;
