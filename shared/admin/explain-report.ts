@@ -55,7 +55,7 @@ function linkOf(traceUrl: string | null, { traceParent }: TaskFacts): { traceUrl
 /** A request to end, and its end, are that close. */
 const cancelledWithinMs = 3_600_000;
 
-/** Who asked for its end, and why: a running task's own text can't tell. The audit is looked at for an hour back. */
+/** The actor of its cancellation, and the reason: a running task's own text can't tell. The audit is looked at for an hour back. */
 async function noteCancel(
   store: TaskStore,
   { task, finishedAt }: TaskFacts,

@@ -58,7 +58,7 @@ export type ExplainableTask = Omit<
   readonly holders?: readonly (HolderFacts & { readonly startedAt?: string })[];
   /** Where the definition is paused as a part of it. */
   readonly stop?: Pick<StopState, "by" | "reason">;
-  /** Of a cancelled one, where the audit knows it: who asked for its end, and why. */
+  /** Of a cancelled one, where the audit knows it: the actor and the reason. */
   readonly cancelledBy?: { readonly actor: string; readonly reason: string | null };
   /** Of a ready task whose definition no worker serves: the state, and a way out. */
   readonly unserved?: string;

@@ -3,7 +3,6 @@ import type { ShownFacts } from "../admin/explain-report";
 import { listableStates } from "../core/listable-states";
 import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
-import { readListTasksQuery } from "../admin/task-list-request";
 import { TaskgateError } from "../core/errors";
 import type { TaskId } from "../core/ids";
 import { realClock } from "../platform/real-clock";
@@ -19,7 +18,14 @@ import type { Exporting } from "./exported-pages";
 import { exportedLine, requireShown } from "./exported-task";
 import { openLines } from "./open-lines";
 import { refusal } from "./read-values";
-import { stateOption } from "./task-filters";
+import {
+  endedFilters,
+  errorFilter,
+  readErrorFilter,
+  readFilters,
+  stateOption,
+  taskFilters,
+} from "./task-filters";
 
 /** `taskgate export NAME` */
 export const exportCommand: Command = {
@@ -31,6 +37,9 @@ export const exportCommand: Command = {
       listableStates,
       `One of ${listableStates.join(", ")}; several times for several; default all.`,
     ),
+    ...taskFilters,
+    ...endedFilters,
+    ...errorFilter,
     max: {
       type: "string",
       short: "n",
@@ -54,6 +63,10 @@ export const exportCommand: Command = {
     {
       line: "taskgate export greet --state dead",
       sentence: "The failures with their payloads and errors.",
+    },
+    {
+      line: "taskgate export greet --state dead --error 'timed out' --ended-since 1d",
+      sentence: "The failures of a day with this text in their error.",
     },
     {
       line: "taskgate export greet --state dead | taskgate enqueue greet --from - --priority 200",
@@ -81,10 +94,11 @@ export const exportCommand: Command = {
   },
 };
 
-function readExporting({ args, options, lists }: CommandContext): Exporting {
+function readExporting(context: CommandContext): Exporting {
+  const { args, options, lists } = context;
   const definition = take(readDefinitionName(args[0]));
   const states = lists["state"] ?? listableStates;
-  const query = take(readListTasksQuery({ state: states.join(",") }));
+  const query = readFilters(context, { state: states.join(","), max: undefined });
   const { max } = options;
   if (max !== undefined && !(/^[1-9]\d{0,6}$/.test(max) && Number(max) <= exportMax))
     throw refusal("--max", max, `a whole number in 1..${String(exportMax)}`);
@@ -92,6 +106,8 @@ function readExporting({ args, options, lists }: CommandContext): Exporting {
     definition,
     states: query.states ?? listableStates,
     max: max === undefined ? null : Number(max),
+    query,
+    fits: readErrorFilter(context),
   };
 }
 

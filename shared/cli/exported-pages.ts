@@ -2,6 +2,8 @@ import type { Admin } from "../admin/create-admin";
 import { listMax } from "../admin/listing";
 import type { DefinitionReport } from "../admin/app-actions";
 import type { TaskPlace } from "../admin/task-list";
+import { isSearch } from "../admin/task-list";
+import type { ListTasksRequest } from "../admin/task-list-request";
 import { countedMax } from "../core/counted";
 import type { TaskId } from "../core/ids";
 import { isFinished } from "../core/listable-states";
@@ -15,6 +17,10 @@ export interface Exporting {
   readonly states: readonly ListableState[];
   /** Of each state; null: all. */
   readonly max: number | null;
+  /** What the database leaves out. */
+  readonly query: ListTasksRequest;
+  /** What is left out of its answer; null: nothing. */
+  readonly fits: ((task: TaskListEntry) => boolean) | null;
 }
 
 /** A task of the list, whose facts are read one by one. */
@@ -31,7 +37,7 @@ export interface ExportedPage {
 /** Each task once: one that goes on to a later state meanwhile is in the earlier one's page. */
 export async function* exportedPages(
   admin: Admin,
-  { definition, states, max }: Exporting,
+  { definition, states, max, query, fits }: Exporting,
 ): AsyncGenerator<ExportedPage, void> {
   const seen = new Set<TaskId>();
   for (const state of states) {
@@ -39,24 +45,32 @@ export async function* exportedPages(
     let from: TaskPlace | null = null;
     do {
       const { tasks, next }: Awaited<ReturnType<Admin["tasks"]>> = await admin.tasks({
-        ...{ definition, states: [state], max: Math.min(left, listMax) },
+        ...query,
+        ...{ definition, states: [state], max: fits === null ? Math.min(left, listMax) : listMax },
         ...(from === null ? {} : { from }),
       });
       from = next;
-      left -= tasks.length;
-      const unseen = tasks.filter(({ task }) => !seen.has(task));
+      const fitting = fits === null ? tasks : tasks.filter(fits);
+      const taken = fitting.slice(0, left);
+      left -= taken.length;
+      const unseen = taken.filter(({ task }) => !seen.has(task));
       // A finished task stays so, or becomes a ready one, whose page was before.
       if (!isFinished(state)) for (const { task } of unseen) seen.add(task);
-      yield { state, tasks: unseen, isCut: left === 0 && next !== null };
+      yield {
+        state,
+        tasks: unseen,
+        isCut: left === 0 && (next !== null || taken.length < fitting.length),
+      };
     } while (from !== null && left > 0);
   }
 }
 
-/** How many tasks that will be, as far as counts tell; null: a count stopped at 10,000. */
+/** How many tasks that will be, as far as counts tell; null: a count stopped at 10,000, or some are left out. */
 export function countExported(
   counts: Pick<DefinitionReport, ListableState>,
-  { states, max }: Exporting,
+  { states, max, query, fits }: Exporting,
 ): number | null {
+  if (fits !== null || isSearch(query)) return null;
   const each = states.map((state) => ({ isWhole: counts[state] < countedMax, of: counts[state] }));
   if (!each.every(({ isWhole, of }) => isWhole || (max !== null && max <= of))) return null;
   return each.reduce((sum, { of }) => sum + Math.min(of, max ?? Infinity), 0);

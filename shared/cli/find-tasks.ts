@@ -1,3 +1,4 @@
+import { listMax } from "../admin/listing";
 import { isSearch } from "../admin/task-list";
 import type { TaskPage, TaskPlace, TaskStop } from "../admin/task-list";
 import type { ListTasksRequest } from "../admin/task-list-request";
@@ -24,11 +25,21 @@ export interface FoundTasks {
   readonly isSearch: boolean;
 }
 
+/** What the database is asked, and what is left out here of its answer. */
+export interface TaskQuery {
+  readonly query: ListTasksRequest;
+  /** null: nothing. */
+  readonly fits: ((task: TaskListEntry) => boolean) | null;
+}
+
+/** A search without `--all` ends behind so many tasks: as many as the database looks at for one page. */
+const lookedMax = 5_000;
+
 /** One page; with `--all` as many pages as it takes to `max` tasks, to the last task or to Ctrl+C. */
 export async function findTasks(
   context: CommandContext,
   definition: string,
-  query: ListTasksRequest,
+  { query, fits }: TaskQuery,
 ): Promise<FoundTasks> {
   const isAll = context.flags.has("all");
   const { interrupted } = isAll ? context.repeater() : {};
@@ -40,16 +51,22 @@ export async function findTasks(
   let from: TaskPlace | null = null;
   try {
     for (;;) {
-      const request = { ...query, definition, max: query.max - tasks.length };
+      const max = fits === null ? query.max - tasks.length : listMax;
+      const request = { ...query, definition, max };
       const page: TaskPage = await admin.tasks({ ...request, ...(from === null ? {} : { from }) });
-      tasks.push(...page.tasks);
+      tasks.push(...(fits === null ? page.tasks : page.tasks.filter(fits)));
       lookedAt += page.lookedAt;
       from = page.next;
-      const isOver = !isAll || from === null || tasks.length === query.max;
-      if (isOver || interrupted?.aborted === true) {
-        const { stoppedAt } = page;
-        return { tasks, more: from !== null, lookedAt, stoppedAt, isSearch: isSearch(query) };
-      }
+      const isEnough = fits === null || lookedAt >= lookedMax;
+      const isOver = (!isAll && isEnough) || from === null || tasks.length >= query.max;
+      if (isOver || interrupted?.aborted === true)
+        return {
+          tasks: tasks.slice(0, query.max),
+          more: from !== null || tasks.length > query.max,
+          lookedAt,
+          stoppedAt: page.stoppedAt,
+          isSearch: fits !== null || isSearch(query),
+        };
       if (!isJson)
         progress.show("search", `${describeLooked(lookedAt)}, found ${String(tasks.length)}`);
     }

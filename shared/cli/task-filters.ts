@@ -59,6 +59,25 @@ export const endedFilters = {
   },
 } as const satisfies Record<string, CommandOption>;
 
+/** Looked for here, in the lists that the database answers. */
+export const errorFilter = {
+  error: {
+    type: "string",
+    valueName: "TEXT",
+    sentence: "Only tasks whose last error has this text in it; upper and lower case count.",
+  },
+} as const satisfies Record<string, CommandOption>;
+
+/** Does the task's error have the text of `--error`? Throws InvalidArgumentError for an empty one. */
+export function readErrorFilter({
+  options,
+}: CommandContext): ((task: { readonly error: string | null }) => boolean) | null {
+  const { error } = options;
+  if (error === undefined) return null;
+  if (error === "") throw refusal("--error", "", "a part of the error");
+  return (task) => task.error?.includes(error) === true;
+}
+
 /** The options that have another name than the member of the request, which is the HTTP API's. */
 const optionOf: Readonly<Record<string, string>> = {
   keyPrefix: "--key-prefix",

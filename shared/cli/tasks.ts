@@ -10,7 +10,14 @@ import type { CommandExitCode } from "./exit-codes";
 import { findTasks, renderFound } from "./find-tasks";
 import { readOldest, renderOldest } from "./oldest-tasks";
 import { refusal } from "./read-values";
-import { endedFilters, readFilters, stateOption, taskFilters } from "./task-filters";
+import {
+  endedFilters,
+  errorFilter,
+  readErrorFilter,
+  readFilters,
+  stateOption,
+  taskFilters,
+} from "./task-filters";
 
 /** `taskgate tasks NAME` */
 export const tasksCommand: Command = {
@@ -24,6 +31,7 @@ export const tasksCommand: Command = {
     ),
     ...taskFilters,
     ...endedFilters,
+    ...errorFilter,
     all: { type: "boolean", sentence: "A search looks at all tasks, not at 5,000." },
     oldest: {
       type: "boolean",
@@ -32,7 +40,7 @@ export const tasksCommand: Command = {
     max: maxOption(),
   },
   sentence:
-    "Lists tasks of a definition by state, or finds them by key, group, batch, time or payload.",
+    "Lists tasks of a definition by state, or finds them by key, group, batch, time, payload or error.",
   details: [
     "Unfinished tasks stand in the order in which they will start, finished ones newest first.",
     "A search looks at 5,000 tasks, state by state, and says where it stopped; with --where it also stops behind 4 MiB of payloads. A key finds the ready, scheduled or waiting task that holds it at once.",
@@ -47,6 +55,10 @@ export const tasksCommand: Command = {
     },
     { line: "taskgate tasks greet --oldest -n 5", sentence: "The 5 that have waited longest." },
     {
+      line: "taskgate tasks greet --state dead --error 'timed out' --ended-since 1d",
+      sentence: "The failures of a day with this text in their error.",
+    },
+    {
       line: "taskgate tasks greet --where name=Ada --ended-since 2h",
       sentence: "What became of Ada's tasks within two hours.",
     },
@@ -58,9 +70,10 @@ export const tasksCommand: Command = {
       max: context.options["max"],
     });
     if (context.flags.has("oldest")) return showOldest(context, definition, query);
-    if (context.flags.has("all") && !isSearch(query))
+    const fits = readErrorFilter(context);
+    if (context.flags.has("all") && !isSearch(query) && fits === null)
       throw refusal("--all", "true", "it only together with a filter; -n N lists up to 1000");
-    const found = await findTasks(context, definition, query);
+    const found = await findTasks(context, definition, { query, fits });
     report(context, found, () =>
       renderFound({ found, definition, states: statesOf(query) }, context.output),
     );
@@ -74,8 +87,9 @@ async function showOldest(
   query: ListTasksRequest,
 ): Promise<CommandExitCode> {
   const states = statesOf(query);
-  if (isSearch(query) || context.flags.has("all") || states.length > 1 || states[0] !== "ready") {
-    const given = isSearch(query) || context.flags.has("all") ? "a filter" : states.join(", ");
+  const hasFilter = isSearch(query) || context.options["error"] !== undefined;
+  if (hasFilter || context.flags.has("all") || states.length > 1 || states[0] !== "ready") {
+    const given = hasFilter || context.flags.has("all") ? "a filter" : states.join(", ");
     throw refusal("--oldest", given, "--state ready, or nothing, beside it");
   }
   const oldest = await readOldest(await context.admin(), definition, query.max);

@@ -98,7 +98,7 @@ export function describeStops(setup: StoreSetup): void {
     });
 
     testWith(setup, "audit")(
-      "an operator's own pause of what was stopped stands in the audit, once",
+      "an operator's own pause of a stopped definition stands in the audit, once",
       async () => {
         const opened = open();
         const { store } = opened;

@@ -65,6 +65,53 @@ async function scene(): Promise<void> {
   ]);
 }
 
+/** Dead tasks with these errors, the first the oldest. */
+async function deadWith(errors: readonly string[]): Promise<string[]> {
+  const payloads = errors.map((_, index) => ({ payload: `{"n":${String(index)}}` }));
+  const ids = await enqueue(api.store, name, payloads);
+  const worker = await startWorker(api.store, name, { want: 1 });
+  for (const error of errors) await worker.fail([await worker.claimOne()], { as: "dead", error });
+  await worker.finish();
+  return ids;
+}
+
+describe("tasks by the text of their error", () => {
+  const errors = [
+    "Error: timed out",
+    "Error: 404",
+    "Error: it timed out again",
+    "Error: Timed out",
+  ];
+
+  test("are exported, newest first, and counted as left out where there are more than --max", async () => {
+    const ids = await deadWith(errors);
+    const filter = ["--state", "dead", "--error", "timed out"];
+    const all = await run(["export", name, ...filter]);
+    expect([all.code, all.lines.map(({ task }) => task)]).toEqual([0, [at(ids, 2), at(ids, 0)]]);
+    const one = await run(["export", name, ...filter, "--max", "1"]);
+    expect(one.lines.map(({ task }) => task)).toEqual([at(ids, 2)]);
+    expect(one.error.join("\n")).toContain("dead");
+    const none = await run(["export", name, ...filter, "--ended-before", "2000-01-01T00:00:00Z"]);
+    expect(none.lines).toEqual([]);
+    const where = await run(["export", name, "--state", "dead", "--where", "n=1"]);
+    expect(where.lines.map(({ task }) => task)).toEqual([at(ids, 1)]);
+  });
+
+  test("are listed with the tasks that were looked at", async () => {
+    const ids = await deadWith(errors);
+    const words = ["tasks", name, "--state", "dead", "--error", "timed out"];
+    const whole = JSON.parse((await run([...words, "--json"])).out.join("\n")) as Line;
+    expect(whole).toMatchObject({
+      tasks: [{ task: at(ids, 2) }, { task: at(ids, 0) }],
+      more: false,
+    });
+    const first = JSON.parse((await run([...words, "-n", "1", "--json"])).out.join("\n")) as Line;
+    expect(first).toMatchObject({ tasks: [{ task: at(ids, 2) }], more: true });
+    const { out } = await run(["tasks", name, "--error", "no such text"]);
+    expect(out.join("\n")).toBe(`No such task of ${name} was found.`);
+  });
+});
+
 describe("taskgate export", () => {
   test("without a terminal says how far it is at most every 30 s", async () => {
     await enqueue(api.store, name, 40);

@@ -65,7 +65,7 @@ describe("an app with its own OpenTelemetry", () => {
     );
   });
 
-  test("gets gauges of what waits, runs and may run", () => {
+  test("gets gauges of waiting and running tasks and of tokens", () => {
     const gauges = answer.names.filter((name) => name.startsWith("taskgate.definition."));
     expect(gauges.sort()).toEqual(
       [

@@ -2,7 +2,7 @@ import { onAbort } from "../../core/on-abort";
 
 /**
  * So many reads of an app's API at once; others wait in the order they came. Workers of the same process share its few
- * connections: many readers, or one who asks and hangs up again and again, would else keep all of them.
+ * connections: many readers, or one that asks and hangs up again and again, would else keep all of them.
  */
 export class ReadTurns {
   readonly #atOnce: number;

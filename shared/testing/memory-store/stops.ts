@@ -54,8 +54,8 @@ export function stopNewSchedule(
 }
 
 /**
- * A pause or a resume: as part of a stop it is noted, else it takes its object out of the stop. Answers true for what was stopped
- * and is no more.
+ * A pause or a resume: as part of a stop it is noted, else it takes its object out of the stop. Answers true for an object
+ * that was stopped and is no more.
  */
 export function noteStop(
   memory: Memory,

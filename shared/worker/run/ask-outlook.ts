@@ -99,7 +99,7 @@ export class AskOutlook {
     };
   }
 
-  /** A rate says when; of a slow one the answer may be long, as that about a lease, and asking often helps nobody. */
+  /** A rate says when; of a slow one the answer may be long, as that about a lease, and asking often doesn't help. */
   #earlyMs(retryInMs: number | null): number {
     const rate = this.#rate;
     if (rate !== null && retryInMs !== null && retryInMs <= rateTurnMaxMs) return retryInMs;

@@ -17,7 +17,7 @@ export function withinTask<Result>(task: ClaimedTask, body: () => Result): Resul
   return inHand.run(task, body);
 }
 
-/** The task whose handler runs here, or has begun what runs here. */
+/** The task whose handler runs here, or began this callback. */
 export function taskInHand(): ClaimedTask | undefined {
   return inHand.getStore();
 }

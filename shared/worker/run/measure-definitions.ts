@@ -7,7 +7,7 @@ import type { WorkerEnvironment } from "../environment";
 const agesMax = 50;
 
 /**
- * Gauges of this app's definitions, where the telemetry takes some: what waits, for how long, what runs and how much may. One
+ * Gauges of this app's definitions, where the telemetry takes some: waiting and running tasks, the age of the oldest ready one, and tokens. One
  * read for all, and one for each definition with ready tasks. Never throws: a sweep that measured nothing has done its work.
  */
 export async function measureDefinitions(

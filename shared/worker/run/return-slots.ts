@@ -1,6 +1,6 @@
 /** Served calls from which the pace is taken. */
 const paceCalls = 16;
-/** Some more come than were served: a pace that only followed what comes would never rise again. */
+/** Some more come than were served: a pace that only followed the arrivals would never rise again. */
 const hurry = 2 / 3;
 /** A denied call comes again within this time, however many were denied before it. */
 const returnMaxMs = 30_000;
