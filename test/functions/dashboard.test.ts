@@ -84,6 +84,15 @@ describe("each view", () => {
     await page.shows("turned[U+202E]gnp[U+200B][U+001B][2J");
     expect(await page.evaluate("document.body.innerText.includes('\\u202e')")).toBe(false);
     expect(page.problems).toEqual([]);
+    await enqueue(api.store, name, [{ group: name }, { group: name }]);
+    const groups = await open("groups");
+    await groups.shows("turned[U+202E]gnp");
+    // Texts, and the labels that are read aloud.
+    expect(
+      await groups.evaluate(
+        `[...document.querySelectorAll("*")].some((each) => each.innerText?.includes("\\u202e") || each.ariaLabel?.includes("\\u202e"))`,
+      ),
+    ).toBe(false);
   });
 
   testHere.each([320, 360, 768, 1_024, 1_440])(
