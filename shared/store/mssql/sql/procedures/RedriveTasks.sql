@@ -93,7 +93,7 @@ BEGIN
     SELECT a.TaskId, a.TaskDefinitionId, a.Priority, a.Rank, a.DedupeKey, a.GroupId,
            CASE a.Outcome WHEN 10 THEN N'done' ELSE N'redriven' END, 1, a.Outcome, a.WaveId, 0
     FROM @vAsked AS q
-    INNER JOIN Taskgate.Archive AS a WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_Archive)) ON a.TaskId = q.TaskId -- skip, don't wait
+    INNER JOIN Taskgate.Archive AS a WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK, INDEX (PK_Archive)) ON a.TaskId = q.TaskId -- skip, don't wait
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     UPDATE t
     SET Place = CASE WHEN e.PendingGroupKey IS NULL THEN 1 ELSE 4 END, PendingGroupKey = e.PendingGroupKey,
@@ -221,7 +221,7 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     DELETE a
     FROM @vTask AS t
-    INNER JOIN Taskgate.Archive AS a WITH (ROWLOCK, UPDLOCK, INDEX (PK_Archive)) ON a.TaskId = t.TaskId -- ours already
+    INNER JOIN Taskgate.Archive AS a WITH (ROWLOCK, UPDLOCK, FORCESEEK, INDEX (PK_Archive)) ON a.TaskId = t.TaskId -- ours already
     WHERE t.Outcome = N'redriven'
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     DELETE e

@@ -34,7 +34,7 @@ BEGIN
     SELECT @vWaveId = c.WaveId, @vShard = c.Shard, @vCount = c.Tasks FROM @vByShard AS c WHERE c.K = @vK;
     UPDATE s
     SET Remaining = s.Remaining + @vCount
-    FROM Taskgate.WaveShard AS s WITH (ROWLOCK, UPDLOCK) -- one row after the other, in the order that all keep
+    FROM Taskgate.WaveShard AS s WITH (ROWLOCK, UPDLOCK, FORCESEEK) -- one row after the other, in the order that all keep
     WHERE s.WaveId = @vWaveId AND s.Shard = @vShard;
     IF @@ROWCOUNT = 0
     BEGIN
@@ -87,7 +87,7 @@ BEGIN
   SET Remaining = s.Remaining - c.Tasks
   FROM @vByShard AS c
   INNER JOIN @vByWave AS w ON w.WaveId = c.WaveId AND w.HasEnded = 1
-  INNER JOIN Taskgate.WaveShard AS s WITH (ROWLOCK, UPDLOCK) ON s.WaveId = c.WaveId AND s.Shard = c.Shard -- ours already
+  INNER JOIN Taskgate.WaveShard AS s WITH (ROWLOCK, UPDLOCK, FORCESEEK) ON s.WaveId = c.WaveId AND s.Shard = c.Shard -- ours already
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per shard
   SELECT @oEnded = N'[' + COALESCE(STRING_AGG(CONVERT(nvarchar(max), w.WaveId), N','), N'') + N']'
   FROM @vByWave AS w WHERE w.HasEnded = 1;
