@@ -65,7 +65,7 @@ export const exportCommand: Command = {
       sentence: "The failures with their payloads and errors.",
     },
     {
-      line: "taskgate export greet --state dead --error 'timed out' --ended-since 1d",
+      line: "taskgate export greet --state dead --error 'it broke' --ended-since 1d",
       sentence: "The failures of a day with this text in their error.",
     },
     {

@@ -55,7 +55,7 @@ export const tasksCommand: Command = {
     },
     { line: "taskgate tasks greet --oldest -n 5", sentence: "The 5 that have waited longest." },
     {
-      line: "taskgate tasks greet --state dead --error 'timed out' --ended-since 1d",
+      line: "taskgate tasks greet --state dead --error 'it broke' --ended-since 1d",
       sentence: "The failures of a day with this text in their error.",
     },
     {

@@ -163,7 +163,8 @@ class Overflowing {
       if (isStored) return undefined;
     }
     if (way !== "refuse" && context.options.trigger.type === "queueTrigger") {
-      await putBack(message, context, denial.retryInMs);
+      const isPaused = denial.reason === "paused";
+      await (isPaused ? defer : putBack)(message, context, denial.retryInMs);
       return undefined;
     }
     const { type } = context.options.trigger;

@@ -224,7 +224,8 @@ describe("taskgate redrive NAME --all", () => {
     expect((await run([...like, "-n", "2"])).out).toBe("2 tasks will run again.");
     expect((await run(like)).out).toBe("7 tasks will run again.");
     expect(await run(like)).toMatchObject({
-      ...{ code: 1, out: "No dead task has this error: see `taskgate failures`." },
+      code: 1,
+      out: "No dead task has this error. --like wants a whole line of the errors of `taskgate failures`.",
     });
     expect(await counts()).toMatchObject({ dead: 10, ready: 10 });
   });

@@ -160,6 +160,8 @@ const answers: Readonly<Record<string, RegExp>> = {
   "taskgate tasks greet": /^ +19 (.*\n)+ +21 /m,
   "taskgate tasks greet --state dead -n 10": /^ +18 .* it broke\n +17 .* it broke$/m,
   "taskgate tasks greet --oldest -n 5": /^TASK +AGE .*\n +19 +\d.*\n +21 +\d.*$/m,
+  "taskgate tasks greet --state dead --error 'it broke' --ended-since 1d":
+    /^ +18 .* it broke\n +17 .* it broke$/m,
   "taskgate tasks greet --where name=Ada --ended-since 2h": /^ +17 +greet +dead /m,
   "taskgate failures": /^ +2 +greet .* it broke$/m,
   "taskgate failures greet -n 5": /^ +2 +greet .* it broke$/m,
@@ -176,6 +178,8 @@ const answers: Readonly<Record<string, RegExp>> = {
   "taskgate audit greet --since 7d": /register_definition +greet +limit none -> /,
   "taskgate audit --action cancel_tasks": /cancel_tasks +greet +1 task \(20\)/,
   "taskgate export greet --state dead":
+    /^\{"task":"18","definition":"greet",.*"error":"Error: it broke","payload":.*\}\n\{"task":"17"/,
+  "taskgate export greet --state dead --error 'it broke' --ended-since 1d":
     /^\{"task":"18","definition":"greet",.*"error":"Error: it broke","payload":.*\}\n\{"task":"17"/,
   "taskgate export greet --state dead | taskgate enqueue greet --from - --priority 200":
     /^2 tasks were added to greet, 0 were there already\./,

@@ -301,7 +301,7 @@ describe("bad input of limited", () => {
     [
       "a limit that is a text",
       () => scene.gate.limited({ name: "partner", limit: "many" } as never, body),
-      "limit.limit: expected a whole number in 0..1000 (many)",
+      'limit.limit: expected a whole number in 0..1000 (the text "many")',
     ],
     [
       "a mistyped option",
@@ -361,7 +361,7 @@ describe("bad input of work", () => {
   const signal = new AbortController().signal;
   test.each<[object, string]>([
     [{ signal, pollms: 4 }, "pollms: unknown option of work. Did you mean `pollMs`?"],
-    [{ signal, pollMs: "2s" }, "pollMs: expected a whole number in 1..2147483647 (2s)"],
+    [{ signal, pollMs: "2s" }, 'pollMs: expected a whole number in 1..2147483647 (the text "2s")'],
     [{ signal, graceMs: -1 }, "graceMs: expected a whole number in 0..2147483647 (-1)"],
     [{ signal, concurrency: 0 }, "concurrency: expected a whole number in 1..1000 (0)"],
     [

@@ -12,6 +12,7 @@ import { register } from "../client/register";
 import { startExecution } from "../client/start-execution";
 import type { Asked } from "../client/start-execution";
 import { reclaim } from "./run-worker";
+import { returnMaxMs } from "./return-slots";
 import type { ReturnSlots } from "./return-slots";
 import { TokenLease } from "./token-lease";
 import type { HeldCall, TokenGrant, TokenNews } from "./token-lease";
@@ -230,8 +231,10 @@ export class LimitPool implements TokenNews {
     const { denial } = this.#outlook;
     if (denial.reason !== "limited") return denial;
     const { returns, waitingBeside } = this.#surroundings;
-    const retryInMs = returns.next(this.#now(), this.#waiting.size + waitingBeside());
-    return retryInMs === null ? denial : { ...denial, retryInMs };
+    const paced = returns.next(this.#now(), this.#waiting.size + waitingBeside());
+    // Those that were denied together don't come back together.
+    const varied = denial.retryInMs * (1 + this.#environment.random.fraction() / 2);
+    return { ...denial, retryInMs: paced ?? Math.min(Math.round(varied), returnMaxMs) };
   }
 
   #deny(calls: readonly Waiting[], denial: Denial): void {

@@ -3,7 +3,7 @@ const paceCalls = 16;
 /** Some more come than were served: a pace that only followed the arrivals would never rise again. */
 const hurry = 2 / 3;
 /** A denied call comes again within this time, however many were denied before it. */
-const returnMaxMs = 30_000;
+export const returnMaxMs = 30_000;
 
 /**
  * When calls that waited in vain come again: one after the other, at the pace at which the waiting calls of this process are

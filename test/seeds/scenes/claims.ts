@@ -26,7 +26,7 @@ const reserving = (): StoreChange =>
 
 /** One claim after the other, and none while another is open. */
 const claimHints =
-  "WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order";
+  "WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK, INDEX (PK_Ready)) -- keep them, skip others', in key order";
 const work = {
   mssql: "mssql/sql/procedures/Work.sql",
   postgres: "postgres/sql/functions/work.sql",

@@ -141,7 +141,7 @@ export const tsqlLockScenes: readonly Scene<TsqlStage>[] = [
             file: work,
             edits: [
               {
-                from: "WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order",
+                from: "WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK, INDEX (PK_Ready)) -- keep them, skip others', in key order",
                 to: "WITH (TABLOCKX, FORCESEEK)",
               },
             ],

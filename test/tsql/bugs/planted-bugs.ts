@@ -38,7 +38,7 @@ const reclaim = "procedures/ReclaimExpired.sql";
 const enqueue = "procedures/EnqueueTasks.sql";
 
 const claimHints =
-  "WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK) -- keep them, skip others', in key order";
+  "WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK, INDEX (PK_Ready)) -- keep them, skip others', in key order";
 
 const tokenBugs: readonly PlantedBug[] = [
   {
