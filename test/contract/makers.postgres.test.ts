@@ -24,8 +24,10 @@ afterEach(async () => {
 });
 
 const makers = 8;
-const end = 40_000;
+const leastEnd = 40_000;
 const killsMin = 10;
+/** A run of seconds that lasts so long tells where it stands. */
+const slowMs = 60_000;
 
 function openMaker(): TaskClient {
   const url = urlAs(scene.url, "worker");
@@ -58,6 +60,15 @@ async function killOne(): Promise<boolean> {
   return rows[0]?.killed === true;
 }
 
+/** Where the run stands, and what its sessions do. */
+async function tellSlow(state: object): Promise<void> {
+  const { rows } = await scene.client.query(
+    `select pid, state, wait_event, extract(epoch from now() - query_start) as s, left(query, 100) as query
+       from pg_stat_activity where datname = current_database()`,
+  );
+  process.stdout.write(`slow makers: ${JSON.stringify({ ...state, sessions: rows })}\n`);
+}
+
 /** A call of which every repetition was killed, too, is the maker's to judge: it reads the watermark again. */
 function orLost(error: unknown): "lost" {
   if (error instanceof StoreUncertainError) return "lost";
@@ -68,6 +79,8 @@ test("8 makers and killed connections: each number lies in one block", async () 
   const name = await define(scene.openStore(1), { limit: null });
   let grown = 0;
   let kills = 0;
+  // Not before enough connections have died and two makers have met.
+  let end = Number.POSITIVE_INFINITY;
   const advanced = Array.from({ length: makers }, () => 0);
 
   const make = async (index: number): Promise<void> => {
@@ -83,15 +96,20 @@ test("8 makers and killed connections: each number lies in one block", async () 
     }
   };
   const grow = async (): Promise<void> => {
-    // The data ends only when enough connections have died.
-    while (grown < end) {
+    while (end === Number.POSITIVE_INFINITY) {
       if (await killOne()) kills += 1;
-      const next = grown + 150;
-      grown = Math.min(next, kills >= killsMin ? end : end - 1);
+      grown += 150;
+      const haveMet = advanced.filter((moves) => moves > 0).length > 1;
+      if (grown >= leastEnd && kills >= killsMin && haveMet) end = grown;
       await sleep(2);
     }
   };
-  await Promise.all([grow(), ...advanced.map((_, index) => make(index))]);
+  const slow = setTimeout(() => void tellSlow({ grown, kills, end, advanced }), slowMs);
+  try {
+    await Promise.all([grow(), ...advanced.map((_, index) => make(index))]);
+  } finally {
+    clearTimeout(slow);
+  }
 
   const { rows } = await scene.client.query<{ first: number; last: number }>(
     `select (payload::json ->> 'from')::int as first, (payload::json ->> 'to')::int as last
