@@ -146,6 +146,10 @@ export class Simulation implements World {
     return this.violations.length > 0 || this.#fault !== null;
   }
 
+  get wasSetBack(): boolean {
+    return this.#setBackMs !== Number.NEGATIVE_INFINITY;
+  }
+
   get isSettingBack(): boolean {
     return this.time.nowMs - this.#setBackMs <= setBackMs;
   }

@@ -66,6 +66,8 @@ export interface World {
   readonly losesCommits: boolean;
   /** A failover has lost commits lately: workers may go by what the database doesn't know any more. */
   readonly isSettingBack: boolean;
+  /** A failover has lost commits in this run. */
+  readonly wasSetBack: boolean;
   /** The greatest limit of a definition in force since an instant of the database's clock. */
   greatestLimit(definition: string, sinceMs: number): Limit;
   violate(promise: PromiseName, text: string): void;
