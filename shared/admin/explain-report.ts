@@ -33,15 +33,23 @@ export async function explain(
   { store, traceUrl = null }: Pick<AdminOptions, "store" | "traceUrl">,
   taskId: TaskId,
 ): Promise<ExplainReport> {
-  for (let read = 1; read <= explainReadsMax; read += 1) {
-    const { status, facts } = await store.explainTask({ taskId });
-    if (status === "unknown") throw unknownTask(taskId);
-    if (status === "moving" || facts === null) continue;
+  const facts = await readFacts(store, taskId);
+  if (facts !== null) {
     const reasons = explainTask(await completeFacts(store, facts));
     return { status: "found", reasons, facts, ...linkOf(traceUrl, facts) };
   }
   const sentence = `Task ${taskId} is moving from one state to another at this instant: ask again.`;
   return { status: "moving", reasons: [{ code: "state", decides: true, sentence }], facts: null };
+}
+
+/** What is known of a task, by one read; the reasons would take more. null: it moves all the time. Throws InvalidArgumentError (unknown). */
+export async function readFacts(store: TaskStore, taskId: TaskId): Promise<ShownFacts | null> {
+  for (let read = 1; read <= explainReadsMax; read += 1) {
+    const { status, facts } = await store.explainTask({ taskId });
+    if (status === "unknown") throw unknownTask(taskId);
+    if (status !== "moving" && facts !== null) return facts;
+  }
+  return null;
 }
 
 /** The page of the trace, by its id: the second part of a W3C traceparent. */

@@ -1,6 +1,7 @@
 import { countedMax } from "../core/counted";
 import { isCallsDefinition } from "../core/calls-definition";
 import type { TaskId } from "../core/ids";
+import { oldestAgeMs } from "../core/oldest-age";
 import type {
   DefinitionStatus,
   KindPace,
@@ -90,10 +91,11 @@ export async function readPace(
   };
 }
 
-function oldestOf({ oldestReady, now }: ReadPaceAnswer): PaceReport["oldestReady"] {
+function oldestOf(pace: ReadPaceAnswer): PaceReport["oldestReady"] {
+  const { oldestReady } = pace;
   if (oldestReady === null) return null;
   const { taskId: task, createdAt, dueAt } = oldestReady;
-  return { task, createdAt, dueAt, ageMs: Math.max(now.getTime() - Date.parse(dueAt), 0) };
+  return { task, createdAt, dueAt, ageMs: oldestAgeMs(pace) };
 }
 
 /** Rounded to a tenth. One that ended this instant says as much as one that ended a second ago. */

@@ -1,6 +1,7 @@
 import { isCallsDefinition } from "../core/calls-definition";
 import { showCount } from "../core/counted";
 import { formatDuration } from "../core/duration";
+import { oldestAgeMs } from "../core/oldest-age";
 import type { DefinitionStatus, TaskStore } from "../ports/task-store";
 
 /** The sweep looks every 30 s by default: a task that could run, and waits for longer than this, has no worker. */
@@ -26,8 +27,7 @@ export async function findUnserved(
   const unserved: Unserved[] = [];
   const asked = definitions.filter(couldRun);
   for (const definition of asked.slice(0, askedMax)) {
-    const { now, oldestReady } = await store.readPace({ name: definition.name, max: 1 });
-    const ageMs = oldestReady === null ? 0 : now.getTime() - Date.parse(oldestReady.dueAt);
+    const ageMs = oldestAgeMs(await store.readPace({ name: definition.name, max: 1 }));
     if (ageMs > waitMsMax)
       unserved.push({ name: definition.name, text: describe(definition, ageMs) });
   }

@@ -173,7 +173,7 @@ async function write(
 /** null: it was removed, or moves all the time. */
 async function factsOf(admin: Admin, taskId: TaskId): Promise<ShownFacts | null> {
   try {
-    return (await admin.explain(taskId)).facts;
+    return await admin.facts(taskId);
   } catch (error) {
     if (error instanceof TaskgateError && error.code === "TASKGATE_ARG_UNKNOWN") return null;
     throw error;

@@ -8,6 +8,7 @@ import { countedMax } from "../core/counted";
 import type { TaskId } from "../core/ids";
 import { isFinished } from "../core/listable-states";
 import type { ListableState, TaskListEntry } from "../ports/task-store";
+import type { TaskFits } from "./task-filters";
 
 /** The tasks that an export writes, page by page. */
 
@@ -20,7 +21,7 @@ export interface Exporting {
   /** What the database leaves out. */
   readonly query: ListTasksRequest;
   /** What is left out of its answer; null: nothing. */
-  readonly fits: ((task: TaskListEntry) => boolean) | null;
+  readonly fits: TaskFits | null;
 }
 
 /** A task of the list, whose facts are read one by one. */

@@ -2,6 +2,7 @@ import { listMax } from "../admin/listing";
 import { isSearch } from "../admin/task-list";
 import type { TaskPage, TaskPlace, TaskStop } from "../admin/task-list";
 import type { ListTasksRequest } from "../admin/task-list-request";
+import { limits } from "../core/limits";
 import { isFinished } from "../core/listable-states";
 import { realClock } from "../platform/real-clock";
 import type { ListableState, TaskListEntry } from "../ports/task-store";
@@ -10,6 +11,7 @@ import type { Column, Screen } from "../terminal/output";
 import { createProgressLine } from "../terminal/progress-line";
 import type { CommandContext } from "./command";
 import { errorColumn } from "./error-column";
+import type { TaskFits } from "./task-filters";
 
 /** Tasks by state and filters: one page, or all pages of a search. */
 
@@ -29,11 +31,8 @@ export interface FoundTasks {
 export interface TaskQuery {
   readonly query: ListTasksRequest;
   /** null: nothing. */
-  readonly fits: ((task: TaskListEntry) => boolean) | null;
+  readonly fits: TaskFits | null;
 }
-
-/** A search without `--all` ends behind so many tasks: as many as the database looks at for one page. */
-const lookedMax = 5_000;
 
 /** One page; with `--all` as many pages as it takes to `max` tasks, to the last task or to Ctrl+C. */
 export async function findTasks(
@@ -57,7 +56,7 @@ export async function findTasks(
       tasks.push(...(fits === null ? page.tasks : page.tasks.filter(fits)));
       lookedAt += page.lookedAt;
       from = page.next;
-      const isEnough = fits === null || lookedAt >= lookedMax;
+      const isEnough = fits === null || lookedAt >= limits.lookMax;
       const isOver = (!isAll && isEnough) || from === null || tasks.length >= query.max;
       if (isOver || interrupted?.aborted === true)
         return {

@@ -54,7 +54,7 @@ async function waitOf(admin: Admin, definition: string, changedBy: string): Prom
   if (added === undefined) return null;
   for (let waitedMs = 0; waitedMs < patienceMs; waitedMs += lookMs) {
     await sleep(lookMs);
-    const { facts } = await admin.explain(added.task);
+    const facts = await admin.facts(added.task);
     if (facts?.finishedAt === undefined) continue;
     const startedMs = Date.parse(facts.finishedAt) - (facts.durationMs ?? 0);
     return Math.max(Math.round(startedMs - Date.parse(facts.createdAt)), 0);

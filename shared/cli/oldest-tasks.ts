@@ -60,7 +60,7 @@ async function readReady(
   admin: Admin,
   { task: taskId, dueAt }: { readonly task: TaskId; readonly dueAt: string },
 ): Promise<TaskListEntry[]> {
-  const { facts } = await admin.explain(taskId);
+  const facts = await admin.facts(taskId);
   if (facts?.state !== "ready") return [];
   const { task, kind, priority, state, createdAt, failedCount, lostCount, lastError } = facts;
   const counts = { failedCount, lostCount };

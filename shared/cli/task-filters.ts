@@ -2,7 +2,7 @@ import { take } from "../admin/read-result";
 import { readTaskId } from "../admin/requests";
 import { readListTasksQuery } from "../admin/task-list-request";
 import type { ListTasksRequest } from "../admin/task-list-request";
-import type { ListableState } from "../ports/task-store";
+import type { ListableState, TaskListEntry } from "../ports/task-store";
 import type { CommandContext, CommandOption } from "./command";
 import { refusal, sinceText } from "./read-values";
 
@@ -68,10 +68,11 @@ export const errorFilter = {
   },
 } as const satisfies Record<string, CommandOption>;
 
+/** Is a task of a list wanted? */
+export type TaskFits = (task: Pick<TaskListEntry, "error">) => boolean;
+
 /** Does the task's error have the text of `--error`? Throws InvalidArgumentError for an empty one. */
-export function readErrorFilter({
-  options,
-}: CommandContext): ((task: { readonly error: string | null }) => boolean) | null {
+export function readErrorFilter({ options }: CommandContext): TaskFits | null {
   const { error } = options;
   if (error === undefined) return null;
   if (error === "") throw refusal("--error", "", "a part of the error");

@@ -5,6 +5,7 @@ import { pickSchedule } from "../admin/schedule-actions";
 import type { StatusReport } from "../admin/status-report";
 import type { StopState } from "../admin/stop-actions";
 import type { TaskPage, TaskPageRequest } from "../admin/task-list";
+import type { TaskId } from "../core/ids";
 import type { ScheduleStatus } from "../ports/task-store";
 import { objectOf, rowsOf, without } from "./answer-parts";
 import type { AppConnection } from "./app-connection";
@@ -23,6 +24,7 @@ type Reads = Pick<
   | "pace"
   | "tasks"
   | "explain"
+  | "facts"
   | "groups"
   | "sharedLimits"
   | "schedules"
@@ -72,12 +74,15 @@ function settingReads(app: AppConnection) {
 }
 
 function taskReads(app: AppConnection) {
+  const explain = async (taskId: TaskId): Promise<ExplainReport> =>
+    showExplained(objectOf(await app.get(["tasks", taskId]), "facts"));
   return {
     tasks: async (request) => {
       const route = ["definitions", request.definition, "tasks"];
       return taskPage(objectOf(await app.get(route, taskQuery(request)), "tasks"));
     },
-    explain: async (taskId) => showExplained(objectOf(await app.get(["tasks", taskId]), "facts")),
+    explain,
+    facts: async (taskId) => (await explain(taskId)).facts,
     pace: async (definition) =>
       objectOf(await app.get(["definitions", definition, "pace"]), "oldestReady"),
     statistics: async ({ definition, window }) =>

@@ -22,6 +22,23 @@ const badMost = ["0", "1001", "many", "1.5", ""].map((word) => ({
   words: ["--max", word],
   field: "max",
 }));
+/** Of each command that takes the options of `taskFilters`. */
+const badTaskFilters: CliEntry["bad"] = [
+  { words: ["--key", " k"], field: "key" },
+  { words: ["--key-prefix", ""], field: "--key-prefix" },
+  { words: ["--group", "g "], field: "group" },
+  { words: ["--batch", "abc"], field: "batch" },
+  { words: ["--since", "soon"], field: "--since" },
+  { words: ["--before", "2030-02-30T08:30:00Z"], field: "--before" },
+  { words: ["--where", "customer"], field: "where" },
+];
+/** Of each command that lists tasks by them, finished ones too. */
+const badListFilters: CliEntry["bad"] = [
+  ...badTaskFilters,
+  { words: ["--ended-since", "1y"], field: "--ended-since" },
+  { words: ["--ended-before", "tomorrow"], field: "--ended-before" },
+  { words: ["--error", ""], field: "--error" },
+];
 /** Of each command that changes all tasks of a definition; `before` stands before its name. */
 function badFilters(before: readonly string[]): CliEntry["bad"][number][] {
   const all = [...before, "known", "--all"];
@@ -32,13 +49,7 @@ function badFilters(before: readonly string[]): CliEntry["bad"][number][] {
     { words: [...before, "1", "--dry-run"], field: "--dry-run" },
     { words: [...before, "1", "--since", "1h"], field: "--since" },
     { words: [...all, "--kind", " a"], field: "kind" },
-    { words: [...all, "--key", " k"], field: "key" },
-    { words: [...all, "--key-prefix", ""], field: "--key-prefix" },
-    { words: [...all, "--group", "g "], field: "group" },
-    { words: [...all, "--batch", "abc"], field: "batch" },
-    { words: [...all, "--since", "soon"], field: "--since" },
-    { words: [...all, "--before", "2030-02-30T08:30:00Z"], field: "--before" },
-    { words: [...all, "--where", "customer"], field: "where" },
+    ...badTaskFilters.map(({ words, field }) => ({ words: [...all, ...words], field })),
   ];
 }
 
@@ -85,16 +96,7 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
       { words: ["known", "--oldest", "--state", "dead"], field: "--oldest" },
       { words: ["known", "--oldest", "--key", "k"], field: "--oldest" },
       { words: ["known", "--all"], field: "--all" },
-      { words: ["known", "--key", " k"], field: "key" },
-      { words: ["known", "--key-prefix", ""], field: "--key-prefix" },
-      { words: ["known", "--group", "g "], field: "group" },
-      { words: ["known", "--batch", "abc"], field: "batch" },
-      { words: ["known", "--since", "soon"], field: "--since" },
-      { words: ["known", "--before", "2030-02-30T08:30:00Z"], field: "--before" },
-      { words: ["known", "--ended-since", "1y"], field: "--ended-since" },
-      { words: ["known", "--ended-before", "tomorrow"], field: "--ended-before" },
-      { words: ["known", "--where", "customer"], field: "where" },
-      { words: ["known", "--error", ""], field: "--error" },
+      ...behind("known", badListFilters),
       { words: ["known", "--oldest", "--error", "x"], field: "--oldest" },
     ],
   },
@@ -108,16 +110,7 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
       })),
       { words: ["known", "--state", "ready", "--state", "blocked"], field: "state" },
       { words: ["known", "--to", "/"], field: "--to" },
-      { words: ["known", "--error", ""], field: "--error" },
-      { words: ["known", "--key", " k"], field: "key" },
-      { words: ["known", "--key-prefix", ""], field: "--key-prefix" },
-      { words: ["known", "--group", "g "], field: "group" },
-      { words: ["known", "--batch", "abc"], field: "batch" },
-      { words: ["known", "--since", "soon"], field: "--since" },
-      { words: ["known", "--before", "2030-02-30T08:30:00Z"], field: "--before" },
-      { words: ["known", "--ended-since", "1y"], field: "--ended-since" },
-      { words: ["known", "--ended-before", "tomorrow"], field: "--ended-before" },
-      { words: ["known", "--where", "customer"], field: "where" },
+      ...behind("known", badListFilters),
       { words: ["unknown"], field: "definition" },
     ],
   },

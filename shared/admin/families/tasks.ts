@@ -4,8 +4,8 @@ import type { Actor, AdminOptions, OfDefinition } from "../admin-options";
 import { enqueue } from "../enqueue-actions";
 import type { EnqueueReport } from "../enqueue-actions";
 import type { EnqueueRequest } from "../enqueue-request";
-import { explain } from "../explain-report";
-import type { ExplainReport } from "../explain-report";
+import { explain, readFacts } from "../explain-report";
+import type { ExplainReport, ShownFacts } from "../explain-report";
 import { withKnownNames } from "../known-definitions";
 import { cancelTasks, redriveTasks, rescheduleTasks } from "../task-actions";
 import type { CancelResult, RedriveResult, RescheduleResult, TaskResults } from "../task-actions";
@@ -20,6 +20,8 @@ export interface TaskCalls {
   tasks(request: TaskPageRequest): Promise<TaskPage>;
   /** Where a task stands and why. */
   explain(taskId: TaskId): Promise<ExplainReport>;
+  /** What is known of a task, without the reasons, whose reads an export of many tasks would repeat for each; null: it moves all the time. */
+  facts(taskId: TaskId): Promise<ShownFacts | null>;
   /** Adds tasks and leaves a hint. With an operation id a repeat adds nothing and answers the same. */
   enqueue(request: EnqueueRequest & Actor & OfDefinition): Promise<EnqueueReport>;
   /** With `dryRun` this and the next two only tell what would become of the tasks. Ends waiting tasks, requests the end of running ones; leaves hints for definitions that got ready tasks by it. */
@@ -38,6 +40,7 @@ export function taskCalls(options: AdminOptions): TaskCalls {
   return {
     tasks: (request) => withKnownNames(store, request.definition, () => listTasks(store, request)),
     explain: (taskId) => explain(options, taskId),
+    facts: (taskId) => readFacts(store, taskId),
     enqueue: (request) =>
       withKnownNames(store, request.definition, () => enqueue(options, request)),
     cancel: ({ dryRun, ...request }) =>

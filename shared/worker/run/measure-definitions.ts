@@ -1,5 +1,6 @@
 import { messageOf } from "../../core/foreign-value";
-import type { DefinitionStatus, TaskStore } from "../../ports/task-store";
+import { oldestAgeMs } from "../../core/oldest-age";
+import type { DefinitionStatus } from "../../ports/task-store";
 import type { Telemetry } from "../../ports/telemetry";
 import type { WorkerEnvironment } from "../environment";
 
@@ -21,7 +22,8 @@ export async function measureDefinitions(
     for (const definition of mine) measure(telemetry, definition);
     const waiting = mine.filter(({ ready }) => ready > 0).slice(0, agesMax);
     const ages = new Map<string, number>();
-    for (const { name } of waiting) ages.set(name, await oldestReadyMs(store, name));
+    for (const { name } of waiting)
+      ages.set(name, oldestAgeMs(await store.readPace({ name, max: 1 })));
     for (const { name } of mine) {
       const ageMs = ages.get(name) ?? 0;
       telemetry.gauge("taskgate.definition.oldest_ready", ageMs, { definition: name });
@@ -38,9 +40,4 @@ function measure(telemetry: Telemetry, status: DefinitionStatus): void {
   // Without a limit there is no number.
   if (status.limit !== null)
     telemetry.gauge?.("taskgate.definition.limit", status.limit, attributes);
-}
-
-async function oldestReadyMs(store: TaskStore, name: string): Promise<number> {
-  const { now, oldestReady } = await store.readPace({ name, max: 1 });
-  return oldestReady === null ? 0 : Math.max(now.getTime() - Date.parse(oldestReady.dueAt), 0);
 }
