@@ -1,4 +1,6 @@
 import { InvalidArgumentError } from "./errors";
+import { hasMember } from "./foreign-value";
+import { cleanText } from "./text";
 
 /** A problem as an error lists it in its details. */
 interface PlacedProblem {
@@ -23,6 +25,30 @@ export function withPlaces(error: unknown, rename: (text: string) => string): un
   };
   const options = { code, details: { ...details, ...places } };
   return new InvalidArgumentError(rename(message), { ...options, cause });
+}
+
+/**
+ * What `declare` gives. Its errors say which task or queue is wrong: an app declares many. A name that is
+ * wrong itself names nothing.
+ */
+export function declared<Declared>(
+  { as, name }: { as: "queue" | "task"; name: unknown },
+  declare: () => Declared,
+): Declared {
+  try {
+    return declare();
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError) || typeof name !== "string") throw error;
+    const { code, message, details } = error;
+    if (details["field"] === "name") throw error;
+    const placed = `${message} [${as} ${cleanText(name, 200)}]`;
+    throw new InvalidArgumentError(placed, { code, details, cause: error });
+  }
+}
+
+/** The name in an object of options, whatever a caller without TypeScript gave. */
+export function nameIn(options: unknown): unknown {
+  return hasMember(options, "name") ? (options as { name: unknown }).name : undefined;
 }
 
 /** An error about one of the tasks of a call: among several its place stands before the field. */

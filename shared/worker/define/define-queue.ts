@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { declared, nameIn } from "../../core/error-places";
 import { InvalidArgumentError } from "../../core/errors";
 import { checkNames } from "../../core/known-names";
 import { limits } from "../../core/limits";
@@ -97,13 +98,15 @@ export function defineLimit(options: SharedLimit): SharedLimit {
 
 /**
  * Declares a queue that several kinds share: its order, its limit, its settings. Pure, as `defineLimit`. Throws
- * InvalidArgumentError naming the field, the value and the expected form.
+ * InvalidArgumentError naming the field, the queue, the value and the expected form.
  */
 export function defineQueue(options: QueueOptions): Definition {
-  checkNames("defineQueue", options, ["name", ...settingNames]);
-  if (options.group !== undefined)
-    checkNames("defineQueue's group", options.group, ["slots", "strict"]);
-  return toDefinition(options);
+  return declared({ as: "queue", name: nameIn(options) }, () => {
+    checkNames("defineQueue", options, ["name", ...settingNames]);
+    if (options.group !== undefined)
+      checkNames("defineQueue's group", options.group, ["slots", "strict"]);
+    return toDefinition(options);
+  });
 }
 
 /** The queue of these settings; names of options have been checked. Throws InvalidArgumentError naming the field. */

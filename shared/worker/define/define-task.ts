@@ -1,5 +1,6 @@
-import { hasMember } from "../../core/foreign-value";
+import { declared, nameIn } from "../../core/error-places";
 import { InvalidArgumentError } from "../../core/errors";
+import { hasMember } from "../../core/foreign-value";
 import { checkNames } from "../../core/known-names";
 import type { JsonPayload } from "../../core/json";
 import { storedKind } from "../../core/kind-version";
@@ -120,7 +121,7 @@ const ownNames = [
  * Declares a kind of task; add it to the app's list of tasks. Pure: nothing is sent before a worker starts. The payload's type
  * is the type parameter, or that of the handler's parameter; without either it is any JSON object or array, or null. The
  * type of the result is what the handler returns, or the second type parameter. Throws InvalidArgumentError naming the
- * field, the value and the expected form.
+ * field, the task, the value and the expected form.
  */
 export function defineTask<
   Payload extends object | null = JsonPayload,
@@ -135,9 +136,14 @@ export function defineTask<
 >(
   options: SchemaTaskOptions<Schema, Returned> & VersionOptions<InputOf<Schema>>,
 ): TaskKind<InputOf<Schema>, ResultOf<Returned>, OutputOf<Schema>>;
-export function defineTask(
-  options: TaskOptions<unknown, unknown, HandlerResult> & GivenVersion & { input?: StandardSchema },
-): TaskKind<unknown, unknown> {
+export function defineTask(options: AnyTaskOptions): TaskKind<unknown, unknown> {
+  return declared({ as: "task", name: nameIn(options) }, () => toKind(options));
+}
+
+type AnyTaskOptions = TaskOptions<unknown, unknown, HandlerResult> &
+  GivenVersion & { input?: StandardSchema };
+
+function toKind(options: AnyTaskOptions): TaskKind<unknown, unknown> {
   checkNames("defineTask", options, [...ownNames, ...settingNames]);
   checkKey("name", options.name);
   const { name, run, input = null, groupKey = null, queue } = options;

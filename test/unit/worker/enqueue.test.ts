@@ -343,10 +343,22 @@ describe("values of the wrong form, from callers without a compiler", () => {
     ],
     [{ run: undefined }, "run: expected a function (undefined)"],
   ];
-  test.each(declared)("defineTask with %j names field, value and form", (options, message) => {
-    const declare = () => defineTask({ ...base, ...options });
-    expect(declare).toThrow(InvalidArgumentError);
-    expect(declare).toThrow(message);
+  test.each(declared)(
+    "defineTask with %j names field, value, form and task",
+    (options, message) => {
+      const declare = () => defineTask({ ...base, ...options });
+      expect(declare).toThrow(InvalidArgumentError);
+      expect(declare).toThrow("name" in options ? message : `${message} [task bad]`);
+    },
+  );
+
+  test("defineQueue names the queue of a wrong setting, and nothing where the name itself is wrong", () => {
+    expect(() => defineQueue({ name: "mail", limit: -1 })).toThrow(
+      "limit: expected a whole number in 0..1000 (-1) [queue mail]",
+    );
+    const nameless = new RegExp("half surrogate pairs \\( mail\\)$");
+    expect(() => defineQueue({ name: " mail", limit: -1 })).toThrow(nameless);
+    expect(() => defineTask({ name: " mail", run: async () => undefined })).toThrow(nameless);
   });
 
   test("defineTask without options, and taskRef with a queue instead of its name", () => {
