@@ -6,7 +6,6 @@ import type { Rate } from "../core/rate";
 import { ProblemList } from "./problem-list";
 import type { ReadResult } from "./read-result";
 import { listQueryOf, nested, objectOf, readValue, resultOf } from "./object-schema";
-import type { ValueOf } from "./object-schema";
 import { key, keyRule, maxEntries, reason, text, whole } from "./schemas";
 
 /** An operator's rate. */
@@ -56,8 +55,6 @@ export const readListSharedLimitsQuery = listQueryOf({
   name: key.exactOptional(),
   max: maxEntries(),
 });
-/** Which shared limits to list. */
-export type ListSharedLimitsRequest = ValueOf<typeof readListSharedLimitsQuery>;
 
 const sharedLimitName = text(keyRule, "the name of a shared limit: ");
 

@@ -29,7 +29,7 @@ export function readTaskId(input: unknown): ReadResult<TaskId> {
 
 const limitRule = `null (no limit), "code" (the code's own again) or a whole number in 0..${String(limits.tokensMax)}`;
 
-/** Change a limit: null no limit, 0 nothing starts, 1..1000, "code" the code's own again. */
+/** Change a limit: null no limit, 0 nothing starts, 1..1000, "code" the code's own again. A repeat with the same `operationId` answers what the first call did. */
 export const readLimitRequest = objectOf({
   limit: z
     .union(
@@ -40,8 +40,6 @@ export const readLimitRequest = objectOf({
   reason,
   operationId,
 });
-/** Change a limit. A repeat with the same `operationId` answers what the first call did. */
-export type LimitRequest = ValueOf<typeof readLimitRequest>;
 
 /** Pause or resume. */
 export const readOperatorRequest = objectOf({ reason }, { isOptional: true });

@@ -1,31 +1,21 @@
 import { asOperationId } from "../core/ids";
-import type { TaskId } from "../core/ids";
 import type { Random } from "../ports/random";
-import type { AdminTools } from "./admin-tools";
+import type { Actor, AdminTools, OfDefinition } from "./admin-tools";
 import { addTasks } from "./enqueue-actions";
 import { getSchedule } from "./schedule-actions";
 import type { RunScheduleRequest } from "./schedule-requests";
 
 /** A run of a schedule out of turn. */
 
-/** The task that a run has added. */
-export interface ScheduleRunReport {
-  readonly definition: string;
-  readonly schedule: string;
-  readonly task: TaskId;
-  /** Until it is due, where its kind has a delay; null: now. */
-  readonly nextDueMs: number | null;
-}
-
 /**
  * Enqueues the task that a schedule enqueues at an instant, paused or not: its kind, payload and group, with the instant as `scheduledFor`
  * at the end of the payload; default: now, by the database's clock. The schedule's own next instant stays. Leaves a hint. A repeat with the same
- * operation id adds nothing and answers the same task. Throws InvalidArgumentError (unknown), naming near schedules.
+ * operation id adds nothing and answers the same task. `nextDueMs`: until it is due, where its kind has a delay; null: now. Throws InvalidArgumentError (unknown), naming near schedules.
  */
 export async function runSchedule(
   tools: AdminTools & { readonly random: Random; readonly build: number },
-  request: RunScheduleRequest & { readonly definition: string; readonly changedBy: string },
-): Promise<ScheduleRunReport> {
+  request: RunScheduleRequest & Actor & OfDefinition,
+) {
   const { definition, changedBy, operationId = asOperationId(tools.random.uuid()) } = request;
   const { found, now } = await getSchedule(tools, request);
   const instant = (request.scheduledFor ?? now).toISOString();

@@ -1,6 +1,9 @@
 import { mergeBuckets, quantileMs } from "../core/duration-buckets";
 import type { BucketCount } from "../core/duration-buckets";
-import type { Grain, ReadStatisticsAnswer, StatisticPeriod, TaskStore } from "../ports/task-store";
+import type { Grain, ReadStatisticsAnswer, StatisticPeriod } from "../ports/task-store";
+import type { OfDefinition } from "./admin-tools";
+import { withKnownNames } from "./known-definitions";
+import type { Known } from "./known-definitions";
 import type { StatisticsRequest } from "./statistics-requests";
 
 /** Statistics of a definition for people: counts, durations and the use of its tokens, by period and in all. */
@@ -63,15 +66,6 @@ export interface StatisticsReport {
   readonly periods: readonly PeriodReport[];
 }
 
-/** A definition's tasks that ended well, by ten minutes, for a small picture. */
-export interface StatisticsSummary {
-  readonly definition: string;
-  /** One per ten minutes, the current ones last; 12. */
-  readonly done: readonly number[];
-  /** Attempts that failed or were lost. */
-  readonly failed: readonly number[];
-}
-
 const minuteMs = 60_000;
 /** The store's mark for a count that never was lies before it. */
 const firstCountMs = Date.UTC(2001, 0, 1);
@@ -82,10 +76,21 @@ const shapes: Readonly<Record<StatisticsRequest["window"], { grain: Grain; count
   week: { grain: 60, count: 168 },
 };
 
-/** One read. */
+/** Calls about statistics, of one read each. */
+export function statisticsCalls(options: Known) {
+  return {
+    /** Counts, durations and the use of tokens over the last hour, day or week. */
+    statistics: (request: StatisticsRequest & OfDefinition) =>
+      withKnownNames(options, request.definition, () => readStatistics(options, request)),
+    /** The last two hours of every definition that counted something, by ten minutes, the current ones last: tasks that ended well, and attempts that failed or were lost. */
+    summaries: () => readSummaries(options),
+  };
+}
+
+/** Of one definition. */
 export async function readStatistics(
-  { store }: { readonly store: TaskStore },
-  { definition, window }: StatisticsRequest & { readonly definition: string },
+  { store }: Pick<Known, "store">,
+  { definition, window }: StatisticsRequest & OfDefinition,
 ): Promise<StatisticsReport> {
   const { grain, count } = shapes[window];
   const answer = await store.readStatistics({ name: definition, grain, max: count });
@@ -104,12 +109,8 @@ export async function readStatistics(
 
 const summaryCount = 12;
 
-/** One read: the last two hours of every definition that counted something. */
-export async function readSummaries({
-  store,
-}: {
-  readonly store: TaskStore;
-}): Promise<StatisticsSummary[]> {
+/** Of all definitions. */
+export async function readSummaries({ store }: Pick<Known, "store">) {
   const { now, periods } = await store.readStatistics({ name: null, grain: 10, max: summaryCount });
   const lastAt = Math.floor(now.getTime() / (10 * minuteMs)) * 10 * minuteMs;
   const byName = new Map<string, { done: number[]; failed: number[] }>();

@@ -52,6 +52,18 @@ export function describeStop({ by, reason }: Pick<StopState, "by" | "reason">): 
   return `Everything was stopped by ${by}${why}: \`taskgate resume --all\` ends it.`;
 }
 
+/** Calls about a stop of everything. */
+export function stopCalls(tools: StopTools) {
+  return {
+    /** The stop that is in force; null: none is. */
+    stopState: () => readStop(tools),
+    /** Pauses all definitions and schedules that aren't paused. */
+    stopAll: (change: StopChange) => stopAll(tools, change),
+    /** Resumes the definitions and schedules that a stop has paused, and no others. */
+    resumeAll: (change: StopChange) => resumeAll(tools, change),
+  };
+}
+
 /** The stop in force; null: none is. One of an older build has parts alone: the first of them tells time, actor and reason. */
 export async function readStop({ store }: Pick<AdminTools, "store">): Promise<StopState | null> {
   const { stop, definitions, schedules } = await store.listStopped({ max: stoppedMax });

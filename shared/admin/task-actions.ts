@@ -1,19 +1,15 @@
 import type {
   CancelTasksAnswer,
   CancelTasksInput,
-  GroupSettings,
   RedriveTasksAnswer,
   RedriveTasksInput,
   RescheduleTasksAnswer,
   RescheduleTasksInput,
-  SetGroupAnswer,
-  SetGroupInput,
 } from "../ports/task-store";
 import { hintAll } from "./admin-tools";
 import type { AdminTools } from "./admin-tools";
-import { withoutConflict } from "./settings-conflict";
 
-/** What operators do with tasks and groups: one call each, then hints for definitions that got ready tasks. */
+/** What operators do with tasks: one call each, then hints for definitions that got ready tasks. */
 
 /** What became of the tasks of a call, each once, in input order. */
 export interface TaskResults<Result> {
@@ -26,19 +22,6 @@ export type CancelResult = Renamed<CancelTasksAnswer["results"][number]>;
 export type RedriveResult = Renamed<RedriveTasksAnswer["results"][number]>;
 /** What became of one task. */
 export type RescheduleResult = Renamed<RescheduleTasksAnswer["results"][number]>;
-
-/** What a change of a group did. */
-export interface GroupReport {
-  readonly definition: string;
-  readonly key: string;
-  readonly status: Exclude<SetGroupAnswer["status"], "conflict">;
-  /** null: the group is new. */
-  readonly old: GroupSettings | null;
-  readonly new: GroupSettings;
-  readonly used: number;
-  /** Counted up to 1,000. */
-  readonly waiting: number;
-}
 
 type Renamed<Result extends { taskId: string }> = Omit<Result, "taskId"> & {
   readonly task: Result["taskId"];
@@ -73,17 +56,6 @@ export async function rescheduleTasks(
   await hintAll(wakeUp, woken);
   await Promise.all(definitions.map((name) => wakeUp.hint(name, { inMs: nextDueMs ?? 0 })));
   return { tasks: rename(results) };
-}
-
-/** Settings of a group, at once. Throws SettingsConflict. */
-export async function setGroup(
-  { store, wakeUp }: AdminTools,
-  { name, ...change }: SetGroupInput,
-): Promise<GroupReport> {
-  const { woken, ...answer } = await store.setGroup({ name, ...change });
-  const status = withoutConflict(answer.status);
-  await hintAll(wakeUp, woken);
-  return { definition: name, key: change.groupKey, ...answer, status };
 }
 
 /** As people see results: `task` instead of `taskId`. */

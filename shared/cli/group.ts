@@ -1,7 +1,7 @@
 import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import { readGroupRequest, readListGroupsQuery } from "../admin/task-requests";
-import type { ListGroupsRequest } from "../admin/task-requests";
+import type { ListGroupsInput } from "../ports/task-store";
 import { nameParameter, reasonOption, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
@@ -65,7 +65,7 @@ export const groupCommand: Command = {
   },
 };
 
-async function show(context: CommandContext, query: ListGroupsRequest): Promise<ExitCode> {
+async function show(context: CommandContext, query: ListGroupsInput): Promise<ExitCode> {
   const groups = await (await context.admin()).groups(query);
   const found = groups.filter(
     ({ definition }) => (definition === null) === (query.name === undefined),

@@ -1,11 +1,10 @@
 import type { Admin } from "../admin/create-admin";
 import { readListSharedLimitsQuery } from "../admin/limit-requests";
-import type { ListSharedLimitsRequest } from "../admin/limit-requests";
 import { readListing } from "../admin/listing";
 import type { Listing } from "../admin/listing";
 import { invalidInput, take } from "../admin/read-result";
 import { describeKnown } from "../core/near-name";
-import type { Limit } from "../ports/task-store";
+import type { Limit, ListSharedLimitsInput } from "../ports/task-store";
 import { maxOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
@@ -59,7 +58,7 @@ interface LimitReading {
 /** The limits of definitions by name, then the shared ones by name; with a name only limits of that name. */
 export async function readLimits(
   admin: Admin,
-  request: ListSharedLimitsRequest,
+  request: ListSharedLimitsInput,
 ): Promise<Listing<LimitReading>> {
   const { name, max } = request;
   const definitions = await admin.definitions();
