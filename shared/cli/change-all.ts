@@ -10,7 +10,7 @@ import { limits } from "../core/limits";
 import { compareTexts } from "../core/text";
 import { realClock } from "../platform/real-clock";
 import type { ListableState, TaskListEntry } from "../ports/task-store";
-import { progressBar } from "../terminal/bars";
+import { shareBar } from "../terminal/bars";
 import { showInstant, showNumber } from "../terminal/output";
 import { createProgressLine } from "../terminal/progress-line";
 import type { ProgressLine } from "../terminal/progress-line";
@@ -18,7 +18,7 @@ import { report } from "./command";
 import type { CommandContext, CommandOption } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
-import { numberOf, refusal } from "./read-values";
+import { readWhole, refusal } from "./read-values";
 import { readFilters, taskFilters } from "./task-filters";
 import { Outcomes } from "./task-results";
 import type { OutcomeTexts } from "./task-results";
@@ -67,7 +67,6 @@ const foundMax = 1_000_000;
 /** A task that is locked at this moment is asked for again so often, with this pause. */
 const busyRounds = 3;
 const busyPauseMs = 300;
-const barWidth = 26;
 
 /** Looks for the tasks, asks, changes them. Ctrl+C ends it between two calls. */
 export async function changeAll(
@@ -76,7 +75,8 @@ export async function changeAll(
 ): Promise<CommandExitCode> {
   const [definition, query] = readAll(context, change.states);
   change.check();
-  const most = readMost(context);
+  // Only where the command has the option.
+  const most = readWhole("--max", context.options["max"] ?? String(foundMax), [1, foundMax]);
   const { isJson, output } = context;
   const progress = createProgressLine(output, { isJson, monotonicMs: realClock.monotonicMs });
   const found = await find(context, { definition, query, change, progress });
@@ -113,14 +113,6 @@ function readAll(
   if (second !== undefined) throw refusal("argument", second, "one definition together with --all");
   const definition = take(readDefinitionName(name));
   return [definition, readFilters(context, { state: states.join(","), max: String(listMax) })];
-}
-
-/** At most so many: only where the command has the option. */
-function readMost({ options }: CommandContext): number {
-  const given = options["max"];
-  const most = given === undefined ? foundMax : numberOf(given);
-  if (typeof most === "number" && most >= 1 && most <= foundMax) return most;
-  throw refusal("--max", String(given), `a whole number in 1..${String(foundMax)}`);
 }
 
 /** A task, and when it was added; ISO-8601. */
@@ -225,7 +217,5 @@ async function apply(
 }
 
 function describeProgress(done: number, total: number): string {
-  const share = done / total;
-  const percent = `${String(Math.floor(share * 100))} %`.padStart(5);
-  return `${progressBar(share, barWidth)} ${percent}  ${String(done)} of ${String(total)}`;
+  return `${shareBar(done / total)}  ${String(done)} of ${String(total)}`;
 }

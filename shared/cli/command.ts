@@ -152,6 +152,11 @@ export function showParameter({ name, isOptional, isList }: Parameter): string {
   return isOptional === true ? `[${text}]` : text;
 }
 
+/** `limit NAME [VALUE]` */
+export function callOf({ name, parameters }: Command): string {
+  return [name, ...parameters.map(showParameter)].join(" ");
+}
+
 /** Writes a result: as JSON for programs, else the text that `human` makes. */
 export function report(context: CommandContext, result: unknown, human: () => string): void {
   const indent = context.isRepeated === true ? 0 : 2;

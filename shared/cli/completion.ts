@@ -3,7 +3,7 @@ import { report } from "./command";
 import type { Command, CommandOption, Completable } from "./command";
 import { exitCodes } from "./exit-codes";
 import { globalOptions } from "./parse-arguments";
-import { refusal } from "./read-values";
+import { readWord } from "./read-values";
 import { printable } from "../terminal/text-width";
 
 const whats = ["bash", "zsh", "names"] as const;
@@ -33,13 +33,13 @@ export function createCompletionCommand(commands: () => readonly Command[]): Com
       },
     ],
     run: async (context) => {
-      const [what = ""] = context.args;
+      const expected = "bash, zsh or names";
+      const what = readWord("SHELL", context.args[0] ?? "", { words: whats, expected });
       if (what === "names") {
         const names = await namesOf(await context.admin());
         report(context, { names }, () => names.join("\n"));
         return exitCodes.ok;
       }
-      if (what !== "bash" && what !== "zsh") throw refusal("SHELL", what, "bash, zsh or names");
       const script = what === "bash" ? bashScript(commands()) : zshScript(commands());
       report(context, { script }, () => script);
       return exitCodes.ok;

@@ -3,6 +3,7 @@ import type { ProblemList } from "../admin/problem-list";
 import { invalidInput, showValue } from "../admin/read-result";
 import { isStorable } from "../admin/text-rule";
 import { didYouMean } from "../core/near-name";
+import { showNumber } from "../terminal/output";
 import type { CsvField, CsvRecord } from "./csv";
 
 /** Payloads from the records of a CSV file: the first record names the fields. */
@@ -51,7 +52,7 @@ export function payloadOf(
 ): object | null {
   const place = `line ${String(number)}`;
   if (fields.length !== columns.length) {
-    const value = `${String(fields.length)} ${fields.length === 1 ? "value" : "values"}`;
+    const value = showNumber(fields.length, "value", "values");
     const expected = `${String(columns.length)}, one for each column: ${columns.slice(0, 20).join(", ")}`;
     problems.add({ field: place, value, expected });
     return null;

@@ -9,6 +9,7 @@ import { readVersion } from "../core/own-manifest";
 import { report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
+import { refusal } from "./read-values";
 
 /** `taskgate eject` */
 export const ejectCommand: Command = {
@@ -70,7 +71,7 @@ function makePlan({ options, folder }: CommandContext): EjectPlan {
   const isName = /^[a-z][a-z\d-]{1,63}$/.test(name) && name !== "taskgate";
   if (!isName) {
     const expected = "2..64 lower case letters, digits and hyphens, a letter first, not taskgate";
-    throw invalidInput([{ field: "--name", value: `\`${name.slice(0, 100)}\``, expected }]);
+    throw refusal("--name", name, expected);
   }
   return planEject(root, { name, packageSpec: options["package"] ?? readVersion() });
 }

@@ -7,7 +7,7 @@ import { TaskgateError } from "../core/errors";
 import type { TaskId } from "../core/ids";
 import { realClock } from "../platform/real-clock";
 import type { ListableState } from "../ports/task-store";
-import { progressBar } from "../terminal/bars";
+import { shareBar } from "../terminal/bars";
 import { showNumber } from "../terminal/output";
 import { createProgressLine } from "../terminal/progress-line";
 import { nameParameter, report } from "./command";
@@ -17,7 +17,7 @@ import { countExported, exportedPages } from "./exported-pages";
 import type { Exporting } from "./exported-pages";
 import { exportedLine, requireShown } from "./exported-task";
 import { openLines } from "./open-lines";
-import { refusal } from "./read-values";
+import { readWhole } from "./read-values";
 import {
   endedFilters,
   errorFilter,
@@ -100,12 +100,10 @@ function readExporting(context: CommandContext): Exporting {
   const states = lists["state"] ?? listableStates;
   const query = readFilters(context, { state: states.join(","), max: undefined });
   const { max } = options;
-  if (max !== undefined && !(/^[1-9]\d{0,6}$/.test(max) && Number(max) <= exportMax))
-    throw refusal("--max", max, `a whole number in 1..${String(exportMax)}`);
   return {
     definition,
     states: query.states ?? listableStates,
-    max: max === undefined ? null : Number(max),
+    max: max === undefined ? null : readWhole("--max", max, [1, exportMax]),
     query,
     fits: readErrorFilter(context),
   };
@@ -184,9 +182,7 @@ async function factsOf(admin: Admin, taskId: TaskId): Promise<ShownFacts | null>
 function describeProgress(written: number, total: number | null): string {
   const count = showNumber(written, "task", "tasks");
   if (total === null || total === 0) return count;
-  const share = Math.min(written / total, 0.99);
-  const percent = `${String(Math.floor(share * 100))} %`.padStart(5);
-  return `${progressBar(share, 26)} ${percent}  ${count}`;
+  return `${shareBar(Math.min(written / total, 0.99))}  ${count}`;
 }
 
 interface Exported extends Written {
@@ -199,9 +195,8 @@ interface Exported extends Written {
 function tell(context: CommandContext, exported: Exported): void {
   const { definition, file, tasks, left, cut, isStopped } = exported;
   if (context.isJson && file === null) return;
-  const count = `${String(tasks)} ${tasks === 1 ? "task" : "tasks"} of ${definition}`;
   const sentences = [
-    `${count} ${tasks === 1 ? "is" : "are"} written${file === null ? "" : ` to ${file}`}.`,
+    `${showNumber(tasks, `task of ${definition} is`, `tasks of ${definition} are`)} written${file === null ? "" : ` to ${file}`}.`,
     ...(isStopped ? ["Stopped before the end."] : []),
     ...(left > 0 && !isStopped
       ? [`Removed or on the move since they were listed: ${String(left)}.`]

@@ -2,7 +2,7 @@ import type { BatchReport } from "../admin/batch-actions";
 import { messageOf } from "../core/foreign-value";
 import type { BatchId } from "../core/ids";
 import { realClock } from "../platform/real-clock";
-import { progressBar } from "../terminal/bars";
+import { shareBar } from "../terminal/bars";
 import { showDuration } from "../terminal/output";
 import { createProgressLine } from "../terminal/progress-line";
 import type { CommandContext } from "./command";
@@ -71,8 +71,7 @@ async function look(
 /** `[#####-----]  42 %  wave 2 of 3: 420 of 1000 tasks ended, 3 of them dead, 580 left, about 2 min left` */
 export function describeFollowed(batch: BatchReport): string {
   const { tasks, ended, dead, waves, estimatedLeftMs } = batch;
-  const share = tasks === 0 ? 0 : ended / tasks;
-  const bar = `${progressBar(share, 26)} ${`${String(Math.floor(share * 100))} %`.padStart(5)}`;
+  const bar = shareBar(tasks === 0 ? 0 : ended / tasks);
   const deaths = dead === 0 ? "" : `, ${String(dead)} of them dead`;
   const time = estimatedLeftMs === null ? "" : `, about ${showDuration(estimatedLeftMs)}`;
   const place =

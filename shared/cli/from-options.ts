@@ -3,7 +3,7 @@ import { take } from "../admin/read-result";
 import { limits } from "../core/limits";
 import type { NewTask } from "../ports/task-store";
 import type { CommandContext } from "./command";
-import { readTime, refusal } from "./read-values";
+import { readTime, readWord, refusal } from "./read-values";
 import { membersOf } from "./task-options";
 import { formats } from "./task-source";
 import type { SourceOptions } from "./task-source";
@@ -45,7 +45,8 @@ export function readPlan(context: CommandContext, definition: string): FromPlan 
     const expected = fix === "" ? `either --${name} or --from, not both` : fix;
     if (given !== undefined) throw refusal(`--${name}`, given, expected);
   }
-  const format = readFormat(options["format"], path);
+  const byName = /\.csv$/i.test(path) ? "csv" : "ndjson";
+  const format = readWord("--format", options["format"] ?? byName, { words: formats });
   if (flags.has("typed") && format !== "csv")
     throw refusal("--typed", "true", "it only for a CSV file: the values of JSON have their types");
   if (keyFor !== undefined && key === undefined)
@@ -68,13 +69,6 @@ export function readPlan(context: CommandContext, definition: string): FromPlan 
     },
     allowsUnknownKind: flags.has("allow-unknown-kind"),
   };
-}
-
-function readFormat(given: string | undefined, path: string): FromPlan["format"] {
-  if (given === undefined) return /\.csv$/i.test(path) ? "csv" : "ndjson";
-  const format = formats.find((name) => name === given);
-  if (format !== undefined) return format;
-  throw refusal("--format", given, `one of ${formats.join(", ")}`);
 }
 
 /** A column may be named anyhow; in JSON a dot leads into an object. */

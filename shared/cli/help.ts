@@ -1,4 +1,4 @@
-import { showParameter } from "./command";
+import { callOf } from "./command";
 import type { Command, CommandGroup, CommandOption } from "./command";
 import { exitCodes } from "./exit-codes";
 import { globalOptions } from "./parse-arguments";
@@ -109,10 +109,6 @@ export function showOption(name: string, option: CommandOption): string {
   const short = option.short === undefined ? "" : `-${option.short}, `;
   const value = option.type === "boolean" ? "" : ` ${option.valueName ?? "VALUE"}`;
   return `${short}--${name}${value}`;
-}
-
-function callOf({ name, parameters }: Command): string {
-  return [name, ...parameters.map(showParameter)].join(" ");
 }
 
 function optionLines(

@@ -5,12 +5,12 @@ import { readExistingApp } from "../init/existing-app";
 import { planInit } from "../init/plan";
 import type { InitChange, InitPlan } from "../init/plan";
 import { planTemplate, templates } from "../init/template";
-import type { Template } from "../init/template";
 import { readVersion, testedVersion } from "../core/own-manifest";
 import { problemsOfDatabase } from "./database-option";
 import { report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
+import { readWord } from "./read-values";
 
 /** `taskgate init` */
 export const initCommand: Command = {
@@ -72,8 +72,8 @@ function makePlan(context: CommandContext): Promise<InitPlan> {
   const { options, folder } = context;
   const root = resolve(folder, options["app"] ?? ".");
   const versionOf = (name: string) => (name === "taskgate" ? readVersion() : testedVersion(name));
-  const template = readTemplate(options["template"]);
-  if (template !== null) {
+  if (options["template"] !== undefined) {
+    const template = readWord("--template", options["template"], { words: templates });
     for (const name of ["db", "folder"])
       if (options[name] !== undefined) {
         const expected = "no --template beside it: it is about an app that exists";
@@ -90,14 +90,6 @@ function makePlan(context: CommandContext): Promise<InitPlan> {
   return readExistingApp(root, options["folder"]).then((app) =>
     planInit(app, { databaseUrl, versionOf }),
   );
-}
-
-function readTemplate(text: string | undefined): Template | null {
-  if (text === undefined) return null;
-  const template = templates.find((name) => name === text);
-  if (template !== undefined) return template;
-  const value = `\`${text.slice(0, 100)}\``;
-  throw invalidInput([{ field: "--template", value, expected: `one of ${templates.join(", ")}` }]);
 }
 
 /** The plan as text. No password is shown. */

@@ -25,7 +25,7 @@ import { exitCodes } from "./exit-codes";
 import type { ExitCode } from "./exit-codes";
 import { createMigrationProgress } from "./migration-progress";
 import type { MigrationProgress } from "./migration-progress";
-import { readTime } from "./read-values";
+import { readTime, refusal } from "./read-values";
 import { storeAddress } from "./store-address";
 import { readVersion } from "../core/own-manifest";
 
@@ -321,23 +321,21 @@ function readGrantOptions(context: CommandContext): Grant | undefined {
   const [role] = roles;
   if (role === undefined) return undefined;
   const expected = "it with --grant NAME:CLIENTID, whose user gets the role";
-  throw invalidInput([{ field: "--role", value: `\`${role.slice(0, 100)}\``, expected }]);
+  throw refusal("--role", role, expected);
 }
 
 function readRole(name: string): string {
   if (isTextOf(name, { ...keyRule, max: 128 })) return name;
-  const expected = "the name of a database role, 1..128 characters";
-  throw invalidInput([{ field: "--role", value: `\`${name.slice(0, 100)}\``, expected }]);
+  throw refusal("--role", name, "the name of a database role, 1..128 characters");
 }
 
 /** `name:clientId` of an identity; PostgreSQL has no such users. The name itself may hold colons. */
 function readGrant(text: string, context: CommandContext): Pick<Grant, "name" | "clientId"> {
   const [, name = "", clientId = ""] = /^(.+):([^:]+)$/.exec(text) ?? [];
   const isClientId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(clientId);
-  const value = `\`${text.slice(0, 100)}\``;
   if (!isClientId || !isTextOf(name, { ...keyRule, max: 128 })) {
     const expected = "NAME:CLIENTID, the name of an identity and its client id, a GUID";
-    throw invalidInput([{ field: "--grant", value, expected }]);
+    throw refusal("--grant", text, expected);
   }
   requireSqlServer(context, "--grant");
   return { name, clientId };

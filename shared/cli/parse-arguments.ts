@@ -1,9 +1,10 @@
 import { parseArgs } from "node:util";
 import { invalidInput } from "../admin/read-result";
 import { didYouMean } from "../core/near-name";
-import { showParameter } from "./command";
+import { callOf, showParameter } from "./command";
 import type { Command, CommandOption } from "./command";
 import { showNumber } from "../terminal/output";
+import { refusal } from "./read-values";
 import { commandSynonyms, optionSynonyms } from "./synonyms";
 
 /** Turns the words of a command line into a command with its arguments; knows nothing of what commands do. */
@@ -138,20 +139,22 @@ function readOptions(words: readonly string[], known: KnownOptions, command: Com
     const { name, rawName } = token;
     const option = requireOption(token, known, command);
     if (option.type === "boolean") {
-      if (token.value !== undefined) refuseOption(rawName, token.value, "no value");
+      if (token.value !== undefined) throw refusal(rawName, token.value, "no value");
       flags.add(name);
       continue;
     }
     // `--db --json`: the parser would take the next option as the value.
     const isOption = token.inlineValue !== true && /^-./.test(token.value ?? "");
     const value = isOption || token.value === undefined ? undefined : unmarked(token.value);
-    if (value === undefined)
-      refuseOption(rawName, undefined, `a value: ${rawName} ${option.valueName ?? "VALUE"}`);
+    if (value === undefined) {
+      const expected = `a value: ${rawName} ${option.valueName ?? "VALUE"}`;
+      throw invalidInput([{ field: rawName, value: "nothing", expected }]);
+    }
     if (option.isList === true) {
       (lists[name] ??= []).push(value);
       continue;
     }
-    if (Object.hasOwn(values, name)) refuseOption(rawName, value, "to be given once");
+    if (Object.hasOwn(values, name)) throw refusal(rawName, value, "to be given once");
     values[name] = value;
   }
   return { args, options: values, lists, flags };
@@ -177,26 +180,17 @@ function requireOption(
     command === null ? "one that may stand before the command" : `an option of \`${command.name}\``;
   const isName = command !== null && (name === "name" || name === "definition");
   const expected = isName
-    ? `the name as an argument: \`${usageOf(command)}\``
+    ? `the name as an argument: \`taskgate ${callOf(command)}\``
     : near === ""
       ? `one of ${names.join(", ")}`
       : `${place}.${near}`;
   throw invalidInput([{ field: "option", value: `\`${rawName}\``, expected }]);
 }
 
-function refuseOption(rawName: string, value: string | undefined, expected: string): never {
-  const shown = value === undefined ? "nothing" : `\`${value.slice(0, 100)}\``;
-  throw invalidInput([{ field: rawName, value: shown, expected }]);
-}
-
-function usageOf({ name, parameters }: Command): string {
-  return ["taskgate", name, ...parameters.map(showParameter)].join(" ");
-}
-
 function requireArguments(command: Command, args: readonly string[]): void {
   const { parameters } = command;
   const missing = parameters.filter(({ isOptional }) => isOptional !== true)[args.length];
-  const usage = `as in \`${usageOf(command)}\``;
+  const usage = `as in \`taskgate ${callOf(command)}\``;
   if (missing !== undefined) {
     const expected = `an argument, ${usage}`;
     throw invalidInput([{ field: showParameter(missing), value: "nothing", expected }]);
@@ -208,5 +202,5 @@ function requireArguments(command: Command, args: readonly string[]): void {
     parameters.length === 0
       ? `no argument, ${usage}`
       : `${parameters.at(-1)?.isOptional === true ? "at most " : ""}${max}, ${usage}`;
-  throw invalidInput([{ field: "argument", value: `\`${extra.slice(0, 100)}\``, expected }]);
+  throw refusal("argument", extra, expected);
 }

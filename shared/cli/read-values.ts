@@ -33,6 +33,24 @@ export function numberOf(text: string | undefined): unknown {
   return text !== undefined && /^-?\d{1,15}$/.test(text) ? Number(text) : text;
 }
 
+/** A whole number. Throws InvalidArgumentError that names `field`. */
+export function readWhole(field: string, text: string, [min, max]: readonly [number, number]) {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+  if (value >= min && value <= max) return value;
+  throw refusal(field, text, `a whole number in ${String(min)}..${String(max)}`);
+}
+
+/** One of some words. Throws InvalidArgumentError that names `field`. */
+export function readWord<Word extends string>(
+  field: string,
+  text: string,
+  { words, expected = `one of ${words.join(", ")}` }: { words: readonly Word[]; expected?: string },
+): Word {
+  const word = words.find((known) => known === text);
+  if (word !== undefined) return word;
+  throw refusal(field, text, expected);
+}
+
 /** One of two flags that exclude each other; undefined: neither. Throws InvalidArgumentError where both are given. */
 export function oneFlagOf<First extends string, Second extends string>(
   flags: ReadonlySet<string>,

@@ -7,7 +7,7 @@ import { reasonOption, report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
-import { refusal } from "./read-values";
+import { readWord, refusal } from "./read-values";
 import { endedFilters, readIds } from "./task-filters";
 import { renderOutcomes } from "./task-results";
 
@@ -85,8 +85,8 @@ async function redriveIds(context: CommandContext): Promise<CommandExitCode> {
 async function redriveAll(context: CommandContext): Promise<CommandExitCode> {
   const { changedBy, options } = context;
   const { like, outcome = "dead", reason } = options;
-  const state = outcomes.find((one) => one === outcome);
-  if (state === undefined) throw refusal("--outcome", outcome, "dead or cancelled");
+  const expected = "dead or cancelled";
+  const state = readWord("--outcome", outcome, { words: outcomes, expected });
   if (like !== undefined && state !== "dead")
     throw refusal("--outcome", outcome, "dead together with --like");
   const read = (tasks: readonly string[]) => take(readRedriveRequest({ tasks, reason }));

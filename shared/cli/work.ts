@@ -7,7 +7,7 @@ import { readDefinitionName } from "../admin/requests";
 import { readDuration } from "../core/duration";
 import type { Command } from "./command";
 import { exitCodes } from "./exit-codes";
-import { readTime, refusal } from "./read-values";
+import { readTime, readWhole, refusal } from "./read-values";
 import type { Target } from "./target";
 
 const requireLater = createRequire(__filename);
@@ -71,9 +71,11 @@ export const workCommand: Command = {
   run: async (context) => {
     const { options, lists, folder, output } = context;
     const target = context.target();
+    const { concurrency } = options;
     const read = {
       definitions: readNames(lists["definitions"]),
-      concurrency: readConcurrency(options["concurrency"]),
+      concurrency:
+        concurrency === undefined ? null : readWhole("--concurrency", concurrency, [1, 1_000]),
       pollMs: readPoll(options["poll"] ?? "2s"),
       graceMs: readTime("--grace", options["grace"] ?? "5s", "1h"),
       appRoot: readAppRoot(resolve(folder, options["app"] ?? ".")),
@@ -108,13 +110,6 @@ function readPoll(text: string): number {
   const ms = readDuration(text);
   if (ms !== null && ms >= pollMinMs && ms <= pollMaxMs) return ms;
   throw refusal("--poll", text, "a time of 100ms to 10m, such as 500ms or 2s");
-}
-
-function readConcurrency(text: string | undefined): number | null {
-  if (text === undefined) return null;
-  const value = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (value >= 1 && value <= 1_000) return value;
-  throw refusal("--concurrency", text, "a whole number in 1..1000");
 }
 
 /** What the command line or the local run says in place of the environment; null: nothing. */
