@@ -8,7 +8,6 @@ import { describeCut, renderTable, showInstant, showNumber } from "../terminal/o
 import type { Column } from "../terminal/output";
 import { maxOption, report } from "./command";
 import type { Command, CommandContext } from "./command";
-import { exitCodes } from "./exit-codes";
 import { sinceText } from "./read-values";
 import { showIds } from "./task-results";
 
@@ -58,7 +57,6 @@ export const auditCommand: Command = {
         : renderTable(entries, columns, context.output) +
           describeCut({ rows: entries, more }, auditListMax),
     );
-    return exitCodes.ok;
   },
 };
 

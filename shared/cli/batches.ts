@@ -4,7 +4,6 @@ import { batchListMax, readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
 import { maxOption, report } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
 import { describeCut, renderTable, showDuration, showInstant } from "../terminal/output";
 import type { Column } from "../terminal/output";
 
@@ -33,7 +32,6 @@ export const batchesCommand: Command = {
         : renderTable(batches, columns, context.output) +
           describeCut({ rows: batches, more }, batchListMax),
     );
-    return exitCodes.ok;
   },
 };
 

@@ -140,7 +140,8 @@ export interface Command {
   readonly worksOn?: WorkPlace;
   /** Goes on when nobody reads its output any more: it runs tasks or other programs, or would leave half of a change. */
   readonly outlivesReader?: true;
-  readonly run: (context: CommandContext) => Promise<CommandExitCode>;
+  /** Answers the exit code; nothing: 0. */
+  readonly run: (context: CommandContext) => Promise<CommandExitCode | void>;
 }
 
 /** Where commands work that no app can do for them. */

@@ -1,7 +1,6 @@
 import type { Admin } from "../admin/create-admin";
 import { report } from "./command";
 import type { Command, CommandOption, Completable } from "./command";
-import { exitCodes } from "./exit-codes";
 import { globalOptions } from "./parse-arguments";
 import { readWord } from "./read-values";
 import { printable } from "../terminal/text-width";
@@ -38,11 +37,10 @@ export function createCompletionCommand(commands: () => readonly Command[]): Com
       if (what === "names") {
         const names = await namesOf(await context.admin());
         report(context, { names }, () => names.join("\n"));
-        return exitCodes.ok;
+        return;
       }
       const script = what === "bash" ? bashScript(commands()) : zshScript(commands());
       report(context, { script }, () => script);
-      return exitCodes.ok;
     },
   };
 }

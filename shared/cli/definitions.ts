@@ -3,7 +3,6 @@ import { readDefinitionName } from "../admin/requests";
 import type { DefinitionReport } from "../admin/app-actions";
 import { optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
 import {
   renderFacts,
   renderTable,
@@ -35,7 +34,6 @@ export const definitionsCommand: Command = {
         ? renderFacts(factsOf(only), context.output.columns)
         : renderDefinitions(definitions, context.output);
     });
-    return exitCodes.ok;
   },
 };
 

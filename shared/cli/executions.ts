@@ -4,7 +4,6 @@ import { readListExecutionsQuery } from "../admin/requests";
 import type { ExecutionStatus } from "../ports/task-store";
 import { maxOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
 import { describeCut, renderTable, showDuration, showInstant } from "../terminal/output";
 import type { Column } from "../terminal/output";
 
@@ -39,7 +38,6 @@ export const executionsCommand: Command = {
         : renderTable(executions, columns, context.output) +
           describeCut({ rows: executions, more }),
     );
-    return exitCodes.ok;
   },
 };
 

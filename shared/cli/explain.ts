@@ -4,7 +4,6 @@ import type { TaskAttempt, TaskFacts } from "../ports/task-store";
 import { report } from "./command";
 import type { Command } from "./command";
 import { errorColumn } from "./error-column";
-import { exitCodes } from "./exit-codes";
 import { renderTable, showDuration, showInstant } from "../terminal/output";
 import type { Column, Screen } from "../terminal/output";
 import { printable } from "../terminal/text-width";
@@ -36,7 +35,6 @@ export const explainCommand: Command = {
       const attempts = renderAttempts(explanation.facts, context.output);
       return [...sentences, ...traced, ...attempts].join("\n");
     });
-    return exitCodes.ok;
   },
 };
 

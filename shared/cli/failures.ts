@@ -3,7 +3,6 @@ import type { FailureGroup } from "../admin/failure-groups";
 import { readFailuresQuery } from "../admin/failure-requests";
 import { maxOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
 import { renderTable, showCount, showInstant, showNumber } from "../terminal/output";
 import type { Column } from "../terminal/output";
 
@@ -35,7 +34,6 @@ export const failuresCommand: Command = {
         : `\n\nOf the newest ${showNumber(answer.read, "dead task", "dead tasks")}; there are older ones.`;
       return table + cut + read;
     });
-    return exitCodes.ok;
   },
 };
 

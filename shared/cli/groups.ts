@@ -4,7 +4,6 @@ import { readListGroupsQuery } from "../admin/task-requests";
 import type { GroupStatus } from "../ports/task-store";
 import { maxOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
 import { describeCut, renderTable } from "../terminal/output";
 import type { Column } from "../terminal/output";
 
@@ -33,7 +32,6 @@ export const groupsCommand: Command = {
         ? "There are no such groups."
         : renderTable(groups, columns, context.output) + describeCut({ rows: groups, more }),
     );
-    return exitCodes.ok;
   },
 };
 

@@ -7,7 +7,6 @@ import { describeKnown } from "../core/near-name";
 import type { Limit, ListSharedLimitsInput } from "../ports/task-store";
 import { maxOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
 import { describeCut, renderTable, showLimit } from "../terminal/output";
 import type { Column, Screen } from "../terminal/output";
 
@@ -39,7 +38,6 @@ export const limitsCommand: Command = {
         ? "There are no such limits."
         : renderLimits(limits, context.output) + describeCut(listing),
     );
-    return exitCodes.ok;
   },
 };
 

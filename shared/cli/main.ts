@@ -164,11 +164,11 @@ async function runCommand(
 
 /** An app's answer is shown as it is; that of another program, which was asked in its place, may lack any member. */
 async function untilShown(
-  run: Promise<CommandExitCode>,
+  run: ReturnType<Command["run"]>,
   askedApp: () => AppTarget | null | undefined,
 ): Promise<CommandExitCode> {
   try {
-    return await run;
+    return (await run) ?? exitCodes.ok;
   } catch (error) {
     throw error instanceof TypeError && askedApp() ? otherVersion("what is shown here") : error;
   }

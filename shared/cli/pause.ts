@@ -4,7 +4,6 @@ import { isCallsDefinition, limitOfCalls } from "../core/calls-definition";
 import { commandWord } from "../core/command-word";
 import { nameParameter, reasonOption, report } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
 
 /** `taskgate pause NAME` */
 export const pauseCommand: Command = {
@@ -27,7 +26,6 @@ export const pauseCommand: Command = {
     report(context, answer, () =>
       answer.status === "exists" ? `${definition} was paused already.` : describePause(definition),
     );
-    return exitCodes.ok;
   },
 };
 

@@ -3,7 +3,6 @@ import { replayPoison } from "../platform/poison-queue";
 import { showNumber } from "../terminal/output";
 import { maxOption, report } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
 import { readWhole, readWord } from "./read-values";
 
 const maxDefault = 1_000;
@@ -52,6 +51,5 @@ export const replayCommand: Command = {
         ...(result.left === 0 ? [] : [`About ${String(result.left)} are left in ${name}-poison.`]),
       ].join(" "),
     );
-    return exitCodes.ok;
   },
 };

@@ -4,7 +4,6 @@ import { readListSchedulesQuery } from "../admin/schedule-requests";
 import type { ScheduleStatus } from "../ports/task-store";
 import { maxOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
 import { describeCut, renderTable } from "../terminal/output";
 import type { Column } from "../terminal/output";
 
@@ -29,7 +28,6 @@ export const schedulesCommand: Command = {
         ? "There are no such schedules."
         : renderTable(schedules, columns, context.output) + describeCut({ rows: schedules, more }),
     );
-    return exitCodes.ok;
   },
 };
 

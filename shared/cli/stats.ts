@@ -4,7 +4,6 @@ import type { Durations, PeriodReport, StatisticsReport } from "../admin/statist
 import { readStatisticsQuery, statisticWindows } from "../admin/statistics-requests";
 import { nameParameter, report } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
 import {
   renderFacts,
   renderTable,
@@ -46,7 +45,6 @@ export const statsCommand: Command = {
       if (answer.periods.length === 0) return facts;
       return `${facts}\n\n${renderTable(answer.periods, columns, context.output)}`;
     });
-    return exitCodes.ok;
   },
 };
 

@@ -6,7 +6,6 @@ import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import { optionalNameParameter, report } from "./command";
 import type { Command, CommandContext } from "./command";
-import { exitCodes } from "./exit-codes";
 import { describeWork } from "./status";
 import { renderFacts, renderTable, showCount, showDuration, showLimit } from "../terminal/output";
 import { printable } from "../terminal/text-width";
@@ -33,7 +32,6 @@ export const topCommand: Command = {
   run: async (context) => {
     const [given] = context.args;
     await (given === undefined ? showAll(context) : showOne(context, given));
-    return exitCodes.ok;
   },
 };
 

@@ -4,7 +4,6 @@ import type { WatermarkReport } from "../admin/watermark-actions";
 import { readListWatermarksQuery } from "../admin/watermark-requests";
 import { maxOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
 import { describeCut, renderTable, showInstant } from "../terminal/output";
 import type { Column } from "../terminal/output";
 
@@ -37,7 +36,6 @@ export const watermarksCommand: Command = {
         : renderTable(watermarks, columns, context.output) +
           describeCut({ rows: watermarks, more }),
     );
-    return exitCodes.ok;
   },
 };
 

@@ -6,7 +6,6 @@ import type { ResidentAddress } from "../local/resident-run";
 import { readDefinitionName } from "../admin/requests";
 import { readDuration } from "../core/duration";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
 import { readTime, readWhole, refusal } from "./read-values";
 import type { Target } from "./target";
 
@@ -87,7 +86,6 @@ export const workCommand: Command = {
       // Handlers that ignore their signal, and what else the app has opened.
       context.endSoon();
     }
-    return exitCodes.ok;
   },
 };
 
