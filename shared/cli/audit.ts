@@ -4,11 +4,12 @@ import { auditListMax, readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
 import { auditActions } from "../core/audit-actions";
 import type { AuditEntry } from "../ports/task-store";
-import { describeCut, renderTable, showInstant, showNumber } from "../terminal/output";
+import { showInstant, showNumber } from "../terminal/output";
 import type { Column } from "../terminal/output";
-import { maxOption, report } from "./command";
+import { maxOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { sinceText } from "./read-values";
+import { reportListing } from "./report-listing";
 import { showIds } from "./task-results";
 
 /** `taskgate audit [OBJECT]` */
@@ -49,14 +50,9 @@ export const auditCommand: Command = {
   ],
   run: async (context) => {
     const query = take(readListAuditQuery(queryOf(context)));
-    const admin = await context.admin();
-    const { rows: entries, more } = await readListing(query, admin.audit, auditListMax);
-    report(context, { entries, more }, () =>
-      entries.length === 0
-        ? "There are no such entries."
-        : renderTable(entries, columns, context.output) +
-          describeCut({ rows: entries, more }, auditListMax),
-    );
+    const { audit } = await context.admin();
+    const listing = await readListing(query, audit, auditListMax);
+    reportListing(context, listing, { name: "entries", columns, top: auditListMax });
   },
 };
 

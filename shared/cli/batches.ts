@@ -2,10 +2,11 @@ import type { BatchReport } from "../admin/batch-actions";
 import { readListBatchesQuery } from "../admin/batch-requests";
 import { batchListMax, readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
-import { maxOption, report } from "./command";
+import { maxOption } from "./command";
 import type { Command } from "./command";
-import { describeCut, renderTable, showDuration, showInstant } from "../terminal/output";
+import { showDuration, showInstant } from "../terminal/output";
 import type { Column } from "../terminal/output";
+import { reportListing } from "./report-listing";
 
 /** `taskgate batches` */
 export const batchesCommand: Command = {
@@ -24,14 +25,9 @@ export const batchesCommand: Command = {
   run: async (context) => {
     const { before, max } = context.options;
     const query = take(readListBatchesQuery({ before, max }));
-    const admin = await context.admin();
-    const { rows: batches, more } = await readListing(query, admin.batches, batchListMax);
-    report(context, { batches, more }, () =>
-      batches.length === 0
-        ? "There are no such batches."
-        : renderTable(batches, columns, context.output) +
-          describeCut({ rows: batches, more }, batchListMax),
-    );
+    const { batches } = await context.admin();
+    const listing = await readListing(query, batches, batchListMax);
+    reportListing(context, listing, { name: "batches", columns, top: batchListMax });
   },
 };
 

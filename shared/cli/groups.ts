@@ -2,10 +2,10 @@ import { readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
 import { readListGroupsQuery } from "../admin/task-requests";
 import type { GroupStatus } from "../ports/task-store";
-import { maxOption, optionalNameParameter, report } from "./command";
+import { maxOption, optionalNameParameter } from "./command";
 import type { Command } from "./command";
-import { describeCut, renderTable } from "../terminal/output";
 import type { Column } from "../terminal/output";
+import { reportListing } from "./report-listing";
 
 /** `taskgate groups` */
 export const groupsCommand: Command = {
@@ -25,13 +25,8 @@ export const groupsCommand: Command = {
   run: async (context) => {
     const { key, max } = context.options;
     const query = take(readListGroupsQuery({ definition: context.args[0], key, max }));
-    const admin = await context.admin();
-    const { rows: groups, more } = await readListing(query, admin.groups);
-    report(context, { groups, more }, () =>
-      groups.length === 0
-        ? "There are no such groups."
-        : renderTable(groups, columns, context.output) + describeCut({ rows: groups, more }),
-    );
+    const { groups } = await context.admin();
+    reportListing(context, await readListing(query, groups), { name: "groups", columns });
   },
 };
 

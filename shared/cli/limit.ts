@@ -6,8 +6,8 @@ import { nameParameter, reasonOption, report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { ExitCode } from "./exit-codes";
-import { readLimits, renderLimits, unknownLimit } from "./limits";
-import { showLimit, showNumber } from "../terminal/output";
+import { columns, readLimits, unknownLimit } from "./limits";
+import { renderTable, showLimit, showNumber } from "../terminal/output";
 import { refusal } from "./read-values";
 
 /** `taskgate limit NAME [VALUE]` */
@@ -59,7 +59,7 @@ async function show(context: CommandContext): Promise<ExitCode> {
       known: await admin.sharedLimits(take(readListSharedLimitsQuery({}))),
     });
   }
-  report(context, { limits: found }, () => renderLimits(found, context.output));
+  report(context, { limits: found }, () => renderTable(found, columns, context.output));
   return exitCodes.ok;
 }
 

@@ -5,10 +5,11 @@ import type { Listing } from "../admin/listing";
 import { invalidInput, take } from "../admin/read-result";
 import { describeKnown } from "../core/near-name";
 import type { Limit, ListSharedLimitsInput } from "../ports/task-store";
-import { maxOption, optionalNameParameter, report } from "./command";
+import { maxOption, optionalNameParameter } from "./command";
 import type { Command } from "./command";
-import { describeCut, renderTable, showLimit } from "../terminal/output";
-import type { Column, Screen } from "../terminal/output";
+import { showLimit } from "../terminal/output";
+import type { Column } from "../terminal/output";
+import { reportListing } from "./report-listing";
 
 /** `taskgate limits` */
 export const limitsCommand: Command = {
@@ -27,17 +28,12 @@ export const limitsCommand: Command = {
     const query = take(readListSharedLimitsQuery({ name: context.args[0], max }));
     const admin = await context.admin();
     const listing = await readLimits(admin, query);
-    const { rows: limits, more } = listing;
-    if (query.name !== undefined && limits.length === 0)
+    if (query.name !== undefined && listing.rows.length === 0)
       throw unknownLimit(query.name, {
         sought: "a definition or of a shared limit",
         known: (await readLimits(admin, take(readListSharedLimitsQuery({})))).rows,
       });
-    report(context, { limits, more }, () =>
-      limits.length === 0
-        ? "There are no such limits."
-        : renderLimits(limits, context.output) + describeCut(listing),
-    );
+    reportListing(context, listing, { name: "limits", columns });
   },
 };
 
@@ -91,12 +87,8 @@ export function unknownLimit(
   return invalidInput([{ field: "limit", value: `\`${name}\``, expected }], "TASKGATE_ARG_UNKNOWN");
 }
 
-/** One line per limit. */
-export function renderLimits(limits: readonly LimitReading[], screen: Screen): string {
-  return renderTable(limits, columns, screen);
-}
-
-const columns: readonly Column<LimitReading>[] = [
+/** What people see of a limit. */
+export const columns: readonly Column<LimitReading>[] = [
   { title: "name", value: (row) => row.name },
   { title: "of", value: (row) => (row.isShared ? "shared" : "definition") },
   { title: "limit", value: (row) => showLimit(row.limit), isNumber: true },

@@ -2,10 +2,11 @@ import { readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
 import type { WatermarkReport } from "../admin/watermark-actions";
 import { readListWatermarksQuery } from "../admin/watermark-requests";
-import { maxOption, optionalNameParameter, report } from "./command";
+import { maxOption, optionalNameParameter } from "./command";
 import type { Command } from "./command";
-import { describeCut, renderTable, showInstant } from "../terminal/output";
+import { showInstant } from "../terminal/output";
 import type { Column } from "../terminal/output";
+import { reportListing } from "./report-listing";
 
 /** `taskgate watermarks` */
 export const watermarksCommand: Command = {
@@ -28,14 +29,8 @@ export const watermarksCommand: Command = {
   run: async (context) => {
     const { watermark, max } = context.options;
     const query = take(readListWatermarksQuery({ definition: context.args[0], watermark, max }));
-    const admin = await context.admin();
-    const { rows: watermarks, more } = await readListing(query, admin.watermarks);
-    report(context, { watermarks, more }, () =>
-      watermarks.length === 0
-        ? "There are no such watermarks."
-        : renderTable(watermarks, columns, context.output) +
-          describeCut({ rows: watermarks, more }),
-    );
+    const { watermarks } = await context.admin();
+    reportListing(context, await readListing(query, watermarks), { name: "watermarks", columns });
   },
 };
 
