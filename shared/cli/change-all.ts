@@ -1,5 +1,5 @@
 import { listMax } from "../admin/listing";
-import type { TaskPage, TaskPlace } from "../admin/task-list";
+import type { TaskPage, TaskPageRequest, TaskPlace } from "../admin/task-list";
 import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import type { ListTasksRequest } from "../admin/task-list-request";
@@ -8,16 +8,14 @@ import { asTaskId } from "../core/ids";
 import type { TaskId } from "../core/ids";
 import { limits } from "../core/limits";
 import { compareTexts } from "../core/text";
-import { realClock } from "../platform/real-clock";
 import type { ListableState, TaskListEntry } from "../ports/task-store";
 import { shareBar } from "../terminal/bars";
 import { showInstant, showNumber } from "../terminal/output";
-import { createProgressLine } from "../terminal/progress-line";
-import type { ProgressLine } from "../terminal/progress-line";
 import { report } from "./command";
 import type { CommandContext, CommandOption } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
+import { progressOf } from "./progress-of";
 import { readWhole, refusal } from "./read-values";
 import { readFilters, taskFilters } from "./task-filters";
 import { Outcomes } from "./task-results";
@@ -77,9 +75,7 @@ export async function changeAll(
   change.check();
   // Only where the command has the option.
   const most = readWhole("--max", context.options["max"] ?? String(foundMax), [1, foundMax]);
-  const { isJson, output } = context;
-  const progress = createProgressLine(output, { isJson, monotonicMs: realClock.monotonicMs });
-  const found = await find(context, { definition, query, change, progress });
+  const found = await find(context, { ...query, definition }, change);
   if (change.isOldestFirst === true) found.tasks.reverse();
   const chosen = found.tasks.slice(0, most);
   const ids = chosen.map(([task]) => task);
@@ -95,7 +91,7 @@ export async function changeAll(
   }
   if (!(await context.confirm(() => `${change.verb} ${which}. ${change.consequence}`)))
     return exitCodes.failed;
-  const { outcomes, isStopped } = await apply(context, { ids, change, progress });
+  const { outcomes, isStopped } = await apply(context, ids, change);
   report(context, { ...answer, outcomes: outcomes.counts(), isStopped }, () => {
     const lines = outcomes.describe(change.texts, change.wanted);
     return isStopped ? `${lines}\nStopped; the others are as they were.` : lines;
@@ -124,36 +120,27 @@ interface Found {
   readonly isCut: boolean;
 }
 
-interface Finding {
-  readonly definition: string;
-  readonly query: ListTasksRequest;
-  readonly change: ChangeOfAll;
-  readonly progress: ProgressLine;
-}
-
 async function find(
   context: CommandContext,
-  { definition, query, change, progress }: Finding,
+  request: TaskPageRequest,
+  change: ChangeOfAll,
 ): Promise<Found> {
   const admin = await context.admin();
   const { kind } = take(readKindFilter({ kind: context.options["kind"] }));
+  const progress = progressOf(context);
   const seen = new Map<TaskId, string>();
   let lookedAt = 0;
   let from: TaskPlace | null = null;
   try {
     do {
-      const page: TaskPage = await admin.tasks({
-        ...query,
-        definition,
-        ...(from === null ? {} : { from }),
-      });
+      const page: TaskPage = await admin.tasks({ ...request, ...(from === null ? {} : { from }) });
       for (const entry of page.tasks) {
         if ((kind !== undefined && entry.kind !== kind) || change.fits?.(entry) === false) continue;
         seen.set(entry.task, entry.createdAt);
       }
       from = page.next;
       lookedAt += page.lookedAt;
-      if (from !== null && !context.isJson)
+      if (from !== null)
         progress.show(
           "search",
           `Looked at ${showNumber(lookedAt, "task", "tasks")}, found ${String(seen.size)}`,
@@ -173,17 +160,13 @@ function describeFound(definition: string, tasks: readonly FoundTask[], isCut: b
   return `${showNumber(tasks.length, "task", "tasks")} of ${definition}, ${added}${more}`;
 }
 
-interface Applying {
-  readonly ids: readonly TaskId[];
-  readonly change: ChangeOfAll;
-  readonly progress: ProgressLine;
-}
-
 async function apply(
   context: CommandContext,
-  { ids, change, progress }: Applying,
+  ids: readonly TaskId[],
+  change: ChangeOfAll,
 ): Promise<{ outcomes: Outcomes; isStopped: boolean }> {
   const { pause, interrupted } = context.repeater();
+  const progress = progressOf(context);
   const outcomes = new Outcomes();
   let waiting: readonly TaskId[] = ids;
   try {
@@ -196,7 +179,7 @@ async function apply(
           if (result.outcome === "busy" && round < busyRounds) busy.push(asTaskId(result.task));
           else outcomes.add(result);
         }
-        if (!context.isJson && waiting.length > limits.idsMax)
+        if (waiting.length > limits.idsMax)
           progress.show("change", describeProgress(outcomes.total + busy.length, ids.length));
       }
       if (busy.length === 0 || !(await pause(busyPauseMs)))

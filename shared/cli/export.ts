@@ -5,11 +5,9 @@ import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import { TaskgateError } from "../core/errors";
 import type { TaskId } from "../core/ids";
-import { realClock } from "../platform/real-clock";
 import type { ListableState } from "../ports/task-store";
 import { shareBar } from "../terminal/bars";
 import { showNumber } from "../terminal/output";
-import { createProgressLine } from "../terminal/progress-line";
 import { nameParameter, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
@@ -17,6 +15,7 @@ import { countExported, exportedPages } from "./exported-pages";
 import type { Exporting } from "./exported-pages";
 import { exportedLine, requireShown } from "./exported-task";
 import { openLines } from "./open-lines";
+import { progressOf } from "./progress-of";
 import { readWhole } from "./read-values";
 import {
   endedFilters,
@@ -134,10 +133,10 @@ interface Written {
 
 /** Writes page by page, until all are written or Ctrl+C. */
 async function write(
-  { isJson, output: screen }: CommandContext,
+  context: CommandContext,
   { admin, exporting, total, output, interrupted }: Writing,
 ): Promise<Written> {
-  const progress = createProgressLine(screen, { isJson, monotonicMs: realClock.monotonicMs });
+  const progress = progressOf(context);
   const cut: ListableState[] = [];
   let [tasks, left] = [0, 0];
   try {
@@ -158,8 +157,7 @@ async function write(
           output.line(exportedLine(facts, slice[place]?.dueAt));
           tasks += 1;
         }
-        if (!isJson && tasks + left !== total)
-          progress.show("export", describeProgress(tasks, total));
+        if (tasks + left !== total) progress.show("export", describeProgress(tasks, total));
       }
     }
     return { tasks, left, cut };

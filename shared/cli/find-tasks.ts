@@ -4,13 +4,12 @@ import type { TaskPage, TaskPlace, TaskStop } from "../admin/task-list";
 import type { ListTasksRequest } from "../admin/task-list-request";
 import { limits } from "../core/limits";
 import { isFinished } from "../core/listable-states";
-import { realClock } from "../platform/real-clock";
 import type { ListableState, TaskListEntry } from "../ports/task-store";
 import { describeCut, renderTable, showInstant, showNumber } from "../terminal/output";
 import type { Column, Screen } from "../terminal/output";
-import { createProgressLine } from "../terminal/progress-line";
 import type { CommandContext } from "./command";
 import { errorColumn } from "./error-column";
+import { progressOf } from "./progress-of";
 import type { TaskFits } from "./task-filters";
 
 /** Tasks by state and filters: one page, or all pages of a search. */
@@ -43,8 +42,7 @@ export async function findTasks(
   const isAll = context.flags.has("all");
   const { interrupted } = isAll ? context.repeater() : {};
   const admin = await context.admin();
-  const { isJson, output } = context;
-  const progress = createProgressLine(output, { isJson, monotonicMs: realClock.monotonicMs });
+  const progress = progressOf(context);
   const tasks: TaskListEntry[] = [];
   let lookedAt = 0;
   let from: TaskPlace | null = null;
@@ -66,8 +64,7 @@ export async function findTasks(
           stoppedAt: page.stoppedAt,
           isSearch: fits !== null || isSearch(query),
         };
-      if (!isJson)
-        progress.show("search", `${describeLooked(lookedAt)}, found ${String(tasks.length)}`);
+      progress.show("search", `${describeLooked(lookedAt)}, found ${String(tasks.length)}`);
     }
   } finally {
     progress.end();

@@ -1,13 +1,12 @@
 import type { BatchReport } from "../admin/batch-actions";
 import { messageOf } from "../core/foreign-value";
 import type { BatchId } from "../core/ids";
-import { realClock } from "../platform/real-clock";
 import { shareBar } from "../terminal/bars";
 import { showDuration } from "../terminal/output";
-import { createProgressLine } from "../terminal/progress-line";
 import type { CommandContext } from "./command";
 import { exitCodeOf, exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
+import { progressOf } from "./progress-of";
 import { readTime } from "./read-values";
 import { leastEveryMs } from "./watch";
 
@@ -26,19 +25,19 @@ export async function followBatch(
     leastEveryMs,
   );
   const { pause } = context.repeater();
-  const progress = createProgressLine(output, { isJson, monotonicMs: realClock.monotonicMs });
+  const progress = progressOf(context);
   let last: BatchReport | null = null;
   do {
     const batch = await look(context, batchId, last);
     if ("away" in batch) {
-      if (!isJson) progress.show("away", batch.away);
+      progress.show("away", batch.away);
       continue;
     }
     last = batch;
     if (isJson) output.line(JSON.stringify(batch));
     const { state } = batch;
     if (state === "running" || state === "draft") {
-      if (!isJson) progress.show(`${state} ${String(waveOf(batch))}`, describeFollowed(batch));
+      progress.show(`${state} ${String(waveOf(batch))}`, describeFollowed(batch));
       continue;
     }
     progress.end();
