@@ -80,8 +80,8 @@ export interface Repeater {
   };
 }
 
-/** What a command gets to work with. */
-export interface CommandContext {
+/** The words behind a command's name. */
+export interface GivenWords {
   /** Arguments in the order of `parameters`; as many as there are required ones, or more. */
   readonly args: readonly string[];
   /** Texts of the options that were given. */
@@ -90,6 +90,10 @@ export interface CommandContext {
   readonly lists: Readonly<Record<string, readonly string[] | undefined>>;
   /** Options without value that were given. */
   readonly flags: ReadonlySet<string>;
+}
+
+/** What a command gets to work with. */
+export interface CommandContext extends GivenWords {
   readonly output: Output;
   /** true: one JSON document on standard output, for programs. */
   readonly isJson: boolean;

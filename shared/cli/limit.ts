@@ -8,7 +8,7 @@ import { exitCodes } from "./exit-codes";
 import type { ExitCode } from "./exit-codes";
 import { columns, readLimits, unknownLimit } from "./limits";
 import { renderTable, showLimit, showNumber } from "../terminal/output";
-import { refusal } from "./read-values";
+import { refusal, refuseGiven } from "./read-values";
 
 /** `taskgate limit NAME [VALUE]` */
 export const limitCommand: Command = {
@@ -44,9 +44,8 @@ export const limitCommand: Command = {
 };
 
 async function show(context: CommandContext): Promise<ExitCode> {
-  const { options, flags, args } = context;
-  if (options["reason"] !== undefined)
-    throw refusal("--reason", options["reason"], "it only together with a VALUE");
+  const { flags, args } = context;
+  refuseGiven(context, ["reason"], "it only together with a VALUE");
   const query = take(readListSharedLimitsQuery({ name: args[0] }));
   const admin = await context.admin();
   const { rows } = await readLimits(admin, query);

@@ -122,10 +122,7 @@ async function runCommand(
   };
   if (url !== undefined && worksOn !== undefined) throw refuseApp("--url", { name, worksOn });
   const context: CommandContext = {
-    args: parsed.args,
-    options: parsed.options,
-    lists: parsed.lists,
-    flags: parsed.flags,
+    ...parsed,
     output,
     isJson: parsed.flags.has("json"),
     changedBy: cleanText(`cli:${userName()}`, limits.nameLengthMax),

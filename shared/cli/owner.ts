@@ -5,7 +5,7 @@ import { nameParameter, reasonOption, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { ExitCode } from "./exit-codes";
-import { refusal } from "./read-values";
+import { refusal, refuseGiven } from "./read-values";
 
 /** `taskgate owner NAME [APP]` */
 export const ownerCommand: Command = {
@@ -51,8 +51,7 @@ export const ownerCommand: Command = {
 };
 
 async function show(context: CommandContext, name: string): Promise<ExitCode> {
-  const { reason } = context.options;
-  if (reason !== undefined) throw refusal("--reason", reason, "it only together with an APP");
+  refuseGiven(context, ["reason"], "it only together with an APP");
   const [found] = await (await context.admin()).definitions(name);
   if (found === undefined) return exitCodes.notFound;
   const { app } = found;

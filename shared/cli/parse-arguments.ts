@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { invalidInput } from "../admin/read-result";
 import { didYouMean } from "../core/near-name";
 import { callOf, showParameter } from "./command";
-import type { Command, CommandOption } from "./command";
+import type { Command, CommandOption, GivenWords } from "./command";
 import { showNumber } from "../terminal/output";
 import { refusal } from "./read-values";
 import { commandSynonyms, optionSynonyms } from "./synonyms";
@@ -34,14 +34,7 @@ export const globalOptions = {
 /** The parsed request. */
 export type Parsed =
   | { readonly kind: "help"; readonly command: Command | null }
-  | {
-      readonly kind: "run";
-      readonly command: Command;
-      readonly args: readonly string[];
-      readonly options: Readonly<Record<string, string | undefined>>;
-      readonly lists: Readonly<Record<string, readonly string[] | undefined>>;
-      readonly flags: ReadonlySet<string>;
-    };
+  | ({ readonly kind: "run"; readonly command: Command } & GivenWords);
 
 type KnownOptions = Readonly<Record<string, CommandOption>>;
 

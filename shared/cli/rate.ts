@@ -7,7 +7,7 @@ import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { ExitCode } from "./exit-codes";
 import { showRate } from "../terminal/output";
-import { numberOf, refusal } from "./read-values";
+import { numberOf, refusal, refuseGiven } from "./read-values";
 
 /** `taskgate rate NAME [RATE]` */
 export const rateCommand: Command = {
@@ -52,10 +52,7 @@ export const rateCommand: Command = {
 };
 
 async function show(context: CommandContext, name: string): Promise<ExitCode> {
-  for (const option of ["burst", "reason"]) {
-    const given = context.options[option];
-    if (given !== undefined) throw refusal(`--${option}`, given, "it only together with a RATE");
-  }
+  refuseGiven(context, ["burst", "reason"], "it only together with a RATE");
   const [found] = await (await context.admin()).definitions(name);
   if (found === undefined) return exitCodes.notFound;
   const { rate, rateSource, codeRate } = found;

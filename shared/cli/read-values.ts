@@ -2,6 +2,7 @@ import { invalidInput } from "../admin/read-result";
 import { readDuration } from "../core/duration";
 import { limits } from "../core/limits";
 import { realClock } from "../platform/real-clock";
+import type { GivenWords } from "./command";
 
 /** Values of arguments and options that several commands take. */
 
@@ -63,6 +64,18 @@ export function oneFlagOf<First extends string, Second extends string>(
     throw invalidInput([{ field: `--${second}`, value: "both", expected }]);
   }
   return isFirst ? first : isSecond ? second : undefined;
+}
+
+/** Throws InvalidArgumentError that names the first of these options that is given: they say nothing here. */
+export function refuseGiven(
+  { options, lists, flags }: GivenWords,
+  names: readonly string[],
+  expected: string,
+): void {
+  for (const name of names) {
+    const given = options[name] ?? lists[name]?.join(",") ?? (flags.has(name) ? "true" : undefined);
+    if (given !== undefined) throw refusal(`--${name}`, given, expected);
+  }
 }
 
 /** The error that names an argument or option, its value, and the expected form. */

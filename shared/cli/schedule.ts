@@ -3,11 +3,11 @@ import type { Problem } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import { readRunScheduleRequest, readScheduleRequest } from "../admin/schedule-requests";
 import { nameParameter, reasonOption, report } from "./command";
-import type { Command, CommandContext } from "./command";
+import type { Command, CommandContext, GivenWords } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
 import { renderTable, showDuration } from "../terminal/output";
-import { oneFlagOf, refusal } from "./read-values";
+import { oneFlagOf, refusal, refuseGiven } from "./read-values";
 import { columns } from "./schedules";
 
 /** `taskgate schedule NAME [SCHEDULE]` */
@@ -65,11 +65,11 @@ export const scheduleCommand: Command = {
   },
 };
 
-function readAction({ flags, options }: CommandContext): "pause" | "resume" | "run" | undefined {
+function readAction(given: GivenWords): "pause" | "resume" | "run" | undefined {
+  const { flags } = given;
   const action = oneFlagOf(flags, "pause", "resume");
   if (!flags.has("run")) {
-    if (options["for"] !== undefined)
-      throw refusal("--for", options["for"], "it only together with --run");
+    refuseGiven(given, ["for"], "it only together with --run");
     return action;
   }
   if (action !== undefined) throw refusal("--run", "true", `either --run or --${action}, not both`);

@@ -3,8 +3,8 @@ import { readTaskId } from "../admin/requests";
 import { readListTasksQuery } from "../admin/task-list-request";
 import type { ListTasksRequest } from "../admin/task-list-request";
 import type { ListableState, TaskListEntry } from "../ports/task-store";
-import type { CommandContext, CommandOption } from "./command";
-import { refusal, sinceText } from "./read-values";
+import type { CommandContext, CommandOption, GivenWords } from "./command";
+import { refusal, refuseGiven, sinceText } from "./read-values";
 
 /** Options that leave some tasks of a definition: of lists, and of changes of many tasks. */
 
@@ -112,14 +112,9 @@ export function readFilters(
 }
 
 /** The arguments as ids of tasks. Throws InvalidArgumentError for a name, and where an option is given that only `--all` takes. */
-export function readIds(
-  { args, options, lists, flags }: CommandContext,
-  onlyWithAll: readonly string[],
-): string[] {
-  for (const name of onlyWithAll) {
-    const given = options[name] ?? lists[name]?.join(",") ?? (flags.has(name) ? "true" : undefined);
-    if (given !== undefined) throw refusal(`--${name}`, given, "it only together with --all");
-  }
+export function readIds(given: GivenWords, onlyWithAll: readonly string[]): string[] {
+  refuseGiven(given, onlyWithAll, "it only together with --all");
+  const { args } = given;
   const other = args.find((word) => !readTaskId(word).ok);
   if (other === undefined) return [...args];
   const expected = "ids of tasks, or the name of a definition with --all";
