@@ -4,7 +4,6 @@ import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import type { ListTasksRequest } from "../admin/task-list-request";
 import { readKindFilter } from "../admin/task-requests";
-import { asTaskId } from "../core/ids";
 import type { TaskId } from "../core/ids";
 import { limits } from "../core/limits";
 import { compareTexts } from "../core/text";
@@ -17,11 +16,14 @@ import { exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
 import { progressOf } from "./progress-of";
 import { readWhole, refusal } from "./read-values";
-import { readFilters, taskFilters } from "./task-filters";
+import { readFilters, readIds, taskFilters } from "./task-filters";
 import { Outcomes } from "./task-results";
 import type { OutcomeTexts } from "./task-results";
 
-/** Changes all tasks of a definition that filters leave: they are looked for first, then changed a call after the other. */
+/**
+ * Changes tasks: those whose ids are given by one call, or all of a definition that filters leave. These are looked for first, then changed a
+ * call after the other.
+ */
 
 /** Of each command that has `--all`. */
 export const allOptions = {
@@ -36,8 +38,27 @@ export const allOptions = {
   ...taskFilters,
 } as const satisfies Record<string, CommandOption>;
 
-/** What one command does with many tasks. */
-export interface ChangeOfAll {
+/** What a command does with tasks. */
+export interface TaskChange {
+  readonly texts: OutcomeTexts;
+  /** Outcomes with which a task is where it was to go. */
+  readonly wanted: readonly string[];
+  /** The outcome as `texts` name it; default: the answer's own. */
+  readonly outcomeOf?: (result: TaskResult) => string;
+  /** Throws InvalidArgumentError for what no call would take. What it answers makes the call: 1..1000 tasks. */
+  readonly prepare: (
+    taskIds: readonly string[],
+  ) => () => Promise<{ readonly tasks: readonly TaskResult[] }>;
+}
+
+interface TaskResult {
+  readonly task: TaskId;
+  readonly outcome: string;
+  readonly state?: string | null;
+}
+
+/** The same with many tasks. */
+export interface ChangeOfAll extends TaskChange {
   /** `Cancels`, before the tasks. */
   readonly verb: string;
   /** What becomes of them, for the question. */
@@ -47,17 +68,8 @@ export interface ChangeOfAll {
   readonly isOldestFirst?: boolean;
   /** Of those that the filters leave. */
   readonly fits?: (task: TaskListEntry) => boolean;
-  readonly texts: OutcomeTexts;
   /** The sentence where no task is found, which then is a failure; left out: it is none. */
   readonly missing?: string;
-  /** Outcomes with which a task is where it was to go. */
-  readonly wanted: readonly string[];
-  /** Throws InvalidArgumentError for what no call would take, before anything is looked for. */
-  readonly check: () => void;
-  /** A call: 1..1000 tasks. */
-  readonly change: (
-    taskIds: readonly TaskId[],
-  ) => Promise<readonly { readonly task: string; readonly outcome: string }[]>;
 }
 
 /** Most tasks that are looked for; a second call goes on behind them. */
@@ -66,13 +78,31 @@ const foundMax = 1_000_000;
 const busyRounds = 3;
 const busyPauseMs = 300;
 
+/** Changes the tasks whose ids are given. `onlyWithAll`: options that say nothing beside ids. `asks`: the question, before a change for good. */
+export async function changeIds(
+  context: CommandContext,
+  { prepare, texts, wanted, outcomeOf }: TaskChange,
+  { onlyWithAll, asks }: { onlyWithAll: object; asks?: (tasks: readonly string[]) => string },
+): Promise<CommandExitCode> {
+  const ids = readIds(context, Object.keys({ ...allOptions, ...onlyWithAll }));
+  const call = prepare(ids);
+  if (asks !== undefined && !(await context.confirm(() => asks(ids)))) return exitCodes.failed;
+  const answer = await call();
+  const outcomes = new Outcomes();
+  for (const result of answer.tasks)
+    outcomes.add(result.task, outcomeOf?.(result) ?? result.outcome);
+  report(context, answer, () => outcomes.describe(texts));
+  return outcomes.areAll(wanted) ? exitCodes.ok : exitCodes.failed;
+}
+
 /** Looks for the tasks, asks, changes them. Ctrl+C ends it between two calls. */
 export async function changeAll(
   context: CommandContext,
   change: ChangeOfAll,
 ): Promise<CommandExitCode> {
   const [definition, query] = readAll(context, change.states);
-  change.check();
+  // What no call would take is told before anything is looked for.
+  change.prepare(["1"]);
   // Only where the command has the option.
   const most = readWhole("--max", context.options["max"] ?? String(foundMax), [1, foundMax]);
   const found = await find(context, { ...query, definition }, change);
@@ -175,9 +205,10 @@ async function apply(
       for (let at = 0; at < waiting.length; at += limits.idsMax) {
         if (interrupted?.aborted === true) return { outcomes, isStopped: true };
         const slice = waiting.slice(at, at + limits.idsMax);
-        for (const result of await change.change(slice)) {
-          if (result.outcome === "busy" && round < busyRounds) busy.push(asTaskId(result.task));
-          else outcomes.add(result);
+        for (const result of (await change.prepare(slice)()).tasks) {
+          const outcome = change.outcomeOf?.(result) ?? result.outcome;
+          if (outcome === "busy" && round < busyRounds) busy.push(result.task);
+          else outcomes.add(result.task, outcome);
         }
         if (waiting.length > limits.idsMax)
           progress.show("change", describeProgress(outcomes.total + busy.length, ids.length));
