@@ -16,29 +16,17 @@ export interface Durations {
 }
 
 /** Counts of a definition. */
-export interface StatisticCounts {
-  readonly claimed: number;
-  /** Tasks that ended well. */
-  readonly done: number;
-  /** Attempts, those of dead tasks too. */
-  readonly failed: number;
-  readonly dead: number;
-  /** Attempts whose worker lost its lease. */
-  readonly lost: number;
-}
+type StatisticCounts = Pick<
+  StatisticPeriod,
+  "claimed" | "done" | "failed" | "dead" | "lost" | "nextAgeMs"
+>;
 
 /** A period of a definition; one in which nothing was counted isn't there. */
-export interface PeriodReport extends StatisticCounts {
-  /** ISO-8601 UTC: its begin. */
-  readonly at: string;
+export interface PeriodReport extends StatisticCounts, Pick<StatisticPeriod, "at" | "ready"> {
   /** Tokens held, on average over the period. */
   readonly held: number;
   /** null: none. */
   readonly limit: number | null;
-  /** The most ready tasks that a count found, up to 1000. */
-  readonly ready: number;
-  /** The highest age of the task that comes next, ms; 0: none was ready. */
-  readonly nextAgeMs: number;
   readonly ran: Durations;
   readonly waited: Durations;
 }
@@ -61,7 +49,6 @@ export interface StatisticsReport {
     readonly waited: Durations;
     /** The part of the time of held tokens in which they ran tasks that ended well, 0..1; null: none was held. */
     readonly tokenUse: number | null;
-    readonly nextAgeMs: number;
   };
   readonly periods: readonly PeriodReport[];
 }

@@ -1,5 +1,5 @@
 import type { EnqueueReport } from "../admin/create-admin";
-import { readTaskAt } from "../admin/enqueue-request";
+import { taskInList } from "../admin/enqueue-request";
 import { addReport } from "../admin/enqueue-sums";
 import { resultOf } from "../admin/object-schema";
 import { ProblemList } from "../admin/problem-list";
@@ -141,7 +141,7 @@ async function* slicesOf(
 function newTaskOf(source: SourceTask, plan: FromPlan, problems: ProblemList): NewTask | null {
   const path = `line ${String(source.number)}`;
   const read = source.read(problems);
-  const task = read === null ? null : readTaskAt(read, { path, problems });
+  const task = read === null ? null : taskInList.readAt(read, { path, problems });
   if (task === null) return null;
   const { groupScope, runAt, ...others } = task;
   const { template } = plan;

@@ -17,14 +17,7 @@ import { exportedLine, requireShown } from "./exported-task";
 import { openLines } from "./open-lines";
 import { progressOf } from "./progress-of";
 import { readWhole } from "./read-values";
-import {
-  endedFilters,
-  errorFilter,
-  readErrorFilter,
-  readFilters,
-  stateOption,
-  taskFilters,
-} from "./task-filters";
+import { listFilters, readErrorFilter, readFilters, stateOption } from "./task-filters";
 
 /** `taskgate export NAME` */
 export const exportCommand: Command = {
@@ -36,9 +29,7 @@ export const exportCommand: Command = {
       listableStates,
       `One of ${listableStates.join(", ")}; several times for several; default all.`,
     ),
-    ...taskFilters,
-    ...endedFilters,
-    ...errorFilter,
+    ...listFilters,
     max: {
       type: "string",
       short: "n",

@@ -1,3 +1,4 @@
+import type { Admin } from "../admin/create-admin";
 import { readListSharedLimitsQuery, readSharedLimitName } from "../admin/limit-requests";
 import { take } from "../admin/read-result";
 import { readDefinitionName, readLimitRequest } from "../admin/requests";
@@ -37,10 +38,7 @@ export const limitCommand: Command = {
     { line: "taskgate limit greet code", sentence: "The limit that the code says." },
     { line: "taskgate limit partner-api 4 --shared", sentence: "A limit that definitions share." },
   ],
-  run: (context) => {
-    if (context.args[1] === undefined) return show(context);
-    return context.flags.has("shared") ? setShared(context) : set(context);
-  },
+  run: (context) => (context.args[1] === undefined ? show(context) : set(context)),
 };
 
 async function show(context: CommandContext): Promise<ExitCode> {
@@ -63,53 +61,46 @@ async function show(context: CommandContext): Promise<ExitCode> {
 }
 
 async function set(context: CommandContext): Promise<ExitCode> {
-  const definition = take(readDefinitionName(context.args[0]));
+  const [given, value = ""] = context.args;
+  const isShared = context.flags.has("shared");
+  const name = take(isShared ? readSharedLimitName(given) : readDefinitionName(given));
   const { reason } = context.options;
-  const change = take(readLimitRequest({ limit: limitOf(context.args[1] ?? ""), reason }));
+  const change = take(readLimitRequest({ limit: limitOf(value), reason }));
   const admin = await context.admin();
-  if (change.limit === 0) {
-    const what = async (): Promise<string> => {
-      const [now] = await admin.definitions(definition);
-      const running = showNumber(
-        now?.running ?? 0,
-        "running task finishes",
-        "running tasks finish",
-      );
-      return `Limit 0: no task of ${definition} starts any more; ${running}.`;
-    };
-    if (!(await context.confirm(what))) return exitCodes.failed;
+  const what = (): Promise<string> => (isShared ? endOfShared(admin, name) : endOf(admin, name));
+  if (change.limit === 0 && !(await context.confirm(what))) return exitCodes.failed;
+  const { changedBy } = context;
+  if (isShared) {
+    const answer = await admin.setSharedLimit({ ...change, name, changedBy });
+    report(context, answer, () => {
+      const was = answer.oldLimit === undefined ? "new" : `it was ${showLimit(answer.oldLimit)}`;
+      return `The shared limit ${name} is ${showLimit(answer.newLimit)}, ${was}. ${showNumber(answer.held, "token is", "tokens are")} held, ${String(answer.overLimit)} above it.`;
+    });
+    return exitCodes.ok;
   }
-  const limit = await admin.setLimit({ ...change, definition, changedBy: context.changedBy });
+  const limit = await admin.setLimit({ ...change, definition: name, changedBy });
   report(context, limit, () => {
     const over =
       limit.overLimit === 0
         ? ""
         : ` ${showNumber(limit.overLimit, "above the new limit comes back as its task ends", "above the new limit come back as their tasks end")}.`;
-    return `The limit of ${definition} is ${showLimit(limit.newLimit)}, it was ${showLimit(limit.oldLimit)}. ${showNumber(limit.held, "token is", "tokens are")} held.${over}`;
+    return `The limit of ${name} is ${showLimit(limit.newLimit)}, it was ${showLimit(limit.oldLimit)}. ${showNumber(limit.held, "token is", "tokens are")} held.${over}`;
   });
   return exitCodes.ok;
 }
 
-async function setShared(context: CommandContext): Promise<ExitCode> {
-  const name = take(readSharedLimitName(context.args[0]));
-  const { reason } = context.options;
-  const change = take(readLimitRequest({ limit: limitOf(context.args[1] ?? ""), reason }));
-  const admin = await context.admin();
-  if (change.limit === 0) {
-    const what = async (): Promise<string> => {
-      const [now] = await admin.sharedLimits({ name, max: 1 });
-      const names = now?.definitions.map((user) => user.name).join(", ") ?? "";
-      const whose = names === "" ? "no definition so far" : names;
-      return `Limit 0: no task that draws from ${name} starts any more (${whose}).`;
-    };
-    if (!(await context.confirm(what))) return exitCodes.failed;
-  }
-  const answer = await admin.setSharedLimit({ ...change, name, changedBy: context.changedBy });
-  report(context, answer, () => {
-    const was = answer.oldLimit === undefined ? "new" : `it was ${showLimit(answer.oldLimit)}`;
-    return `The shared limit ${name} is ${showLimit(answer.newLimit)}, ${was}. ${showNumber(answer.held, "token is", "tokens are")} held, ${String(answer.overLimit)} above it.`;
-  });
-  return exitCodes.ok;
+/** What limit 0 means, for the question. */
+async function endOf(admin: Admin, name: string): Promise<string> {
+  const [now] = await admin.definitions(name);
+  const running = showNumber(now?.running ?? 0, "running task finishes", "running tasks finish");
+  return `Limit 0: no task of ${name} starts any more; ${running}.`;
+}
+
+async function endOfShared(admin: Admin, name: string): Promise<string> {
+  const [now] = await admin.sharedLimits({ name, max: 1 });
+  const names = now?.definitions.map((user) => user.name).join(", ") ?? "";
+  const whose = names === "" ? "no definition so far" : names;
+  return `Limit 0: no task that draws from ${name} starts any more (${whose}).`;
 }
 
 function limitOf(text: string): number | "code" | null {

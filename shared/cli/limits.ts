@@ -4,7 +4,7 @@ import { readListing } from "../admin/listing";
 import type { Listing } from "../admin/listing";
 import { invalidInput, take } from "../admin/read-result";
 import { describeKnown } from "../core/near-name";
-import type { Limit, ListSharedLimitsInput } from "../ports/task-store";
+import type { ListSharedLimitsInput, SharedLimitReading } from "../ports/task-store";
 import { maxOption, optionalNameParameter } from "./command";
 import type { Command } from "./command";
 import { showLimit } from "../terminal/output";
@@ -38,15 +38,8 @@ export const limitsCommand: Command = {
 };
 
 /** A limit of one definition, or one that definitions share. */
-interface LimitReading {
-  readonly name: string;
+interface LimitReading extends SharedLimitReading {
   readonly isShared: boolean;
-  readonly limit: Limit;
-  readonly limitSource: "code" | "operator";
-  readonly codeLimit: Limit;
-  readonly held: number;
-  /** The definitions that draw from it, with the tokens that each holds. */
-  readonly definitions: readonly { readonly name: string; readonly held: number }[];
 }
 
 /** The limits of definitions by name, then the shared ones by name; with a name only limits of that name. */
@@ -58,19 +51,10 @@ export async function readLimits(
   const definitions = await admin.definitions();
   const own = definitions
     .filter((definition) => name === undefined || definition.name === name)
-    .map((definition) => {
-      const { limit, limitSource, codeLimit, held } = definition;
-      const drawn = [{ name: definition.name, held }];
-      return {
-        name: definition.name,
-        isShared: false,
-        limit,
-        limitSource,
-        codeLimit,
-        held,
-        definitions: drawn,
-      };
-    });
+    .map(({ name: of, limit, limitSource, codeLimit, held }) => ({
+      ...{ name: of, isShared: false, limit, limitSource, codeLimit, held },
+      definitions: [{ name: of, held }],
+    }));
   const shared = await readListing(request, admin.sharedLimits);
   const rows = [...own, ...shared.rows.map((row) => ({ ...row, isShared: true }))];
   return { rows: rows.slice(0, max), more: shared.more || rows.length > max };

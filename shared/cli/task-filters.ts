@@ -60,13 +60,16 @@ export const endedFilters = {
 } as const satisfies Record<string, CommandOption>;
 
 /** Looked for here, in the lists that the database answers. */
-export const errorFilter = {
+const errorFilter = {
   error: {
     type: "string",
     valueName: "TEXT",
     sentence: "Only tasks whose last error has this text in it; upper and lower case count.",
   },
 } as const satisfies Record<string, CommandOption>;
+
+/** Of lists in any state. */
+export const listFilters = { ...taskFilters, ...endedFilters, ...errorFilter } as const;
 
 /** Is a task of a list wanted? */
 export type TaskFits = (task: Pick<TaskListEntry, "error">) => boolean;

@@ -10,14 +10,7 @@ import type { CommandExitCode } from "./exit-codes";
 import { findTasks, renderFound } from "./find-tasks";
 import { readOldest, renderOldest } from "./oldest-tasks";
 import { refusal } from "./read-values";
-import {
-  endedFilters,
-  errorFilter,
-  readErrorFilter,
-  readFilters,
-  stateOption,
-  taskFilters,
-} from "./task-filters";
+import { listFilters, readErrorFilter, readFilters, stateOption } from "./task-filters";
 
 /** `taskgate tasks NAME` */
 export const tasksCommand: Command = {
@@ -29,9 +22,7 @@ export const tasksCommand: Command = {
       listableStates,
       `One of ${listableStates.join(", ")}; several times for several. Default ready; of a search all.`,
     ),
-    ...taskFilters,
-    ...endedFilters,
-    ...errorFilter,
+    ...listFilters,
     all: { type: "boolean", sentence: "A search looks at all tasks, not at 5,000." },
     oldest: {
       type: "boolean",
