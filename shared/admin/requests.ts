@@ -43,8 +43,6 @@ export const readLimitRequest = objectOf({
 
 /** Pause or resume. */
 export const readOperatorRequest = objectOf({ reason }, { isOptional: true });
-/** Pause or resume. */
-export type OperatorRequest = ValueOf<typeof readOperatorRequest>;
 
 /** Which executions to list: all, or those that are live, or dead and not yet taken back. */
 export const readListExecutionsQuery = listQueryOf(

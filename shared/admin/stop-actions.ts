@@ -1,8 +1,7 @@
 import { TaskgateError } from "../core/errors";
-import type { ScheduleStatus, StopNote } from "../ports/task-store";
+import type { ActorInput, ScheduleStatus, StopNote } from "../ports/task-store";
 import type { Timers } from "../ports/timers";
-import type { AdminTools } from "./admin-tools";
-import type { OperatorRequest } from "./requests";
+import type { Actor, AdminTools } from "./admin-tools";
 import { setSchedulePaused } from "./schedule-actions";
 
 /**
@@ -32,7 +31,7 @@ export interface StopReport extends StopParts {
 /** A stop that is in force. At most 1,000 of its definitions and 1,000 of its schedules are told; its end resumes all. */
 export type StopState = StopParts & Readonly<StopNote>;
 
-type StopChange = OperatorRequest & { readonly changedBy: string };
+type StopChange = Actor & Pick<ActorInput, "reason">;
 
 type StopTools = AdminTools & { readonly timers: Timers };
 

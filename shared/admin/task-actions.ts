@@ -6,6 +6,7 @@ import type {
   RescheduleTasksAnswer,
   RescheduleTasksInput,
 } from "../ports/task-store";
+import type { WakeUp } from "../ports/wake-up";
 import { hintAll } from "./admin-tools";
 import type { AdminTools } from "./admin-tools";
 
@@ -32,9 +33,7 @@ export async function cancelTasks(
   { store, wakeUp }: AdminTools,
   request: CancelTasksInput,
 ): Promise<TaskResults<CancelResult>> {
-  const { results, woken } = await store.cancelTasks(request);
-  await hintAll(wakeUp, woken);
-  return { tasks: rename(results) };
+  return tell(wakeUp, await store.cancelTasks(request));
 }
 
 /** Dead or cancelled tasks become tasks again. */
@@ -42,9 +41,7 @@ export async function redriveTasks(
   { store, wakeUp }: AdminTools,
   request: RedriveTasksInput,
 ): Promise<TaskResults<RedriveResult>> {
-  const { results, woken } = await store.redriveTasks(request);
-  await hintAll(wakeUp, woken);
-  return { tasks: rename(results) };
+  return tell(wakeUp, await store.redriveTasks(request));
 }
 
 /** Moves tasks in time; leaves a hint for the new instant. */
@@ -52,13 +49,17 @@ export async function rescheduleTasks(
   { store, wakeUp }: AdminTools,
   request: RescheduleTasksInput,
 ): Promise<TaskResults<RescheduleResult>> {
-  const { results, nextDueMs, definitions, woken } = await store.rescheduleTasks(request);
-  await hintAll(wakeUp, woken);
+  const { nextDueMs, definitions, ...answer } = await store.rescheduleTasks(request);
+  const told = await tell(wakeUp, answer);
   await Promise.all(definitions.map((name) => wakeUp.hint(name, { inMs: nextDueMs ?? 0 })));
-  return { tasks: rename(results) };
+  return told;
 }
 
-/** As people see results: `task` instead of `taskId`. */
-function rename<Result extends { taskId: string }>(results: readonly Result[]): Renamed<Result>[] {
-  return results.map(({ taskId, ...result }) => ({ task: taskId, ...result }));
+/** Leaves the hints. Results as people see them: `task` instead of `taskId`. */
+async function tell<Result extends { taskId: string }>(
+  wakeUp: WakeUp,
+  { results, woken }: { readonly results: readonly Result[]; readonly woken: readonly string[] },
+): Promise<TaskResults<Renamed<Result>>> {
+  await hintAll(wakeUp, woken);
+  return { tasks: results.map(({ taskId, ...result }) => ({ task: taskId, ...result })) };
 }

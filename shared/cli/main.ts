@@ -5,6 +5,7 @@
  */
 import { errorLine } from "../core/error-line";
 import { messageOf } from "../core/foreign-value";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { invalidInput, moreProblemsOf, problemsOf } from "../admin/read-result";
@@ -265,17 +266,10 @@ function processOutput(): Output {
 
 /** The answer to a question on standard error; an empty text where the input ends. */
 async function ask(question: string): Promise<string> {
-  const { createInterface } = await import("node:readline");
+  const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: process.stdin, output: process.stderr });
-  const closed = new Promise<string>((resolve) => {
-    lines.once("close", () => {
-      resolve("");
-    });
-  });
-  const answered = new Promise<string>((resolve) => {
-    lines.question(question, resolve);
-  });
-  const answer = await Promise.race([answered, closed]);
+  const closed = once(lines, "close").then(() => "");
+  const answer = await Promise.race([lines.question(question).catch(() => ""), closed]);
   lines.close();
   return answer;
 }
