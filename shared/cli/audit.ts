@@ -19,20 +19,17 @@ export const auditCommand: Command = {
   parameters: [{ name: "OBJECT", isOptional: true, values: "definitions" }],
   options: {
     action: {
-      type: "string",
       valueName: "OPERATION",
       values: auditActions,
       sentence: "Only entries of this operation, such as set_limit or cancel_tasks.",
     },
-    actor: { type: "string", valueName: "NAME", sentence: "Only changes by this actor." },
+    actor: { valueName: "NAME", sentence: "Only changes by this actor." },
     since: {
-      type: "string",
       valueName: "TIME",
       sentence:
         "Only changes of that time before now (2h, 7d) by the clock of this computer, or since an instant.",
     },
     before: {
-      type: "string",
       valueName: "INSTANT",
       sentence: "Only changes before an instant: 2030-01-31T08:30:00Z.",
     },

@@ -14,7 +14,7 @@ export const batchesCommand: Command = {
   group: "look",
   parameters: [],
   options: {
-    before: { type: "string", valueName: "ID", sentence: "Only batches older than this one." },
+    before: { valueName: "ID", sentence: "Only batches older than this one." },
     max: maxOption(batchListMax, 20),
   },
   sentence: "Lists batches with their progress, newest first.",

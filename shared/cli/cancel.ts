@@ -23,7 +23,6 @@ export const cancelCommand: Command = {
       `With --all: one of ${unfinishedStates.join(", ")}; several times for several. Default all but claimed.`,
     ),
     reason: {
-      type: "string",
       short: "r",
       valueName: "TEXT",
       sentence: "Why; kept as the error of the cancelled tasks, at most 400 characters.",

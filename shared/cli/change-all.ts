@@ -28,13 +28,12 @@ import type { OutcomeTexts } from "./task-results";
 /** Of each command that has `--all`. */
 export const allOptions = {
   all: {
-    type: "boolean",
     short: "a",
     sentence:
       "The tasks of the definition NAME, in place of ids: all, or those that filters leave.",
   },
-  kind: { type: "string", valueName: "NAME", sentence: "With --all: only tasks of one handler." },
-  "dry-run": { type: "boolean", sentence: "With --all: only tells how many tasks there are." },
+  kind: { valueName: "NAME", sentence: "With --all: only tasks of one handler." },
+  "dry-run": { sentence: "With --all: only tells how many tasks there are." },
   ...taskFilters,
 } as const satisfies Record<string, CommandOption>;
 

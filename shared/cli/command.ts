@@ -8,10 +8,9 @@ import type { Target } from "./target";
 
 /** One option of a command, for the parser, the help text and the completion. */
 export interface CommandOption {
-  readonly type: "string" | "boolean";
   /** One letter: `n` for `-n`. */
   readonly short?: string;
-  /** The name of the value in the help text. */
+  /** The name of the value in the help text; left out: it is a flag. */
   readonly valueName?: string;
   /** It may be given several times; all values are in `lists`. */
   readonly isList?: true;
@@ -48,7 +47,6 @@ export const optionalNameParameter: Parameter = { ...nameParameter, isOptional: 
 
 /** Of each command that changes shared state. */
 export const reasonOption: CommandOption = {
-  type: "string",
   short: "r",
   valueName: "TEXT",
   sentence: "Why, for the audit; at most 400 characters.",
@@ -56,7 +54,6 @@ export const reasonOption: CommandOption = {
 
 /** Of each command that asks before it does what can't be undone. */
 export const yesOption: CommandOption = {
-  type: "boolean",
   short: "y",
   sentence: "Doesn't ask on a terminal.",
 };
@@ -64,7 +61,7 @@ export const yesOption: CommandOption = {
 /** Of each list: how long it may be. */
 export function maxOption(max = 1_000, fallback = 100): CommandOption {
   const sentence = `At most N, 1..${String(max)}; default ${String(fallback)}.`;
-  return { type: "string", short: "n", valueName: "N", sentence };
+  return { short: "n", valueName: "N", sentence };
 }
 
 /** What repeats a command, or ends one that takes long. */

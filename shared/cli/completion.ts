@@ -57,7 +57,7 @@ function sharedPart(commands: readonly Command[]): string[] {
   const common: Readonly<Record<string, CommandOption>> = globalOptions;
   const globals = Object.entries(common);
   const all = [...globals, ...commands.flatMap(({ options }) => Object.entries(options))];
-  const valued = all.filter(([, { type }]) => type === "string").map(wordsOfOption);
+  const valued = all.filter(([, { valueName }]) => valueName !== undefined).map(wordsOfOption);
   return [
     // Words that take the next one as their value.
     `  local valued=" ${[...new Set(valued.flat())].join(" ")} "`,

@@ -12,12 +12,8 @@ export const doctorCommand: Command = {
   group: "deploy",
   parameters: [],
   options: {
-    deep: {
-      type: "boolean",
-      sentence: "Checks every promise that SQL can see, over the whole database.",
-    },
+    deep: { sentence: "Checks every promise that SQL can see, over the whole database." },
     latency: {
-      type: "boolean",
       sentence:
         "Measures the time from an enqueue to its handler (TASKGATE_PROBE): adds five tasks.",
     },

@@ -20,20 +20,14 @@ export const ejectCommand: Command = {
   parameters: [],
   options: {
     name: {
-      type: "string",
       valueName: "NAME",
       sentence: "The app's name, for package.json and azure.yaml; default: that of its folder.",
     },
     package: {
-      type: "string",
       valueName: "SPEC",
       sentence: "Where npm gets the package: a version or file:..; default: this version.",
     },
-    app: {
-      type: "string",
-      valueName: "DIR",
-      sentence: "The folder of the copy; default: the current folder.",
-    },
+    app: { valueName: "DIR", sentence: "The folder of the copy; default: the current folder." },
     yes: yesOption,
   },
   sentence: "Turns a copy of Taskgate's repository into an app on the package.",

@@ -14,7 +14,7 @@ export const executionsCommand: Command = {
   group: "look",
   parameters: [optionalNameParameter],
   options: {
-    all: { type: "boolean", short: "a", sentence: "Includes executions that have ended." },
+    all: { short: "a", sentence: "Includes executions that have ended." },
     max: maxOption(),
   },
   sentence: "Lists the workers that hold tokens, newest first.",

@@ -31,16 +31,11 @@ export const exportCommand: Command = {
     ),
     ...listFilters,
     max: {
-      type: "string",
       short: "n",
       valueName: "N",
       sentence: "Of each state at most N, 1..1000000; default all.",
     },
-    to: {
-      type: "string",
-      valueName: "FILE",
-      sentence: "A file that isn't there yet; default: standard output.",
-    },
+    to: { valueName: "FILE", sentence: "A file that isn't there yet; default: standard output." },
   },
   sentence: "Writes tasks with payload and result, each as a line of JSON.",
   details: [

@@ -13,7 +13,7 @@ export const groupsCommand: Command = {
   group: "look",
   parameters: [optionalNameParameter],
   options: {
-    key: { type: "string", valueName: "KEY", sentence: "Only groups of this key." },
+    key: { valueName: "KEY", sentence: "Only groups of this key." },
     max: maxOption(),
   },
   sentence: "Lists groups with their slots, the used ones and the waiting tasks.",

@@ -21,18 +21,12 @@ export const initCommand: Command = {
   parameters: [],
   options: {
     template: {
-      type: "string",
       valueName: "NAME",
       values: templates,
       sentence: "Makes a new app in an empty folder: blank, or flights, the sample pipeline.",
     },
-    app: {
-      type: "string",
-      valueName: "DIR",
-      sentence: "The folder of the app; default: the current folder.",
-    },
+    app: { valueName: "DIR", sentence: "The folder of the app; default: the current folder." },
     folder: {
-      type: "string",
       valueName: "DIR",
       sentence: "Where the sources of the functions are, if `main` in package.json doesn't tell.",
     },

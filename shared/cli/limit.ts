@@ -17,10 +17,7 @@ export const limitCommand: Command = {
   group: "change",
   parameters: [nameParameter, { name: "VALUE", isOptional: true, values: ["none", "code"] }],
   options: {
-    shared: {
-      type: "boolean",
-      sentence: "NAME is a limit that definitions share; a missing one is created.",
-    },
+    shared: { sentence: "NAME is a limit that definitions share; a missing one is created." },
     yes: yesOption,
     reason: reasonOption,
   },

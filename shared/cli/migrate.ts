@@ -43,36 +43,30 @@ export const migrateCommand: Command = {
   parameters: [],
   options: {
     check: {
-      type: "boolean",
       sentence:
         "Changes nothing; exit code 1 when the schema doesn't fit this version, or an applied migration was edited.",
     },
     wait: {
-      type: "string",
       valueName: "TIME",
       sentence:
         "Azure SQL: tries again for this time (90s, 10m) while the server wakes up, is new or busy.",
     },
     "open-firewall": {
-      type: "string",
       valueName: "RESOURCE_ID",
       sentence:
         "Azure SQL: opens the server's firewall for this machine while the migration lasts; waits 10m for it.",
     },
     grant: {
-      type: "string",
       valueName: "NAME:CLIENTID",
       sentence:
         "Azure SQL: creates the database user of an Entra identity with the rights of a worker.",
     },
     role: {
-      type: "string",
       valueName: "NAME",
       isList: true,
       sentence: "Adds a role to the user of --grant, such as TaskgateOperator; takes none away.",
     },
     sample: {
-      type: "boolean",
       sentence: "Creates the tables of the sample pipeline, too, in a schema of their own.",
     },
   },

@@ -13,7 +13,7 @@ export const ownerCommand: Command = {
   group: "change",
   parameters: [nameParameter, { name: "APP", isOptional: true }],
   options: {
-    release: { type: "boolean", sentence: "No app owns the definition, until one registers it." },
+    release: { sentence: "No app owns the definition, until one registers it." },
     reason: reasonOption,
   },
   sentence: "Shows or sets the app that runs a definition's tasks.",

@@ -11,24 +11,18 @@ import { commandSynonyms, optionSynonyms } from "./synonyms";
 
 /** Options of every command; they may also stand before it. */
 export const globalOptions = {
-  db: {
-    type: "string",
-    valueName: "URL",
-    sentence: "Database to work on: postgres://.. or mssql://..",
-  },
+  db: { valueName: "URL", sentence: "Database to work on: postgres://.. or mssql://.." },
   url: {
-    type: "string",
     valueName: "URL",
     sentence: "App to ask in place of a database: https://HOST (TASKGATE_FUNCTION_KEY).",
   },
   timeout: {
-    type: "string",
     valueName: "TIME",
     sentence: "Gives up a database or an app that is silent for this time; default 15s.",
   },
-  json: { type: "boolean", sentence: "One JSON document, for programs." },
-  "no-color": { type: "boolean", sentence: "No colours, also on a terminal." },
-  help: { type: "boolean", short: "h", sentence: "Explains the command." },
+  json: { sentence: "One JSON document, for programs." },
+  "no-color": { sentence: "No colours, also on a terminal." },
+  help: { short: "h", sentence: "Explains the command." },
 } as const satisfies Record<string, CommandOption>;
 
 /** The parsed request. */
@@ -84,8 +78,8 @@ function splitAtCommand(words: readonly string[]): {
   name: string | undefined;
   behind: string[];
 } {
-  const valued = Object.entries(globalOptions).flatMap(([name, { type }]) =>
-    type === "string" ? [`--${name}`] : [],
+  const valued = Object.entries<CommandOption>(globalOptions).flatMap(([name, { valueName }]) =>
+    valueName === undefined ? [] : [`--${name}`],
   );
   let at = 0;
   while (/^-./.test(words[at] ?? "")) at += valued.includes(words[at] ?? "") ? 2 : 1;
@@ -113,9 +107,12 @@ function readOptions(words: readonly string[], known: KnownOptions, command: Com
   const { tokens } = parseArgs({
     args: words.map((word) => (negativeNumber.test(word) ? marked + word : word)),
     options: Object.fromEntries(
-      Object.entries(known).map(([name, { type, short }]) => [
+      Object.entries(known).map(([name, { valueName, short }]) => [
         name,
-        short === undefined ? { type } : { type, short },
+        {
+          type: valueName === undefined ? "boolean" : "string",
+          ...(short === undefined ? {} : { short }),
+        },
       ]),
     ),
     allowPositionals: true,
@@ -131,7 +128,7 @@ function readOptions(words: readonly string[], known: KnownOptions, command: Com
     if (token.kind !== "option") continue;
     const { name, rawName } = token;
     const option = requireOption(token, known, command);
-    if (option.type === "boolean") {
+    if (option.valueName === undefined) {
       if (token.value !== undefined) throw refusal(rawName, token.value, "no value");
       flags.add(name);
       continue;
@@ -140,7 +137,7 @@ function readOptions(words: readonly string[], known: KnownOptions, command: Com
     const isOption = token.inlineValue !== true && /^-./.test(token.value ?? "");
     const value = isOption || token.value === undefined ? undefined : unmarked(token.value);
     if (value === undefined) {
-      const expected = `a value: ${rawName} ${option.valueName ?? "VALUE"}`;
+      const expected = `a value: ${rawName} ${option.valueName}`;
       throw invalidInput([{ field: rawName, value: "nothing", expected }]);
     }
     if (option.isList === true) {

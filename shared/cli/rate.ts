@@ -16,7 +16,6 @@ export const rateCommand: Command = {
   parameters: [nameParameter, { name: "RATE", isOptional: true, values: ["none", "code"] }],
   options: {
     burst: {
-      type: "string",
       valueName: "N",
       sentence: "Starts at once after a pause; default: what refills in 100 ms.",
     },

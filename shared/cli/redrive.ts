@@ -20,18 +20,15 @@ export const redriveCommand: Command = {
     ...allOptions,
     ...endedFilters,
     like: {
-      type: "string",
       valueName: "TEXT",
       sentence: "With --all: only dead tasks of this error, as `taskgate failures` shows it.",
     },
     outcome: {
-      type: "string",
       valueName: "OUTCOME",
       values: outcomes,
       sentence: "With --all: dead or cancelled; default dead.",
     },
     max: {
-      type: "string",
       short: "n",
       valueName: "N",
       sentence: "With --all: at most N, the oldest, 1..1000000; default all.",

@@ -13,11 +13,7 @@ export const resumeCommand: Command = {
   group: "change",
   parameters: [optionalNameParameter],
   options: {
-    all: {
-      type: "boolean",
-      short: "a",
-      sentence: "All that `taskgate stop --all` has paused, in place of NAME.",
-    },
+    all: { short: "a", sentence: "All that `taskgate stop --all` has paused, in place of NAME." },
     reason: reasonOption,
   },
   sentence: "Starts tasks of a paused definition again.",

@@ -16,11 +16,10 @@ export const scheduleCommand: Command = {
   group: "change",
   parameters: [nameParameter, { name: "SCHEDULE", isOptional: true }],
   options: {
-    pause: { type: "boolean", sentence: "Enqueues no tasks until resumed." },
-    resume: { type: "boolean", sentence: "Goes on with the next run from now." },
-    run: { type: "boolean", sentence: "Adds its task now; the next run comes as before." },
+    pause: { sentence: "Enqueues no tasks until resumed." },
+    resume: { sentence: "Goes on with the next run from now." },
+    run: { sentence: "Adds its task now; the next run comes as before." },
     for: {
-      type: "string",
       valueName: "INSTANT",
       sentence: "With --run: the instant in the payload's `scheduledFor`; default now.",
     },

@@ -21,7 +21,6 @@ export const statsCommand: Command = {
   parameters: [nameParameter],
   options: {
     window: {
-      type: "string",
       valueName: "WINDOW",
       values: statisticWindows,
       sentence: "hour (by minute; the default), day (by ten minutes) or week (by hour).",

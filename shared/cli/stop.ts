@@ -13,7 +13,7 @@ export const stopCommand: Command = {
   group: "change",
   parameters: [],
   options: {
-    all: { type: "boolean", short: "a", sentence: "Required: all definitions and schedules." },
+    all: { short: "a", sentence: "Required: all definitions and schedules." },
     reason: reasonOption,
     yes: yesOption,
   },

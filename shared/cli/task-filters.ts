@@ -10,27 +10,20 @@ import { refusal, refuseGiven, sinceText } from "./read-values";
 
 /** Of tasks in any state. */
 export const taskFilters = {
-  key: { type: "string", valueName: "KEY", sentence: "Only the tasks with this dedupe key." },
-  "key-prefix": {
-    type: "string",
-    valueName: "TEXT",
-    sentence: "Only tasks whose dedupe key begins so.",
-  },
-  group: { type: "string", valueName: "KEY", sentence: "Only tasks of this group." },
-  batch: { type: "string", valueName: "ID", sentence: "Only tasks of this batch." },
+  key: { valueName: "KEY", sentence: "Only the tasks with this dedupe key." },
+  "key-prefix": { valueName: "TEXT", sentence: "Only tasks whose dedupe key begins so." },
+  group: { valueName: "KEY", sentence: "Only tasks of this group." },
+  batch: { valueName: "ID", sentence: "Only tasks of this batch." },
   since: {
-    type: "string",
     valueName: "TIME",
     sentence:
       "Only tasks added within that time before now (2h, 7d) by the clock of this computer, or since an instant.",
   },
   before: {
-    type: "string",
     valueName: "INSTANT",
     sentence: "Only tasks added before an instant: 2030-01-31T08:30:00Z.",
   },
   where: {
-    type: "string",
     valueName: "PATH=VALUE",
     sentence: "Only tasks with this value in their payload: customer.id=42.",
   },
@@ -41,28 +34,22 @@ export const waitingStates = ["scheduled", "waiting", "ready"] as const;
 
 /** `--state STATE`, of these. */
 export function stateOption(values: readonly string[], sentence: string): CommandOption {
-  return { type: "string", short: "s", valueName: "STATE", isList: true, values, sentence };
+  return { short: "s", valueName: "STATE", isList: true, values, sentence };
 }
 
 /** Of finished tasks. */
 export const endedFilters = {
   "ended-since": {
-    type: "string",
     valueName: "TIME",
     sentence:
       "Only tasks that ended within that time before now by the clock of this computer, or since an instant.",
   },
-  "ended-before": {
-    type: "string",
-    valueName: "INSTANT",
-    sentence: "Only tasks that ended before an instant.",
-  },
+  "ended-before": { valueName: "INSTANT", sentence: "Only tasks that ended before an instant." },
 } as const satisfies Record<string, CommandOption>;
 
 /** Looked for here, in the lists that the database answers. */
 const errorFilter = {
   error: {
-    type: "string",
     valueName: "TEXT",
     sentence: "Only tasks whose last error has this text in it; upper and lower case count.",
   },

@@ -23,11 +23,8 @@ export const tasksCommand: Command = {
       `One of ${listableStates.join(", ")}; several times for several. Default ready; of a search all.`,
     ),
     ...listFilters,
-    all: { type: "boolean", sentence: "A search looks at all tasks, not at 5,000." },
-    oldest: {
-      type: "boolean",
-      sentence: "The ready tasks that have waited longest, with their age.",
-    },
+    all: { sentence: "A search looks at all tasks, not at 5,000." },
+    oldest: { sentence: "The ready tasks that have waited longest, with their age." },
     max: maxOption(),
   },
   sentence:

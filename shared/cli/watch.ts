@@ -7,9 +7,8 @@ import { printableText } from "../terminal/text-width";
 import { readTime } from "./read-values";
 
 const watchOptions: Readonly<Record<string, CommandOption>> = {
-  watch: { type: "boolean", short: "w", sentence: "Reads again at an interval, until Ctrl+C." },
+  watch: { short: "w", sentence: "Reads again at an interval, until Ctrl+C." },
   every: {
-    type: "string",
     valueName: "TIME",
     sentence: "Watches with this time between two looks, up to 1h; default 2s.",
   },

@@ -15,18 +15,13 @@ export const watermarkCommand: Command = {
   group: "change",
   parameters: [nameParameter, { name: "WATERMARK" }],
   options: {
-    set: { type: "string", valueName: "JSON", sentence: "The new value: an object or array." },
+    set: { valueName: "JSON", sentence: "The new value: an object or array." },
     yes: yesOption,
     clear: {
-      type: "boolean",
       sentence:
         "Removes the value: blocks are made from the very start. Refused where there is none.",
     },
-    "from-version": {
-      type: "string",
-      valueName: "N",
-      sentence: "Changes it only if this is its version.",
-    },
+    "from-version": { valueName: "N", sentence: "Changes it only if this is its version." },
     reason: reasonOption,
   },
   sentence: "Shows or sets a watermark: how far blocks have been made.",

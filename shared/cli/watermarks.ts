@@ -14,11 +14,7 @@ export const watermarksCommand: Command = {
   group: "look",
   parameters: [optionalNameParameter],
   options: {
-    watermark: {
-      type: "string",
-      valueName: "WATERMARK",
-      sentence: "Only watermarks of this name.",
-    },
+    watermark: { valueName: "WATERMARK", sentence: "Only watermarks of this name." },
     max: maxOption(),
   },
   sentence: "Lists watermarks: how far blocks have been made.",

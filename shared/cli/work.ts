@@ -23,7 +23,6 @@ export const workCommand: Command = {
   parameters: [],
   options: {
     definitions: {
-      type: "string",
       short: "d",
       valueName: "LIST",
       isList: true,
@@ -31,23 +30,19 @@ export const workCommand: Command = {
       sentence: "Names, joined by commas; default: all definitions of the app.",
     },
     concurrency: {
-      type: "string",
       valueName: "N",
       sentence:
         "Most tasks that run at once per definition, 1..1000; default TASKGATE_CONCURRENCY_PER_WORKER.",
     },
     poll: {
-      type: "string",
       valueName: "TIME",
       sentence: "The longest pause between two looks for tasks, 100ms..10m; default 2s.",
     },
     grace: {
-      type: "string",
       valueName: "TIME",
       sentence: "How long running tasks may go on after SIGTERM or SIGINT, up to 1h; default 5s.",
     },
     app: {
-      type: "string",
       valueName: "DIR",
       sentence: "The folder with package.json; default: the current folder.",
     },
