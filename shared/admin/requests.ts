@@ -9,7 +9,7 @@ import { limits } from "../core/limits";
 import type { TaskId } from "../core/ids";
 import { refused } from "./read-result";
 import type { ReadResult } from "./read-result";
-import { listQueryOf, objectOf, queryOf, readValue } from "./object-schema";
+import { listQueryOf, objectOf, readValue } from "./object-schema";
 import type { ValueOf } from "./object-schema";
 import { looksLikeJson, parseMessage } from "./parse-json";
 import { key, keyRule, maxEntries, oneOf, operationId, reason, taskId, text } from "./schemas";
@@ -59,7 +59,7 @@ export const readListExecutionsQuery = listQueryOf(
 export type ListExecutionsRequest = ValueOf<typeof readListExecutionsQuery>;
 
 /** A query that must be empty. */
-export const readNothing = queryOf({});
+export const readNothing = objectOf({}, { root: "query" });
 
 /** A hint of a queue: there may be work of this definition. */
 export interface HintMessage {

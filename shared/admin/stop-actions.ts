@@ -108,7 +108,10 @@ export async function resumeAll(tools: StopTools, change: StopChange): Promise<S
   await store.setStop({ ...change, isOn: false });
   const resumed = await changeEveryPart(
     tools,
-    async () => (await store.listStopped({ max: stoppedMax })).definitions.map(definitionName),
+    async () =>
+      (await store.listStopped({ max: stoppedMax })).definitions.map(({ definition: name }) => ({
+        name,
+      })),
     async ({ name }) => {
       const { status, ready } = await store.resumeDefinition({ ...change, name });
       if (ready) await wakeUp.hint(name);
@@ -197,12 +200,6 @@ async function within(
   } finally {
     cancel();
   }
-}
-
-function definitionName({ definition }: { readonly definition: string }): {
-  readonly name: string;
-} {
-  return { name: definition };
 }
 
 function scheduleName({ definition, name }: ScheduleName): ScheduleName {
