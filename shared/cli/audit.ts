@@ -47,7 +47,7 @@ export const auditCommand: Command = {
   ],
   run: async (context) => {
     const query = take(readListAuditQuery(queryOf(context)));
-    const { audit } = await context.admin();
+    const { audit } = context.admin();
     const listing = await readListing(query, audit, auditListMax);
     reportListing(context, listing, { name: "entries", columns, top: auditListMax });
   },

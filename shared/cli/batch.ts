@@ -46,7 +46,7 @@ export const batchCommand: Command = {
       if (action !== undefined) throw refusal(`--${action}`, "true", "it without --follow");
       return followBatch(context, batchId, (batch) => describe(batch, context.output));
     }
-    const admin = await context.admin();
+    const admin = context.admin();
     if (action === "resume") {
       const answer = await admin.resumeBatch({ ...change, batchId, changedBy });
       report(context, answer, () => resumed[answer.status]);

@@ -25,7 +25,7 @@ export const batchesCommand: Command = {
   run: async (context) => {
     const { before, max } = context.options;
     const query = take(readListBatchesQuery({ before, max }));
-    const { batches } = await context.admin();
+    const { batches } = context.admin();
     const listing = await readListing(query, batches, batchListMax);
     reportListing(context, listing, { name: "batches", columns, top: batchListMax });
   },

@@ -53,7 +53,7 @@ export const cancelCommand: Command = {
       outcomeOf: ({ outcome, state }) => (state === "unknown" ? state : outcome),
       prepare: (tasks) => {
         const request = take(readCancelRequest({ tasks, reason: options["reason"] }));
-        return async () => (await context.admin()).cancel({ ...request, changedBy });
+        return () => context.admin().cancel({ ...request, changedBy });
       },
     };
     if (flags.has("all")) {

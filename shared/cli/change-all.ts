@@ -154,7 +154,7 @@ async function find(
   request: TaskPageRequest,
   change: ChangeOfAll,
 ): Promise<Found> {
-  const admin = await context.admin();
+  const admin = context.admin();
   const { kind } = take(readKindFilter({ kind: context.options["kind"] }));
   const progress = progressOf(context);
   const seen = new Map<TaskId, string>();

@@ -118,7 +118,7 @@ export interface CommandContext extends GivenWords {
    */
   readonly confirm: (what: () => Promise<string> | string) => Promise<boolean>;
   /** Opens the store behind `target`, or the way to `app`; closed by the program when the command has ended. */
-  readonly admin: () => Promise<Admin>;
+  readonly admin: () => Admin;
   /** Gives up the connections, which may be half-open: `admin` opens new ones. */
   readonly reconnect: () => void;
 }

@@ -35,7 +35,7 @@ export function createCompletionCommand(commands: () => readonly Command[]): Com
       const expected = "bash, zsh or names";
       const what = readWord("SHELL", context.args[0] ?? "", { words: whats, expected });
       if (what === "names") {
-        const names = await namesOf(await context.admin());
+        const names = await namesOf(context.admin());
         report(context, { names }, () => names.join("\n"));
         return;
       }

@@ -27,7 +27,7 @@ export const definitionsCommand: Command = {
   run: async (context) => {
     const [given] = context.args;
     const name = given === undefined ? undefined : take(readDefinitionName(given));
-    const definitions = await (await context.admin()).definitions(name);
+    const definitions = await context.admin().definitions(name);
     report(context, { definitions }, () => {
       const [only] = definitions;
       return name !== undefined && only !== undefined

@@ -27,7 +27,7 @@ export const doctorCommand: Command = {
     { line: "taskgate doctor --latency", sentence: "From an enqueue to its handler, in seconds." },
   ],
   run: async (context) => {
-    const admin = await context.admin();
+    const admin = context.admin();
     const found = await admin.doctor({ deep: context.flags.has("deep") });
     const measured = context.flags.has("latency")
       ? await measureLatency(admin, context.changedBy)

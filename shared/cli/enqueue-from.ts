@@ -93,7 +93,7 @@ async function send(
   const tasks = take(resultOf(read, problems));
   const { definition, allowsUnknownKind } = plan;
   try {
-    return await (await admin()).enqueue({ tasks, definition, allowsUnknownKind, changedBy });
+    return await admin().enqueue({ tasks, definition, allowsUnknownKind, changedBy });
   } catch (error) {
     if (slice.length > 1 && isTooLarge(error)) return "too large";
     throw namingLines(error, slice);

@@ -83,9 +83,9 @@ export const enqueueCommand: Command = {
     refuseWithoutFrom(context);
     const request = take(readEnqueueRequest({ tasks: tasksOf(context) }));
     const allowsUnknownKind = context.flags.has("allow-unknown-kind");
-    const result = await (
-      await context.admin()
-    ).enqueue({ ...request, definition, allowsUnknownKind, changedBy: context.changedBy });
+    const { changedBy } = context;
+    const call = { ...request, definition, allowsUnknownKind, changedBy };
+    const result = await context.admin().enqueue(call);
     report(context, result, () => describeEnqueue(result) + whenItStarts(context, result));
     return exitCodes.ok;
   },

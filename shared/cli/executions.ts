@@ -31,7 +31,7 @@ export const executionsCommand: Command = {
         open: context.flags.has("all") ? "false" : "true",
       }),
     );
-    const { executions } = await context.admin();
+    const { executions } = context.admin();
     const none = `No execution ${query.isOpen ? "is open" : "is on record"}.`;
     const listing = await readListing(query, executions);
     reportListing(context, listing, { name: "executions", columns, none });

@@ -23,7 +23,7 @@ export const explainCommand: Command = {
   examples: [{ line: "taskgate explain 17", sentence: "Why doesn't task 17 run?" }],
   run: async (context) => {
     const taskId = take(readTaskId(context.args[0]));
-    const explanation = await (await context.admin()).explain(taskId);
+    const explanation = await context.admin().explain(taskId);
     report(context, explanation, () => {
       const { theme = plainTheme } = context.output;
       const sentences = explanation.reasons.map(({ decides, sentence }) =>

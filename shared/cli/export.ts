@@ -62,7 +62,7 @@ export const exportCommand: Command = {
     const exporting = readExporting(context);
     const { to } = context.options;
     const { interrupted } = context.repeater();
-    const admin = await context.admin();
+    const admin = context.admin();
     // Before the file is made: the definition may be unknown.
     const [counts] = await admin.definitions(exporting.definition);
     const total = counts === undefined ? null : countExported(counts, exporting);

@@ -24,7 +24,7 @@ export const failuresCommand: Command = {
   run: async (context) => {
     const [definition] = context.args;
     const request = take(readFailuresQuery({ definition, max: context.options["max"] }));
-    const answer = await (await context.admin()).failures(request);
+    const answer = await context.admin().failures(request);
     report(context, answer, () => {
       if (answer.groups.length === 0) return "No task is dead.";
       const table = renderTable(answer.groups, columns, context.output);

@@ -41,7 +41,7 @@ export async function findTasks(
 ): Promise<FoundTasks> {
   const isAll = context.flags.has("all");
   const { interrupted } = isAll ? context.repeater() : {};
-  const admin = await context.admin();
+  const admin = context.admin();
   const progress = progressOf(context);
   const tasks: TaskListEntry[] = [];
   let lookedAt = 0;

@@ -59,7 +59,7 @@ async function look(
   last: BatchReport | null,
 ): Promise<BatchReport | { readonly away: string }> {
   try {
-    return await (await context.admin()).batch(batchId);
+    return await context.admin().batch(batchId);
   } catch (error) {
     if (last === null || exitCodeOf(error) !== exitCodes.unreachable) throw error;
     context.reconnect();

@@ -47,7 +47,7 @@ export const groupCommand: Command = {
       return show(context, take(readListGroupsQuery({ ...(isGlobal ? {} : { definition }), key })));
     const scope = isGlobal ? "global" : "definition";
     const change = take(readGroupRequest({ ...changes, key, scope }));
-    const admin = await context.admin();
+    const admin = context.admin();
     const { changedBy } = context;
     const answer = await admin.setGroup({ ...change, definition, changedBy });
     report(context, answer, () => {
@@ -62,7 +62,7 @@ export const groupCommand: Command = {
 };
 
 async function show(context: CommandContext, query: ListGroupsInput): Promise<ExitCode> {
-  const groups = await (await context.admin()).groups(query);
+  const groups = await context.admin().groups(query);
   const found = groups.filter(
     ({ definition }) => (definition === null) === (query.name === undefined),
   );

@@ -25,7 +25,7 @@ export const groupsCommand: Command = {
   run: async (context) => {
     const { key, max } = context.options;
     const query = take(readListGroupsQuery({ definition: context.args[0], key, max }));
-    const { groups } = await context.admin();
+    const { groups } = context.admin();
     reportListing(context, await readListing(query, groups), { name: "groups", columns });
   },
 };

@@ -42,7 +42,7 @@ async function show(context: CommandContext): Promise<ExitCode> {
   const { flags, args } = context;
   refuseGiven(context, ["reason"], "it only together with a VALUE");
   const query = take(readListSharedLimitsQuery({ name: args[0] }));
-  const admin = await context.admin();
+  const admin = context.admin();
   const { rows } = await readLimits(admin, query);
   const found = rows.filter(({ isShared }) => isShared || !flags.has("shared"));
   if (found.length === 0) {
@@ -63,7 +63,7 @@ async function set(context: CommandContext): Promise<ExitCode> {
   const name = take(isShared ? readSharedLimitName(given) : readDefinitionName(given));
   const { reason } = context.options;
   const change = take(readLimitRequest({ limit: limitOf(value), reason }));
-  const admin = await context.admin();
+  const admin = context.admin();
   const what = (): Promise<string> => (isShared ? endOfShared(admin, name) : endOf(admin, name));
   if (change.limit === 0 && !(await context.confirm(what))) return exitCodes.failed;
   const { changedBy } = context;

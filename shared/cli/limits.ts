@@ -26,7 +26,7 @@ export const limitsCommand: Command = {
   run: async (context) => {
     const { max } = context.options;
     const query = take(readListSharedLimitsQuery({ name: context.args[0], max }));
-    const admin = await context.admin();
+    const admin = context.admin();
     const listing = await readLimits(admin, query);
     if (query.name !== undefined && listing.rows.length === 0)
       throw unknownLimit(query.name, {

@@ -142,7 +142,7 @@ async function runCommand(
         app === null
           ? openServices(getTarget().settings, { output, waiting, appKinds })
           : openApp(app, waiting);
-      return Promise.resolve(services.admin);
+      return services.admin;
     },
     reconnect: () => {
       before.hasHung ||= services?.hasGivenUp() === true;

@@ -35,7 +35,7 @@ export const ownerCommand: Command = {
     if (given !== undefined && isReleased)
       throw refusal("APP", given, "no app together with --release");
     const change = take(readOwnerRequest({ app: given ?? null, reason }));
-    const admin = await context.admin();
+    const admin = context.admin();
     const answer = await admin.setOwner({ ...change, definition, changedBy: context.changedBy });
     report(context, answer, () => {
       const was =
@@ -52,7 +52,7 @@ export const ownerCommand: Command = {
 
 async function show(context: CommandContext, name: string): Promise<ExitCode> {
   refuseGiven(context, ["reason"], "it only together with an APP");
-  const [found] = await (await context.admin()).definitions(name);
+  const [found] = await context.admin().definitions(name);
   if (found === undefined) return exitCodes.notFound;
   const { app } = found;
   report(context, { definition: name, app }, () =>

@@ -21,7 +21,7 @@ export const pauseCommand: Command = {
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));
     const change = take(readOperatorRequest({ reason: context.options["reason"] }));
-    const admin = await context.admin();
+    const admin = context.admin();
     const answer = await admin.pause({ ...change, definition, changedBy: context.changedBy });
     report(context, answer, () =>
       answer.status === "exists" ? `${definition} was paused already.` : describePause(definition),

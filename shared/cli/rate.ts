@@ -40,7 +40,7 @@ export const rateCommand: Command = {
     if (context.args[1] === undefined) return show(context, definition);
     const rate = rateOf(context.args[1], burst);
     const change = take(readRateRequest({ rate, reason }));
-    const admin = await context.admin();
+    const admin = context.admin();
     const answer = await admin.setRate({ ...change, definition, changedBy: context.changedBy });
     report(context, answer, () => {
       const was = answer.status === "exists" ? "as before" : `it was ${showRate(answer.oldRate)}`;
@@ -52,7 +52,7 @@ export const rateCommand: Command = {
 
 async function show(context: CommandContext, name: string): Promise<ExitCode> {
   refuseGiven(context, ["burst", "reason"], "it only together with a RATE");
-  const [found] = await (await context.admin()).definitions(name);
+  const [found] = await context.admin().definitions(name);
   if (found === undefined) return exitCodes.notFound;
   const { rate, rateSource, codeRate } = found;
   report(

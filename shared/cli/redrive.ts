@@ -61,7 +61,7 @@ export const redriveCommand: Command = {
       wanted: ["redriven"],
       prepare: (tasks) => {
         const request = take(readRedriveRequest({ tasks, reason }));
-        return async () => (await context.admin()).redrive({ ...request, changedBy });
+        return () => context.admin().redrive({ ...request, changedBy });
       },
     };
     if (!flags.has("all"))

@@ -52,7 +52,7 @@ export const rescheduleCommand: Command = {
       prepare: (tasks) => {
         const read = { tasks, reason: options["reason"], ...instantOf(when) };
         const request = take(readRescheduleRequest(read));
-        return async () => (await context.admin()).reschedule({ ...request, changedBy });
+        return () => context.admin().reschedule({ ...request, changedBy });
       },
     };
     if (!flags.has("all")) return changeIds(given, change, { onlyWithAll: { state: true } });

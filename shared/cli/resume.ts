@@ -28,7 +28,7 @@ export const resumeCommand: Command = {
       throw refusal("NAME", "nothing", "the name of a definition, or --all after a stop");
     const definition = take(readDefinitionName(name));
     const change = take(readOperatorRequest({ reason: context.options["reason"] }));
-    const admin = await context.admin();
+    const admin = context.admin();
     const answer = await admin.resume({ ...change, definition, changedBy: context.changedBy });
     report(context, answer, () =>
       answer.status === "exists" ? `${definition} was not paused.` : `${definition} is resumed.`,
@@ -43,7 +43,7 @@ async function resumeAll(
 ): Promise<CommandExitCode> {
   if (name !== undefined) throw refusal("NAME", name, "either a definition or --all, not both");
   const change = take(readOperatorRequest({ reason: context.options["reason"] }));
-  const admin = await context.admin();
+  const admin = context.admin();
   const answer = await admin.resumeAll({ ...change, changedBy: context.changedBy });
   report(context, answer, () =>
     describeStop(answer, {

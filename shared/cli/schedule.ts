@@ -40,7 +40,7 @@ export const scheduleCommand: Command = {
     const action = readAction(context);
     if (action === "run") return runNow(context, definition);
     const { reason } = context.options;
-    const admin = await context.admin();
+    const admin = context.admin();
     const named = context.args[1] ?? (await admin.schedule({ definition })).name;
     const change = take(readScheduleRequest({ schedule: named, reason }));
     const { changedBy } = context;
@@ -85,7 +85,7 @@ async function runNow(context: CommandContext, definition: string): Promise<Comm
   const read = readRunScheduleRequest({ schedule: context.args[1], scheduledFor, reason });
   const request = take(read.ok ? read : { ...read, problems: read.problems.map(asOption) });
   const { changedBy } = context;
-  const answer = await (await context.admin()).runSchedule({ ...request, definition, changedBy });
+  const answer = await context.admin().runSchedule({ ...request, definition, changedBy });
   report(context, answer, () => {
     const { schedule, task, nextDueMs } = answer;
     const due = nextDueMs === null ? "" : ` It is due in ${showDuration(nextDueMs)}.`;

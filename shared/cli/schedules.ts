@@ -21,7 +21,7 @@ export const schedulesCommand: Command = {
   run: async (context) => {
     const { max } = context.options;
     const query = take(readListSchedulesQuery({ definition: context.args[0], max }));
-    const { schedules } = await context.admin();
+    const { schedules } = context.admin();
     reportListing(context, await readListing(query, schedules), { name: "schedules", columns });
   },
 };

@@ -38,7 +38,7 @@ export const statsCommand: Command = {
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));
     const { window } = take(readStatisticsQuery({ window: context.options["window"] }));
-    const answer = await (await context.admin()).statistics({ definition, window });
+    const answer = await context.admin().statistics({ definition, window });
     report(context, answer, () => {
       const facts = renderFacts(factsOf(answer), context.output.columns);
       if (answer.periods.length === 0) return facts;

@@ -19,7 +19,7 @@ export const statusCommand: Command = {
     { line: "taskgate status --json", sentence: "The same as one JSON document." },
   ],
   run: async (context) => {
-    const admin = await context.admin();
+    const admin = context.admin();
     const status = await admin.status();
     const stop = await admin.stopState();
     report(context, { ...status, stop }, () => {

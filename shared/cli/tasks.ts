@@ -80,7 +80,7 @@ async function showOldest(
     const given = hasFilter || context.flags.has("all") ? "a filter" : states.join(", ");
     throw refusal("--oldest", given, "--state ready, or nothing, beside it");
   }
-  const oldest = await readOldest(await context.admin(), definition, query.max);
+  const oldest = await readOldest(context.admin(), definition, query.max);
   report(context, oldest, () =>
     oldest.tasks.length === 0
       ? `No task of ${definition} is ready.`

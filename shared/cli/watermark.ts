@@ -43,7 +43,7 @@ export const watermarkCommand: Command = {
     const value = readValue(context);
     const watermark = context.args[1] ?? "";
     const change = take(readWatermarkRequest({ watermark, value: value ?? null, version, reason }));
-    const admin = await context.admin();
+    const admin = context.admin();
     if (value === undefined) {
       const name = { name: definition, watermark: change.watermark };
       const [found] = await admin.watermarks({ ...name, max: 1 });

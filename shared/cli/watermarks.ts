@@ -25,7 +25,7 @@ export const watermarksCommand: Command = {
   run: async (context) => {
     const { watermark, max } = context.options;
     const query = take(readListWatermarksQuery({ definition: context.args[0], watermark, max }));
-    const { watermarks } = await context.admin();
+    const { watermarks } = context.admin();
     reportListing(context, await readListing(query, watermarks), { name: "watermarks", columns });
   },
 };
