@@ -114,17 +114,13 @@ export function examineDefinitions({
 
 function checkDefinitions(definitions: readonly DefinitionStatus[], build: number): DoctorFinding {
   if (definitions.length === 0) {
-    return note(
-      "definitions",
-      "No definition is registered yet: a worker registers its own at its first run.",
-    );
+    const text = "No definition is registered yet: a worker registers its own at its first run.";
+    return note("definitions", text);
   }
   const newest = Math.max(...definitions.map((definition) => definition.build));
   if (build > 0 && newest > build) {
-    return note(
-      "definitions",
-      `Definitions: ${String(definitions.length)}; the newest was registered by build ${String(newest)}, this code is the older build ${String(build)}.`,
-    );
+    const text = `Definitions: ${String(definitions.length)}; the newest was registered by build ${String(newest)}, this code is the older build ${String(build)}.`;
+    return note("definitions", text);
   }
   return ok("definitions", `Definitions registered: ${String(definitions.length)}.`);
 }
@@ -179,12 +175,9 @@ async function checkPromises(store: TaskStore): Promise<DoctorFinding[]> {
   const seen = new Set(again.findings.map(keyOf));
   const lasting = first.findings.filter((candidate) => seen.has(keyOf(candidate)));
   if (lasting.length === 0) {
-    return [
-      ok(
-        "promises",
-        "Everything that the database promises (limits, single holders, nothing lost, order) holds.",
-      ),
-    ];
+    const text =
+      "Everything that the database promises (limits, single holders, nothing lost, order) holds.";
+    return [ok("promises", text)];
   }
   const listed = lasting
     .slice(0, listedMax)
