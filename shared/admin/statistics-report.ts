@@ -1,6 +1,6 @@
 import { mergeBuckets, quantileMs } from "../core/duration-buckets";
 import type { BucketCount } from "../core/duration-buckets";
-import type { Grain, ReadStatisticsAnswer, StatisticPeriod } from "../ports/task-store";
+import type { Grain, StatisticPeriod } from "../ports/task-store";
 import type { OfDefinition } from "./admin-tools";
 import { withKnownNames } from "./known-definitions";
 import type { Known } from "./known-definitions";
@@ -90,7 +90,11 @@ export async function readStatistics(
     periodCount: count,
     countedAt: answer.countedAt.getTime() < firstCountMs ? null : answer.countedAt.toISOString(),
     total: totalOf(periods, periodMs * count),
-    periods: periods.map((period) => toReport(period, passedMsOf(period, periodMs, answer))),
+    periods: periods.map((period) => {
+      // How much of it has passed and was counted.
+      const passedMs = answer.countedAt.getTime() - Date.parse(period.at);
+      return toReport(period, Math.min(Math.max(passedMs, 1_000), periodMs));
+    }),
   };
 }
 
@@ -114,15 +118,6 @@ export async function readSummaries({ store }: Pick<Known, "store">) {
 
 function zeros(): number[] {
   return Array.from({ length: summaryCount }, () => 0);
-}
-
-/** How much of the period has passed and was counted. */
-function passedMsOf(
-  { at }: StatisticPeriod,
-  periodMs: number,
-  { countedAt }: ReadStatisticsAnswer,
-): number {
-  return Math.min(Math.max(countedAt.getTime() - Date.parse(at), 1_000), periodMs);
 }
 
 function totalOf(periods: readonly StatisticPeriod[], windowMs: number): StatisticsReport["total"] {

@@ -7,7 +7,7 @@ import type { AuditEntry } from "../ports/task-store";
 import { showInstant, showNumber } from "../terminal/output";
 import type { Column } from "../terminal/output";
 import { maxOption } from "./command";
-import type { Command, CommandContext } from "./command";
+import type { Command } from "./command";
 import { sinceText } from "./read-values";
 import { reportListing } from "./report-listing";
 import { showIds } from "./task-results";
@@ -46,25 +46,15 @@ export const auditCommand: Command = {
     { line: "taskgate audit --action cancel_tasks", sentence: "Cancelled tasks, and by whom." },
   ],
   run: async (context) => {
-    const query = take(readListAuditQuery(queryOf(context)));
+    const { args, options } = context;
+    const { action, actor, before, max } = options;
+    const asked = { object: args[0], action, actor, since: sinceText(options["since"]) };
+    const query = take(readListAuditQuery({ ...asked, before, max }));
     const { audit } = context.admin();
     const listing = await readListing(query, audit, auditListMax);
     reportListing(context, listing, { name: "entries", columns, top: auditListMax });
   },
 };
-
-/** As the query of the HTTP API; a time before now becomes an instant. */
-function queryOf({ args, options }: CommandContext): Record<string, string | undefined> {
-  const { action, actor, since, before, max } = options;
-  return {
-    object: args[0],
-    action,
-    actor,
-    since: sinceText(since),
-    before,
-    max,
-  };
-}
 
 const columns: readonly Column<AuditEntry>[] = [
   { title: "at", value: (row) => showInstant(row.at) },

@@ -2,7 +2,6 @@ import { listMax } from "../admin/listing";
 import type { TaskPage, TaskPageRequest, TaskPlace } from "../admin/task-list";
 import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
-import type { ListTasksRequest } from "../admin/task-list-request";
 import { readKindFilter } from "../admin/task-requests";
 import type { TaskId } from "../core/ids";
 import { limits } from "../core/limits";
@@ -99,7 +98,11 @@ export async function changeAll(
   context: CommandContext,
   change: ChangeOfAll,
 ): Promise<CommandExitCode> {
-  const [definition, query] = readAll(context, change.states);
+  const [name, second] = context.args;
+  if (second !== undefined) throw refusal("argument", second, "one definition together with --all");
+  const definition = take(readDefinitionName(name));
+  const states = change.states.join(",");
+  const query = readFilters(context, { state: states, max: String(listMax) });
   // What no call would take is told before anything is looked for.
   change.prepare(["1"]);
   // Only where the command has the option.
@@ -127,17 +130,6 @@ export async function changeAll(
   });
   if (isStopped) return 130;
   return outcomes.areAll(change.wanted) ? exitCodes.ok : exitCodes.failed;
-}
-
-/** The definition, and which of its tasks. */
-function readAll(
-  context: CommandContext,
-  states: readonly ListableState[],
-): [string, ListTasksRequest] {
-  const [name, second] = context.args;
-  if (second !== undefined) throw refusal("argument", second, "one definition together with --all");
-  const definition = take(readDefinitionName(name));
-  return [definition, readFilters(context, { state: states.join(","), max: String(listMax) })];
 }
 
 /** A task, and when it was added; ISO-8601. */
@@ -209,8 +201,12 @@ async function apply(
           if (outcome === "busy" && round < busyRounds) busy.push(result.task);
           else outcomes.add(result.task, outcome);
         }
+        const done = outcomes.total + busy.length;
         if (waiting.length > limits.idsMax)
-          progress.show("change", describeProgress(outcomes.total + busy.length, ids.length));
+          progress.show(
+            "change",
+            `${shareBar(done / ids.length)}  ${String(done)} of ${String(ids.length)}`,
+          );
       }
       if (busy.length === 0 || !(await pause(busyPauseMs)))
         return { outcomes, isStopped: busy.length > 0 };
@@ -227,8 +223,4 @@ async function apply(
   } finally {
     progress.end();
   }
-}
-
-function describeProgress(done: number, total: number): string {
-  return `${shareBar(done / total)}  ${String(done)} of ${String(total)}`;
 }

@@ -94,11 +94,8 @@ function lostOf({ claimed, running, prefetched }: DefinitionReport): number {
   return claimed - running - prefetched;
 }
 
-function showLost(definition: DefinitionReport): string {
-  return `${String(lostOf(definition))}: the next worker or sweep takes them back`;
-}
-
 function factsOf(definition: DefinitionReport): (readonly [string, string])[] {
+  const lost = lostOf(definition);
   const codeLimit = `the code says ${showLimit(definition.codeLimit)}`;
   return [
     ["definition", definition.name],
@@ -120,7 +117,9 @@ function factsOf(definition: DefinitionReport): (readonly [string, string])[] {
     ["executions", String(definition.executions)],
     ["running", String(definition.running)],
     ["prefetched", String(definition.prefetched)],
-    ...(lostOf(definition) > 0 ? [["lost", showLost(definition)] as const] : []),
+    ...(lost > 0
+      ? [["lost", `${String(lost)}: the next worker or sweep takes them back`] as const]
+      : []),
     ["ready", showCount(definition.ready)],
     [
       "scheduled",

@@ -84,22 +84,11 @@ interface Found {
 /** A table, and how far it was looked. */
 export function renderFound({ found, definition, states }: Found, screen: Screen): string {
   const { tasks, more } = found;
-  const table =
-    tasks.length === 0
-      ? describeNone(found, definition, states)
-      : renderTable(tasks, columnsOf(states), screen);
-  if (!found.isSearch)
-    return tasks.length === 0 ? table : table + describeCut({ rows: tasks, more });
-  return table + describeEnd(found);
-}
-
-function describeNone(
-  { isSearch: isFiltered }: FoundTasks,
-  definition: string,
-  states: readonly ListableState[],
-): string {
-  if (isFiltered) return `No such task of ${definition} was found.`;
-  return `No task of ${definition} is ${states.join(" or ")}.`;
+  const table = tasks.length === 0 ? null : renderTable(tasks, columnsOf(states), screen);
+  if (found.isSearch)
+    return (table ?? `No such task of ${definition} was found.`) + describeEnd(found);
+  if (table === null) return `No task of ${definition} is ${states.join(" or ")}.`;
+  return table + describeCut({ rows: tasks, more });
 }
 
 /** Where a search stopped before it had looked at all. */

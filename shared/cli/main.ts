@@ -72,17 +72,11 @@ export async function runCli(given: CliOptions): Promise<CommandExitCode> {
     options.onCommand?.(parsed.command);
     return await runCommand(parsed, options);
   } catch (error) {
-    const code = exitCodeOf(error);
     reportError(error, options);
-    if (
-      code === exitCodes.usage &&
-      !asksForJson(words) &&
-      error instanceof TaskgateError &&
-      error.code === "TASKGATE_ARG_INVALID"
-    ) {
+    const isMisused = error instanceof TaskgateError && error.code === "TASKGATE_ARG_INVALID";
+    if (isMisused && !asksForJson(words))
       output.error("`taskgate help` lists the commands, `taskgate help COMMAND` explains one.");
-    }
-    return code;
+    return exitCodeOf(error);
   }
 }
 
