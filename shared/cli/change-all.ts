@@ -135,17 +135,12 @@ export async function changeAll(
 /** A task, and when it was added; ISO-8601. */
 type FoundTask = readonly [task: TaskId, createdAt: string];
 
-interface Found {
-  readonly tasks: FoundTask[];
-  /** There may be others. */
-  readonly isCut: boolean;
-}
-
+/** `isCut`: there may be others. */
 async function find(
   context: CommandContext,
   request: TaskPageRequest,
   change: ChangeOfAll,
-): Promise<Found> {
+): Promise<{ tasks: FoundTask[]; isCut: boolean }> {
   const admin = context.admin();
   const { kind } = take(readKindFilter({ kind: context.options["kind"] }));
   const progress = progressOf(context);

@@ -2,14 +2,13 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { invalidInput } from "../admin/read-result";
 import { applyEject, planEject } from "../init/eject";
 import type { EjectPlan } from "../init/eject";
 import { readVersion } from "../core/own-manifest";
 import { report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
-import { refusal } from "./read-values";
+import { refusal, wantsYes } from "./read-values";
 
 /** `taskgate eject` */
 export const ejectCommand: Command = {
@@ -42,10 +41,7 @@ export const ejectCommand: Command = {
     const { isJson, flags, output } = context;
     if (!isJson) output.line(describePlan(plan));
     const isWanted = flags.has("yes") || (!isJson && context.isAttended);
-    if (!isJson && !isWanted) {
-      const expected = "it, because there is no terminal to ask at: nothing was changed";
-      throw invalidInput([{ field: "--yes", value: "nothing", expected }]);
-    }
+    if (!isJson && !isWanted) throw wantsYes();
     if (isWanted) await refuseUnsaved(plan.root);
     if (isWanted && !(await context.confirm(() => "Removes and writes the above.")))
       return exitCodes.failed;

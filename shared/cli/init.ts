@@ -10,7 +10,7 @@ import { problemsOfDatabase } from "./database-option";
 import { report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
-import { readWord } from "./read-values";
+import { readWord, wantsYes } from "./read-values";
 
 /** `taskgate init` */
 export const initCommand: Command = {
@@ -48,10 +48,7 @@ export const initCommand: Command = {
     const isAsked = !context.isJson && plan.changes.length > 0;
     if (isAsked) context.output.line(describePlan(plan));
     if (isAsked && !context.flags.has("yes")) {
-      if (!context.isAttended) {
-        const expected = "it, because there is no terminal to ask at: nothing was changed";
-        throw invalidInput([{ field: "--yes", value: "nothing", expected }]);
-      }
+      if (!context.isAttended) throw wantsYes();
       if (!(await context.confirm(() => "Adds the above and changes nothing else.")))
         return exitCodes.failed;
     }

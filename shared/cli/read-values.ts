@@ -78,6 +78,12 @@ export function refuseGiven(
   }
 }
 
+/** The error of a command that changes files, where nobody can be asked. */
+export function wantsYes(): Error {
+  const expected = "it, because there is no terminal to ask at: nothing was changed";
+  return invalidInput([{ field: "--yes", value: "nothing", expected }]);
+}
+
 /** The error that names an argument or option, its value, and the expected form. */
 export function refusal(field: string, value: string, expected: string): Error {
   return invalidInput([{ field, value: `\`${value.slice(0, shownLengthMax)}\``, expected }]);
