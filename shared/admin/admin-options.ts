@@ -3,9 +3,10 @@ import type { NewTask } from "../ports/task-store";
 import type { Timers } from "../ports/timers";
 import type { AdminTools } from "./admin-tools";
 import type { DoctorProbe } from "./doctor";
+import type { Known } from "./known-definitions";
 
 /** What an admin works with. */
-export interface AdminOptions extends AdminTools {
+export interface AdminOptions extends AdminTools, Known {
   readonly random: Random;
   /** Bounds how long a stop or its end waits for a locked definition. */
   readonly timers: Timers;
@@ -25,14 +26,4 @@ export interface AdminOptions extends AdminTools {
   readonly traceUrl?: string | null;
   /** Further checks of `doctor`, such as whether the queue answers. */
   readonly probes?: readonly DoctorProbe[];
-}
-
-/** The author of a change, for the audit: at most 200 characters. */
-export interface Actor {
-  readonly changedBy: string;
-}
-
-/** The definition that a call is about. */
-export interface OfDefinition {
-  readonly definition: string;
 }

@@ -1,23 +1,10 @@
-/**
- * Several apps on one database: which of them a definition belongs to, and how it is handed over.
- */
-import type { DefinitionStatus, SetDefinitionOwnerInput, TaskStore } from "../ports/task-store";
-import type { AdminTools } from "./admin-tools";
-import { withoutConflict } from "./settings-conflict";
+/** Several apps on one database: which of them a definition belongs to. */
+import type { DefinitionStatus, TaskStore } from "../ports/task-store";
 
 /** A definition, with the app that runs its tasks. */
 export interface DefinitionReport extends DefinitionStatus {
   /** null: no app has said that it is its own. */
   readonly app: string | null;
-}
-
-/** What a hand-over did; exists: it was so already. */
-export interface OwnerReport {
-  readonly definition: string;
-  readonly status: "set" | "exists";
-  /** null: none. */
-  readonly oldApp: string | null;
-  readonly newApp: string | null;
 }
 
 /** All definitions by name, or the one, with their apps. Two reads. */
@@ -36,15 +23,4 @@ export async function listDefinitions(
     ...definition,
     app: owners.get(definition.name) ?? null,
   }));
-}
-
-/** Hands a definition over to another app, or releases it; the hint tells the new one of tasks that wait. Throws SettingsConflict. */
-export async function setOwner(
-  { store, wakeUp }: AdminTools,
-  input: SetDefinitionOwnerInput,
-): Promise<OwnerReport> {
-  const { oldApp, newApp, ...answer } = await store.setDefinitionOwner(input);
-  const status = withoutConflict(answer.status);
-  if (status === "set" && newApp !== null) await wakeUp.hint(input.name);
-  return { definition: input.name, status, oldApp, newApp };
 }

@@ -2,7 +2,6 @@
 import { z } from "zod";
 import { describeTextRule } from "./text-rule";
 import { objectOf } from "./object-schema";
-import type { ValueOf } from "./object-schema";
 import { key, keyRule, reason } from "./schemas";
 
 /** The app that a definition is handed over to; null: none. */
@@ -15,5 +14,3 @@ export const readOwnerRequest = objectOf({
     .meta({ description: "null: no app, until one registers it." }),
   reason,
 });
-/** The app that a definition is handed over to; null: none. */
-export type OwnerRequest = ValueOf<typeof readOwnerRequest>;

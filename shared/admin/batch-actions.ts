@@ -7,10 +7,9 @@ import type {
   CancelBatchAnswer,
   ListBatchesInput,
   PumpBatchAnswer,
-  ResumeBatchAnswer,
 } from "../ports/task-store";
 import { hintAll } from "./admin-tools";
-import type { AdminTools } from "./admin-tools";
+import type { Actor, AdminTools } from "./admin-tools";
 import { invalidInput, showValue } from "./read-result";
 
 /** What operators see and do of batches. */
@@ -26,18 +25,18 @@ export interface BatchReport extends BatchStatus {
   readonly estimatedLeftMs: number | null;
 }
 
-/** What a resume did. */
-export interface ResumedBatch {
-  readonly batch: BatchId;
-  readonly status: ResumeBatchAnswer["status"];
-}
-
-/** What a cancel did. */
-export interface CancelledBatch {
-  readonly batch: BatchId;
-  readonly status: CancelBatchAnswer["status"];
-  /** Admitted tasks that were ended or asked to end. */
-  readonly tasks: number;
+/** Calls about batches. */
+export function batchCalls(tools: AdminTools) {
+  return {
+    /** Batches and how far they are, newest first. */
+    batches: (request: Omit<ListBatchesInput, "batchId">) => listBatches(tools, request),
+    /** One batch. Throws InvalidArgumentError (unknown). */
+    batch: (batchId: BatchId) => getBatch(tools, batchId),
+    /** Lets a halted batch go on with its next wave. */
+    resumeBatch: (request: BatchChange & Actor) => resumeBatch(tools, request),
+    /** Ends a batch: no further wave opens, its tasks end or are asked to. */
+    cancelBatch: (request: BatchChange & Actor) => cancelBatch(tools, request),
+  };
 }
 
 /** Slices of one call; the sweep does the rest. */
@@ -57,7 +56,7 @@ export async function listBatches(
 }
 
 /** Throws InvalidArgumentError (unknown). */
-export async function getBatch(tools: AdminTools, batchId: BatchId): Promise<BatchReport> {
+async function getBatch(tools: AdminTools, batchId: BatchId): Promise<BatchReport> {
   const [batch] = await listBatches(tools, { batchId, max: 1 });
   if (batch !== undefined) return batch;
   const expected =
@@ -69,7 +68,7 @@ export async function getBatch(tools: AdminTools, batchId: BatchId): Promise<Bat
 }
 
 /** A halted batch goes on with its next wave. */
-export async function resumeBatch(tools: AdminTools, request: BatchChange): Promise<ResumedBatch> {
+async function resumeBatch(tools: AdminTools, request: BatchChange) {
   const { batchId } = request;
   await getBatch(tools, batchId);
   const { status, woken, opening } = await tools.store.resumeBatch(request);
@@ -78,11 +77,8 @@ export async function resumeBatch(tools: AdminTools, request: BatchChange): Prom
   return { batch: batchId, status };
 }
 
-/** No further wave opens; blocked tasks end, admitted ones are ended or asked to end. */
-export async function cancelBatch(
-  tools: AdminTools,
-  request: BatchChange,
-): Promise<CancelledBatch> {
+/** No further wave opens; blocked tasks end, admitted ones are ended or asked to end: `tasks` counts these. */
+export async function cancelBatch(tools: AdminTools, request: BatchChange) {
   const { store } = tools;
   const { batchId } = request;
   await getBatch(tools, batchId);

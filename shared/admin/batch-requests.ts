@@ -10,12 +10,6 @@ export function readBatchId(input: unknown): ReadResult<BatchId> {
   return readValue(batchId, input, "batch");
 }
 
-/** An operator's change of a batch. */
-export interface BatchRequest {
-  readonly batchId: BatchId;
-  readonly reason?: string;
-}
-
 /** Which batches to list: those before one, or the newest. */
 export const readListBatchesQuery = listQueryOf({
   before: batchId.exactOptional(),

@@ -39,6 +39,11 @@ export interface DoctorOptions {
   readonly probes: readonly DoctorProbe[];
 }
 
+const findingOf =
+  (status: DoctorFinding["status"]) =>
+  (check: string, text: string): DoctorFinding => ({ check, status, text });
+const [ok, note, broken] = [findingOf("ok"), findingOf("note"), findingOf("broken")];
+
 /** Findings of one kind that are listed. */
 const listedMax = 20;
 /** Most definitions that one read tells of. */
@@ -51,16 +56,15 @@ export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
   const { batches } = await store.listBatches({ max: batchesLookedAt });
   const stop = await readStop(options);
   const findings: DoctorFinding[] = [
-    finding("database", "ok", `The ${store.dialect} database answers, its procedures are there.`),
+    ok("database", `The ${store.dialect} database answers, its procedures are there.`),
     ...examineDefinitions({ definitions, expired, build, stop }),
   ];
   const { unserved, notAsked } = await findUnserved(store, definitions);
-  for (const { name, text } of unserved) findings.push(finding(`definition ${name}`, "note", text));
+  for (const { name, text } of unserved) findings.push(note(`definition ${name}`, text));
   if (notAsked > 0)
     findings.push(
-      finding(
+      note(
         "definitions",
-        "note",
         `${String(notAsked)} more have ready tasks and no worker at this moment: for how long was looked up of the first ${String(askedMax)} alone. \`taskgate top\` shows the others.`,
       ),
     );
@@ -93,17 +97,16 @@ export function examineDefinitions({
   const stopped = new Set(stop?.definitions);
   return [
     checkDefinitions(definitions, build),
-    ...(stop === null ? [] : [finding("stop", "note", describeStop(stop))]),
+    ...(stop === null ? [] : [note("stop", describeStop(stop))]),
     ...checkBuilds(definitions),
     // Its own resume would take a definition out of the stop.
     ...definitions.flatMap((one) =>
       checkDefinition(stopped.has(one.name) ? { ...one, paused: false } : one),
     ),
     expired === 0
-      ? finding("leases", "ok", "No execution is past its lease.")
-      : finding(
+      ? ok("leases", "No execution is past its lease.")
+      : note(
           "leases",
-          "note",
           `Executions past their lease: ${String(expired)}; the next sweep takes their tasks back. If the number stays, no sweep runs.`,
         ),
   ];
@@ -111,21 +114,15 @@ export function examineDefinitions({
 
 function checkDefinitions(definitions: readonly DefinitionStatus[], build: number): DoctorFinding {
   if (definitions.length === 0) {
-    return finding(
-      "definitions",
-      "note",
-      "No definition is registered yet: a worker registers its own at its first run.",
-    );
+    const text = "No definition is registered yet: a worker registers its own at its first run.";
+    return note("definitions", text);
   }
   const newest = Math.max(...definitions.map((definition) => definition.build));
   if (build > 0 && newest > build) {
-    return finding(
-      "definitions",
-      "note",
-      `Definitions: ${String(definitions.length)}; the newest was registered by build ${String(newest)}, this code is the older build ${String(build)}.`,
-    );
+    const text = `Definitions: ${String(definitions.length)}; the newest was registered by build ${String(newest)}, this code is the older build ${String(build)}.`;
+    return note("definitions", text);
   }
-  return finding("definitions", "ok", `Definitions registered: ${String(definitions.length)}.`);
+  return ok("definitions", `Definitions registered: ${String(definitions.length)}.`);
 }
 
 /** Two releases of one number each think that the other's settings are the older ones. */
@@ -134,45 +131,40 @@ function checkBuilds(definitions: readonly DefinitionStatus[]): DoctorFinding[] 
   if (names.length === 0) return [];
   const more = names.length > listedMax ? ` and ${String(names.length - listedMax)} more` : "";
   const text = `Registered without a build number: ${names.slice(0, listedMax).join(", ")}${more}. In a rollout, releases then overwrite each other's settings in turn. Run \`npx taskgate stamp\` at the end of the app's build, or set TASKGATE_BUILD.`;
-  return [finding("build numbers", "note", text)];
+  return [note("build numbers", text)];
 }
 
 function checkDefinition(definition: DefinitionStatus): DoctorFinding[] {
   const { name, limit, held } = definition;
   const open = definition.ready + definition.waiting + definition.scheduled;
-  const findings: DoctorFinding[] = [];
-  const note = (text: string): void => {
-    findings.push(finding(`definition ${name}`, "note", text));
-  };
+  const texts: string[] = [];
   if (definition.paused)
-    note(
+    texts.push(
       `Paused by an operator; ${open === 1 ? "1 task waits" : `${showCount(open)} tasks wait`}. \`taskgate resume ${commandWord(name)}\` lets them run.`,
     );
-  if (limit === 0) note(`Its limit is 0 (${definition.limitSource}): nothing starts.`);
+  if (limit === 0) texts.push(`Its limit is 0 (${definition.limitSource}): nothing starts.`);
   if (limit !== null && held > limit)
-    note(
+    texts.push(
       `${held === 1 ? "1 token is" : `${String(held)} tokens are`} held, the limit is ${String(limit)}: the rest comes back as tasks end.`,
     );
   if (definition.dead > 0)
-    note(
+    texts.push(
       `Dead letters: ${showCount(definition.dead)}. \`taskgate tasks ${commandWord(name)} --state dead\` lists them.`,
     );
-  return findings;
+  return texts.map((text) => note(`definition ${name}`, text));
 }
 
 /** The findings of halted batches. */
 export function noteHalted(halted: readonly HaltedBatch[]): DoctorFinding[] {
-  return halted.map(({ batch, text }) => finding(`batch ${batch}`, "note", text));
+  return halted.map(({ batch, text }) => note(`batch ${batch}`, text));
 }
 
 async function runProbe(probe: DoctorProbe): Promise<DoctorFinding> {
   try {
     const seen = await probe.run();
-    return typeof seen === "string"
-      ? finding(probe.check, "ok", seen)
-      : finding(probe.check, seen.status, seen.text);
+    return typeof seen === "string" ? ok(probe.check, seen) : { check: probe.check, ...seen };
   } catch (error) {
-    return finding(probe.check, "broken", messageOf(error));
+    return broken(probe.check, messageOf(error));
   }
 }
 
@@ -183,23 +175,15 @@ async function checkPromises(store: TaskStore): Promise<DoctorFinding[]> {
   const seen = new Set(again.findings.map(keyOf));
   const lasting = first.findings.filter((candidate) => seen.has(keyOf(candidate)));
   if (lasting.length === 0) {
-    return [
-      finding(
-        "promises",
-        "ok",
-        "Everything that the database promises (limits, single holders, nothing lost, order) holds.",
-      ),
-    ];
+    const text =
+      "Everything that the database promises (limits, single holders, nothing lost, order) holds.";
+    return [ok("promises", text)];
   }
   const listed = lasting
     .slice(0, listedMax)
-    .map((broken) =>
-      finding(`promise ${broken.rule}`, "broken", `${broken.key}: ${broken.detail}`),
-    );
+    .map(({ rule, key, detail }) => broken(`promise ${rule}`, `${key}: ${detail}`));
   const more = lasting.length - listed.length;
-  return more === 0
-    ? listed
-    : [...listed, finding("promises", "broken", `${String(more)} findings more.`)];
+  return more === 0 ? listed : [...listed, broken("promises", `${String(more)} findings more.`)];
 }
 
 function keyOf(found: InvariantFinding): string {
@@ -210,8 +194,4 @@ function worst(findings: readonly DoctorFinding[]): DoctorReport["status"] {
   const has = (status: DoctorFinding["status"]): boolean =>
     findings.some((entry) => entry.status === status);
   return has("broken") ? "broken" : has("note") ? "note" : "ok";
-}
-
-function finding(check: string, status: DoctorFinding["status"], text: string): DoctorFinding {
-  return { check, status, text };
 }

@@ -1,9 +1,10 @@
 import { asOperationId } from "../core/ids";
 import type { OperationId, TaskId } from "../core/ids";
 import { enqueuePrepared } from "../enqueue/enqueue-prepared";
+import type { Enqueued } from "../enqueue/enqueue-prepared";
 import type { NewTask } from "../ports/task-store";
-import type { Actor, AdminOptions, OfDefinition } from "./admin-options";
-import type { AdminTools } from "./admin-tools";
+import type { AdminOptions } from "./admin-options";
+import type { Actor, AdminTools, OfDefinition } from "./admin-tools";
 import type { EnqueueRequest } from "./enqueue-request";
 
 /** What an enqueue did, in input order. */
@@ -63,7 +64,7 @@ interface Addition extends Actor, OfDefinition {
 export async function addTasks(
   tools: Parameters<typeof enqueuePrepared>[0] & AdminTools,
   { definition, rows, operationId, changedBy, reason }: Addition,
-) {
+): Promise<{ tasks: Enqueued[]; nextDueMs: number | null }> {
   const { wakeUp, onEnqueued } = tools;
   const traceParent = rows[0]?.traceParent;
   const trace = traceParent === undefined ? {} : { traceParent };

@@ -7,6 +7,7 @@ import { showValue } from "./read-result";
 import type { ReadResult } from "./read-result";
 import { parseJson } from "./parse-json";
 import { ProblemList } from "./problem-list";
+import type { TextLine } from "./text-lines";
 import { nested, notBoth, objectOf, onlyWith, resultOf } from "./object-schema";
 import { container, groupScope, instant, key, listOf, oneOf, operationId, whole } from "./schemas";
 
@@ -48,7 +49,7 @@ const relations = [
 ];
 
 /** A task in a list. */
-const task = objectOf({ payload, ...members }, { relations });
+export const taskInList = objectOf({ payload, ...members }, { relations });
 
 /** One task alone, with the id of its call. */
 export const taskRequest = objectOf({ payload, ...members, operationId }, { relations });
@@ -56,7 +57,7 @@ export const taskRequest = objectOf({ payload, ...members, operationId }, { rela
 /** Many tasks: 1..10,000, 8 MiB together. */
 export const tasksRequest = objectOf({
   tasks: listOf(
-    nested(task, z.unknown()),
+    nested(taskInList, z.unknown()),
     limits.enqueueTasksMax,
     `an array of 1..${String(limits.enqueueTasksMax)} tasks`,
   ),
@@ -85,18 +86,14 @@ function readMany(input: object): ReadResult<EnqueueRequest> {
     return resultOf<EnqueueRequest>(null, problems);
   const tasks = entries.flatMap((entry: unknown, index) => {
     const path = `tasks[${String(index)}]`;
-    return task.readAt(entry, { path, problems }) ?? [];
+    return taskInList.readAt(entry, { path, problems }) ?? [];
   });
   if (problems.isEmpty) refuseTooManyBytes(tasks, problems);
   return resultOf(request === null ? null : { ...request, tasks }, problems);
 }
 
 /** A line of a text with a task on each. */
-export interface TaskLine {
-  /** From 1. */
-  readonly number: number;
-  readonly text: string;
-}
+export type TaskLine = Pick<TextLine, "number" | "text">;
 
 /** Tasks that stand as JSON on a line each, with the members of a task in a list. Problems name the line: `line 17.priority`. */
 export function readTaskLines(lines: readonly TaskLine[]): ReadResult<NewTask[]> {
@@ -106,7 +103,7 @@ export function readTaskLines(lines: readonly TaskLine[]): ReadResult<NewTask[]>
     const path = `line ${String(number)}`;
     try {
       const read = parseJson(text, { root: path, at: path });
-      if (read.ok) tasks.push(...[task.readAt(read.value, { path, problems }) ?? []].flat());
+      if (read.ok) tasks.push(...[taskInList.readAt(read.value, { path, problems }) ?? []].flat());
       else problems.addAll(read);
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
@@ -114,14 +111,6 @@ export function readTaskLines(lines: readonly TaskLine[]): ReadResult<NewTask[]>
     }
   }
   return resultOf(tasks, problems);
-}
-
-/** A task as it stands in a list: the checked one, or null and its problems in `problems`, whose fields begin with `path`. */
-export function readTaskAt(
-  input: unknown,
-  place: { readonly path: string; readonly problems: ProblemList },
-): NewTask | null {
-  return task.readAt(input, place);
 }
 
 function refuseTooManyBytes(tasks: readonly NewTask[], problems: ProblemList): void {

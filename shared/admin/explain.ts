@@ -160,20 +160,12 @@ function explainLimit(task: ExplainableTask): Reason[] {
   if (limit === undefined || limit === null || held < limit) return [];
   const source = task.limitSource === "operator" ? "set by an operator" : "set by the code";
   if (limit === 0) {
-    return [
-      decides(
-        "limit-zero",
-        `The limit of ${quote(task.definition)} is 0, ${source}: nothing starts.`,
-      ),
-    ];
+    const sentence = `The limit of ${quote(task.definition)} is 0, ${source}: nothing starts.`;
+    return [decides("limit-zero", sentence)];
   }
   const over = held > limit ? ` (${String(held)} are held: the limit was lowered)` : "";
-  return [
-    decides(
-      "limit-reached",
-      `The limit of ${quote(task.definition)} is reached: ${count(limit, "token", "tokens")}, ${source}${over}, held by ${describeHolders(task.holders ?? [])}.`,
-    ),
-  ];
+  const sentence = `The limit of ${quote(task.definition)} is reached: ${count(limit, "token", "tokens")}, ${source}${over}, held by ${describeHolders(task.holders ?? [])}.`;
+  return [decides("limit-reached", sentence)];
 }
 
 function explainShared(task: ExplainableTask): Reason[] {
@@ -193,12 +185,8 @@ function explainRate(task: ExplainableTask): Reason[] {
   const { rate, rateInMs } = task;
   if (rate == null || rateInMs == null || rateInMs <= 0) return [];
   const allowed = `${String(rate.count)} per ${formatExactDuration(rate.periodMs)}`;
-  return [
-    decides(
-      "rate-reached",
-      `The rate of ${quote(task.definition)} is used up (${allowed}): the next task may start in ${formatDuration(rateInMs)}.`,
-    ),
-  ];
+  const sentence = `The rate of ${quote(task.definition)} is used up (${allowed}): the next task may start in ${formatDuration(rateInMs)}.`;
+  return [decides("rate-reached", sentence)];
 }
 
 function describeHolders(
@@ -223,19 +211,13 @@ function describeLease(leaseLeftMs: number): string {
 function explainSchedule(task: ExplainableTask): Reason[] {
   const dueInMs = task.dueInMs ?? 0;
   if (dueInMs > 0) return [decides("not-due", `It is not due for ${formatDuration(dueInMs)}.`)];
-  if (dueInMs < -waitMsMax)
-    return [
-      decides(
-        "no-worker",
-        `It has been due for ${formatDuration(dueInMs)}, and no worker has made it ready. ${askForApp(task.definition)}`,
-      ),
-    ];
-  return [
-    decides(
-      "due",
-      `It has been due for ${formatDuration(dueInMs)}: the next worker of ${quote(task.definition)} or the next sweep makes it ready.`,
-    ),
-  ];
+  const late = `It has been due for ${formatDuration(dueInMs)}`;
+  if (dueInMs < -waitMsMax) {
+    const sentence = `${late}, and no worker has made it ready. ${askForApp(task.definition)}`;
+    return [decides("no-worker", sentence)];
+  }
+  const sentence = `${late}: the next worker of ${quote(task.definition)} or the next sweep makes it ready.`;
+  return [decides("due", sentence)];
 }
 
 function explainGroup(task: ExplainableTask, isDeciding: boolean): Reason[] {
@@ -259,21 +241,12 @@ function explainGroup(task: ExplainableTask, isDeciding: boolean): Reason[] {
   }
   if (group.ahead > 0) {
     const isFirst = reasons.length === 0;
-    reasons.push(
-      reason(
-        "group-position",
-        isFirst,
-        `${count(group.ahead, "task waits", "tasks wait")} ahead of it in the group.`,
-      ),
-    );
+    const sentence = `${count(group.ahead, "task waits", "tasks wait")} ahead of it in the group.`;
+    reasons.push(reason("group-position", isFirst, sentence));
   }
   if (reasons.length === 0) {
-    reasons.push(
-      decides(
-        "group-slot",
-        `${name} has a free slot: the next worker or sweep makes the task ready.`,
-      ),
-    );
+    const sentence = `${name} has a free slot: the next worker or sweep makes the task ready.`;
+    reasons.push(decides("group-slot", sentence));
   }
   return reasons;
 }
@@ -309,13 +282,9 @@ function explainProgress(task: ExplainableTask): Reason[] {
 
 function explainCancel(task: ExplainableTask): Reason[] {
   if (task.cancelRequested !== true) return [];
-  return [
-    reason(
-      "cancel-requested",
-      false,
-      "Its cancellation was asked for: its handler is told, and it ends as cancelled unless it ends well before.",
-    ),
-  ];
+  const sentence =
+    "Its cancellation was asked for: its handler is told, and it ends as cancelled unless it ends well before.";
+  return [reason("cancel-requested", false, sentence)];
 }
 
 function explainEnd(task: ExplainableTask): Reason[] {
@@ -369,13 +338,8 @@ function explainHistory(task: ExplainableTask): Reason[] {
   }
   if (task.lostCount > 0 && task.state !== "dead") {
     const allowed = task.lostMax === undefined ? "" : `, ${String(task.lostMax)} are allowed`;
-    reasons.push(
-      reason(
-        "lost",
-        false,
-        `Its worker died under it ${count(task.lostCount, "time", "times")}${allowed}.`,
-      ),
-    );
+    const sentence = `Its worker died under it ${count(task.lostCount, "time", "times")}${allowed}.`;
+    reasons.push(reason("lost", false, sentence));
   }
   if (task.dedupeKey !== null) {
     reasons.push(reason("dedupe", false, `Its dedupe key is ${quote(task.dedupeKey)}.`));

@@ -1,10 +1,12 @@
 import type { TaskId } from "../core/ids";
 import { limits } from "../core/limits";
 import type { ActorInput, TaskStore } from "../ports/task-store";
-import type { AdminTools } from "./admin-tools";
+import type { Actor, AdminTools } from "./admin-tools";
 import { groupFailures, isLike } from "./failure-groups";
 import type { FailureGroup } from "./failure-groups";
 import type { FailuresRequest, RedriveFailuresRequest } from "./failure-requests";
+import { withKnownNames } from "./known-definitions";
+import type { Known } from "./known-definitions";
 import { listMax } from "./listing";
 import { redriveTasks } from "./task-actions";
 
@@ -33,11 +35,22 @@ export interface RedriveFailuresReport {
   readonly more: boolean;
 }
 
+/** Calls about failures. */
+export function failureCalls(options: AdminTools & Known) {
+  return {
+    /** Dead tasks by error, most first, over all definitions or of one. */
+    failures: (request: FailuresRequest) =>
+      withKnownNames(options, request.definition, () => listFailures(options, request)),
+    /** Retries the dead tasks of one error. */
+    redriveFailures: (request: RedriveFailuresRequest & Actor) =>
+      withKnownNames(options, request.definition, () => redriveFailures(options, request)),
+  };
+}
+
 /** Dead tasks that one look reads: of one definition, and of all of them together. Errors that all differ make an answer as long. */
 const failuresReadMax = { ofOne: 5_000, ofAll: 2_500 } as const;
 
-/** Failures by error, over all definitions or of one. */
-export async function listFailures(
+async function listFailures(
   { store }: AdminTools,
   { definition, max }: FailuresRequest,
 ): Promise<FailuresReport> {
@@ -59,7 +72,7 @@ export async function listFailures(
 const redriveMax = { found: 10_000, lookedAt: 100_000 } as const;
 
 /** Retries the dead tasks of one group, the oldest first, a thousand a call; with `dryRun` only counts them. */
-export async function redriveFailures(
+async function redriveFailures(
   tools: AdminTools,
   { definition, kind, like, dryRun, ...actor }: RedriveFailuresRequest & ActorInput,
 ): Promise<RedriveFailuresReport> {

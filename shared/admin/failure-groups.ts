@@ -8,17 +8,11 @@ import type { EqualFailures } from "../ports/task-store";
  */
 
 /** Dead tasks of one definition and kind whose errors are alike. */
-export interface FailureGroup {
-  readonly definition: string;
-  readonly kind: string;
+export interface FailureGroup extends Omit<EqualFailures, "error" | "taskIds"> {
   /** The error of the newest one. */
   readonly error: string;
   /** The error with `#` where errors of the group may differ: the name of the group. */
   readonly like: string;
-  readonly count: number;
-  /** When the first and the last of those that were looked at ended; ISO-8601 UTC. */
-  readonly firstAt: string;
-  readonly lastAt: string;
   /** The newest one. */
   readonly example: TaskId;
 }

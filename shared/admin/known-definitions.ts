@@ -3,22 +3,49 @@ import { describeKnown } from "../core/near-name";
 import type { DefinitionStatus, TaskStore } from "../ports/task-store";
 import { invalidInput, showValue } from "./read-result";
 
-/** Definitions that calls name: one that isn't registered is an error that names near ones. */
+/**
+ * Definitions that calls name. One that the database doesn't know yet, but the app does, is registered when it is first named:
+ * no call waits for the first sweep. One that neither knows is an error that names near ones.
+ */
 
-/** Runs a call about a definition. An error that says that it is unknown is thrown anew, with near names. */
-export async function withKnownNames<Result>(
-  store: TaskStore,
-  name: string,
+/** Where names are looked up. */
+export interface Known {
+  readonly store: TaskStore;
+  /** Registers what the app has where the name is among it, and answers whether it is. Default: there is no app. */
+  readonly makeKnown?: (definition: string) => Promise<boolean>;
+}
+
+/** Runs a call about a definition or its parts; once more where it names what the app has just made known. */
+export async function withOwnNames<Result>(
+  { makeKnown }: Known,
+  name: string | undefined,
   body: () => Promise<Result>,
 ): Promise<Result> {
   try {
     return await body();
   } catch (error) {
-    if (error instanceof TaskgateError && error.code === "TASKGATE_ARG_UNKNOWN") {
-      throw await unknownDefinition(store, name);
-    }
+    if (name === undefined || !isUnknown(error)) throw error;
+    if ((await makeKnown?.(name)) !== true) throw error;
+    return body();
+  }
+}
+
+/** The same; an error that says that the definition is unknown is thrown anew, with near names. */
+export async function withKnownNames<Result>(
+  known: Known,
+  name: string | undefined,
+  body: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await withOwnNames(known, name, body);
+  } catch (error) {
+    if (isUnknown(error)) throw await unknownDefinition(known.store, name ?? "");
     throw error;
   }
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof TaskgateError && error.code === "TASKGATE_ARG_UNKNOWN";
 }
 
 /** The definition of that name. Throws InvalidArgumentError (unknown). */

@@ -1,75 +1,66 @@
-/**
- * What operators do to limits and rates: one call of the store, then hints for definitions whose tasks may start by it.
- */
-import type { Rate } from "../core/rate";
-import type { Limit, SetLimitInput, SetRateInput, SetSharedLimitInput } from "../ports/task-store";
+import { asOperationId } from "../core/ids";
+import type {
+  ListSharedLimitsInput,
+  SetLimitInput,
+  SetRateInput,
+  SetSharedLimitInput,
+} from "../ports/task-store";
+import type { AdminOptions } from "./admin-options";
 import { hintAll } from "./admin-tools";
-import type { AdminTools } from "./admin-tools";
+import type { OfDefinition, Repeatable } from "./admin-tools";
+import { withKnownNames } from "./known-definitions";
 import { withoutConflict } from "./settings-conflict";
 
-/** What a change of a limit did. */
-export interface LimitReport {
-  readonly definition: string;
-  readonly oldLimit: Limit;
-  readonly newLimit: Limit;
-  /** Tokens held now. */
-  readonly held: number;
-  /** Of them above the new limit: they come back as their tasks end. */
-  readonly overLimit: number;
+/**
+ * Calls about limits and rates: one call of the store, then hints for definitions whose tasks may start by it. With settings
+ * that the caller expects, and that aren't there, they throw SettingsConflict.
+ */
+export function limitCalls(options: AdminOptions) {
+  const { store, random, wakeUp } = options;
+  const newOperationId = (): string => asOperationId(random.uuid());
+  return {
+    /** Sets or clears the operator's limit; leaves a hint when tasks wait and tokens are free. */
+    setLimit: async ({
+      definition,
+      operationId = newOperationId(),
+      ...change
+    }: OfDefinition<Repeatable<SetLimitInput>>) => {
+      const answer = await withKnownNames(options, definition, () =>
+        store.setLimit({ ...change, name: definition, operationId }),
+      );
+      withoutConflict(answer.status);
+      if (answer.ready && isFree(answer)) await wakeUp.hint(definition);
+      const { oldLimit, newLimit, held, overLimit } = answer;
+      return { definition, oldLimit, newLimit, held, overLimit };
+    },
+    /** Sets or clears the operator's rate; leaves a hint when tasks wait. */
+    setRate: async ({ definition, ...change }: OfDefinition<SetRateInput>) => {
+      const { ready, ...answer } = await withKnownNames(options, definition, () =>
+        store.setRate({ ...change, name: definition }),
+      );
+      const status = withoutConflict(answer.status);
+      if (ready) await wakeUp.hint(definition);
+      return { definition, ...answer, status };
+    },
+    /** Sets or clears the operator's limit that several definitions share, makes it if it is missing; leaves hints. */
+    setSharedLimit: async ({
+      operationId = newOperationId(),
+      ...change
+    }: Repeatable<SetSharedLimitInput>) => {
+      const set = await store.setSharedLimit({ ...change, operationId });
+      const status = withoutConflict(set.status);
+      const { definitions, oldLimit, overLimit, ...answer } = set;
+      if (isFree(answer)) await hintAll(wakeUp, definitions);
+      const old = oldLimit === undefined ? {} : { oldLimit };
+      return { sharedLimit: change.name, ...old, ...answer, status, overLimit };
+    },
+    /** Limits that definitions share, with the tokens that each definition holds, by name. */
+    sharedLimits: async (request: ListSharedLimitsInput) =>
+      (await store.listSharedLimits(request)).sharedLimits,
+  };
 }
 
-/** What a change of a rate did; exists: it was so already. */
-export interface RateReport {
-  readonly definition: string;
-  readonly status: "set" | "exists";
-  /** In force; null: none. */
-  readonly oldRate: Rate | null;
-  readonly newRate: Rate | null;
-}
-
-/** What a change of a shared limit did. */
-export interface SharedLimitReport {
-  readonly sharedLimit: string;
-  readonly status: "set" | "created";
-  /** Left out when it was made. */
-  readonly oldLimit?: Limit;
-  readonly newLimit: Limit;
-  /** Tokens held now by all definitions together; of them above the new limit. */
-  readonly held: number;
-  readonly overLimit: number;
-}
-
-/** Sets or clears the operator's limit; leaves a hint when tasks wait and tokens are free. Throws SettingsConflict. */
-export async function setLimit(
-  { store, wakeUp }: AdminTools,
-  input: SetLimitInput,
-): Promise<LimitReport> {
-  const answer = await store.setLimit(input);
-  withoutConflict(answer.status);
-  const isFree = answer.newLimit === null || answer.held < answer.newLimit;
-  if (answer.ready && isFree) await wakeUp.hint(input.name);
-  const { oldLimit, newLimit, held, overLimit } = answer;
-  return { definition: input.name, oldLimit, newLimit, held, overLimit };
-}
-
-/** Sets or clears the operator's rate; leaves a hint when tasks wait. Throws SettingsConflict. */
-export async function setRate(tools: AdminTools, input: SetRateInput): Promise<RateReport> {
-  const { ready, ...answer } = await tools.store.setRate(input);
-  const status = withoutConflict(answer.status);
-  if (ready) await tools.wakeUp.hint(input.name);
-  return { definition: input.name, ...answer, status };
-}
-
-/** Sets or clears the operator's shared limit; leaves hints for definitions that wait when tokens are free. Throws SettingsConflict. */
-export async function setSharedLimit(
-  tools: AdminTools,
-  input: SetSharedLimitInput,
-): Promise<SharedLimitReport> {
-  const set = await tools.store.setSharedLimit(input);
-  const status = withoutConflict(set.status);
-  const { definitions, oldLimit, overLimit, ...answer } = set;
-  const isFree = answer.newLimit === null || answer.held < answer.newLimit;
-  if (isFree) await hintAll(tools.wakeUp, definitions);
-  const old = oldLimit === undefined ? {} : { oldLimit };
-  return { sharedLimit: input.name, ...old, ...answer, status, overLimit };
+/** Are there tokens that nobody holds? */
+function isFree({ newLimit, held }: { readonly newLimit: number | null; readonly held: number }) {
+  return newLimit === null || held < newLimit;
 }

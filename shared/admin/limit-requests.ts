@@ -2,18 +2,14 @@
 import { z } from "zod";
 import { limits } from "../core/limits";
 import { defaultBurst } from "../core/rate";
-import type { Rate } from "../core/rate";
+import type { SetRateInput } from "../ports/task-store";
 import { ProblemList } from "./problem-list";
 import type { ReadResult } from "./read-result";
 import { listQueryOf, nested, objectOf, readValue, resultOf } from "./object-schema";
-import type { ValueOf } from "./object-schema";
 import { key, keyRule, maxEntries, reason, text, whole } from "./schemas";
 
 /** An operator's rate. */
-export interface RateRequest {
-  readonly rate: Rate | null | "code";
-  readonly reason?: string;
-}
+type RateRequest = Pick<SetRateInput, "rate" | "reason">;
 
 const rateRule = `null (no rate), "code" (the code's own again) or { count, periodMs, burst? }`;
 
@@ -56,8 +52,6 @@ export const readListSharedLimitsQuery = listQueryOf({
   name: key.exactOptional(),
   max: maxEntries(),
 });
-/** Which shared limits to list. */
-export type ListSharedLimitsRequest = ValueOf<typeof readListSharedLimitsQuery>;
 
 const sharedLimitName = text(keyRule, "the name of a shared limit: ");
 

@@ -85,14 +85,7 @@ export function objectOf<
   return Object.assign(read, { schema: reader.schema, options, readAt });
 }
 
-/** Makes the schema of a query, whose values are texts. */
-export function queryOf<Shape extends z.ZodRawShape>(
-  shape: Shape,
-): ObjectSchema<Checked<z.output<z.ZodObject<Shape>>, object>> {
-  return objectOf(shape, { root: "query" });
-}
-
-/** As `queryOf`, of a list: the cursor is read apart. */
+/** Makes the schema of a list's query, whose values are texts: the cursor is read apart. */
 export function listQueryOf<
   Shape extends z.ZodRawShape,
   const Renamed extends { readonly [Name in keyof Shape]?: string } = object,

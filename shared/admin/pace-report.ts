@@ -13,14 +13,9 @@ import type {
 /** How a definition gets on: how old its oldest ready task is, how fast tasks end, when all are done, which tasks run for too long. */
 
 /** A task that is claimed. */
-export interface RunningTask {
-  readonly task: TaskId;
-  readonly kind: string;
-  readonly state: TaskListEntry["state"];
+export interface RunningTask extends Pick<TaskListEntry, "task" | "kind" | "state" | "worker"> {
   /** Since it was claimed. */
   readonly sinceMs: number;
-  /** The process that runs it. */
-  readonly worker: string | null;
   /**
    * It is claimed for longer than 99 of 100 of its kind ran within the last hour, and for a second at least; where tasks are prefetched,
    * for as long as those before it may have taken besides. Since when it runs isn't known.

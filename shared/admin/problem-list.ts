@@ -47,11 +47,6 @@ export class ProblemList {
     this.#searches = searches;
   }
 
-  /** No further problem is listed. */
-  get isFull(): boolean {
-    return this.#listed.length >= limits.problemsMax;
-  }
-
   get isEmpty(): boolean {
     return this.#listed.length === 0;
   }
@@ -63,7 +58,7 @@ export class ProblemList {
 
   /** Lists a problem, or counts it. `describe` is called only where it is listed: it may cost something. */
   add(describe: Problem | (() => Problem)): void {
-    if (this.isFull) this.#more += 1;
+    if (this.#listed.length >= limits.problemsMax) this.#more += 1;
     else this.#listed.push(typeof describe === "function" ? describe() : describe);
   }
 

@@ -18,7 +18,8 @@ export const shownLengthMax = 100;
 /** Shows a value in a problem: short, on one line. */
 export function showValue(value: unknown): string {
   if (value === undefined) return "nothing";
-  if (typeof value === "object") return describeObject(value);
+  if (Array.isArray(value)) return `an array of ${String(value.length)}`;
+  if (typeof value === "object") return value === null ? "null" : "an object";
   if (typeof value !== "string") return cut(value);
   return value.length <= shownLengthMax ? JSON.stringify(value) : `${JSON.stringify(cut(value))}..`;
 }
@@ -63,9 +64,4 @@ export function moreProblemsOf(error: unknown): number {
 
 function cut(text: unknown): string {
   return String(text).slice(0, shownLengthMax);
-}
-
-function describeObject(value: object | null): string {
-  if (value === null) return "null";
-  return Array.isArray(value) ? `an array of ${String(value.length)}` : "an object";
 }

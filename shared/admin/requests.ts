@@ -9,7 +9,7 @@ import { limits } from "../core/limits";
 import type { TaskId } from "../core/ids";
 import { refused } from "./read-result";
 import type { ReadResult } from "./read-result";
-import { listQueryOf, objectOf, queryOf, readValue } from "./object-schema";
+import { listQueryOf, objectOf, readValue } from "./object-schema";
 import type { ValueOf } from "./object-schema";
 import { looksLikeJson, parseMessage } from "./parse-json";
 import { key, keyRule, maxEntries, oneOf, operationId, reason, taskId, text } from "./schemas";
@@ -29,7 +29,7 @@ export function readTaskId(input: unknown): ReadResult<TaskId> {
 
 const limitRule = `null (no limit), "code" (the code's own again) or a whole number in 0..${String(limits.tokensMax)}`;
 
-/** Change a limit: null no limit, 0 nothing starts, 1..1000, "code" the code's own again. */
+/** Change a limit: null no limit, 0 nothing starts, 1..1000, "code" the code's own again. A repeat with the same `operationId` answers what the first call did. */
 export const readLimitRequest = objectOf({
   limit: z
     .union(
@@ -40,13 +40,9 @@ export const readLimitRequest = objectOf({
   reason,
   operationId,
 });
-/** Change a limit. A repeat with the same `operationId` answers what the first call did. */
-export type LimitRequest = ValueOf<typeof readLimitRequest>;
 
 /** Pause or resume. */
 export const readOperatorRequest = objectOf({ reason }, { isOptional: true });
-/** Pause or resume. */
-export type OperatorRequest = ValueOf<typeof readOperatorRequest>;
 
 /** Which executions to list: all, or those that are live, or dead and not yet taken back. */
 export const readListExecutionsQuery = listQueryOf(
@@ -63,7 +59,7 @@ export const readListExecutionsQuery = listQueryOf(
 export type ListExecutionsRequest = ValueOf<typeof readListExecutionsQuery>;
 
 /** A query that must be empty. */
-export const readNothing = queryOf({});
+export const readNothing = objectOf({}, { root: "query" });
 
 /** A hint of a queue: there may be work of this definition. */
 export interface HintMessage {

@@ -1,36 +1,19 @@
 import { nextRun } from "../core/cron";
 import { nearNames } from "../core/near-name";
-import type {
-  ListSchedulesInput,
-  ScheduleStatus,
-  SetSchedulePausedAnswer,
-} from "../ports/task-store";
-import type { AdminTools } from "./admin-tools";
+import type { ScheduleStatus, SetSchedulePausedInput } from "../ports/task-store";
+import type { AdminTools, OfDefinition } from "./admin-tools";
 import { invalidInput, showValue } from "./read-result";
 import { withoutConflict } from "./settings-conflict";
-import type { ScheduleRequest } from "./schedule-requests";
 
 /** What operators do with schedules. */
 
-/** What a pause or resume did; exists: it was so already. */
-export interface SchedulePauseReport {
-  readonly definition: string;
-  readonly schedule: string;
-  readonly status: Exclude<SetSchedulePausedAnswer["status"], "conflict">;
-  /** null: it is paused, or comes never again. */
-  readonly nextDueMs: number | null;
-}
+/** A pause or its end; with `expectedPaused` only if it is so now. */
+export type ScheduleChange = OfDefinition<
+  Pick<SetSchedulePausedInput, "name" | "schedule" | "changedBy" | "reason" | "expectedPaused">
+>;
 
 /** Schedules of one definition. */
 const schedulesMax = 1_000;
-
-/** By definition as registered, then name. */
-export async function listSchedules(
-  { store }: AdminTools,
-  request: ListSchedulesInput,
-): Promise<ScheduleStatus[]> {
-  return (await store.listSchedules(request)).schedules;
-}
 
 /** One schedule of a definition, as `pickSchedule` picks it, and the database's instant of the read. */
 export async function getSchedule(
@@ -55,16 +38,14 @@ export function pickSchedule(
   return found;
 }
 
-/** Stops a schedule, or lets it go on with its next instant from now; leaves a hint for that. Throws SettingsConflict. */
+/**
+ * Stops a schedule, or lets it go on with its next instant from now; leaves a hint for that. The status is `exists` where it was so already;
+ * `nextDueMs` is null where it is paused, or comes never again. Throws SettingsConflict.
+ */
 export async function setSchedulePaused(
   tools: AdminTools,
-  request: ScheduleRequest & {
-    definition: string;
-    paused: boolean;
-    changedBy: string;
-    expectedPaused?: boolean;
-  },
-): Promise<SchedulePauseReport> {
+  request: ScheduleChange & { readonly paused: boolean },
+) {
   const { definition: name, schedule, paused, ...change } = request;
   const { store, wakeUp } = tools;
   const { found, now } = await getSchedule(tools, { definition: name, schedule });

@@ -8,13 +8,9 @@ export const readListSchedulesQuery = listQueryOf(
   { definition: key.exactOptional(), max: maxEntries() },
   { definition: "name" },
 );
-/** Which schedules to list. */
-export type ListSchedulesRequest = ValueOf<typeof readListSchedulesQuery>;
 
 /** One schedule of a definition, to be paused or resumed. */
 export const readScheduleRequest = objectOf({ schedule: key, reason });
-/** One schedule of a definition, to be paused or resumed. */
-export type ScheduleRequest = ValueOf<typeof readScheduleRequest>;
 
 /** A run of a schedule out of turn; without `schedule` the definition has one only. */
 export const readRunScheduleRequest = objectOf(

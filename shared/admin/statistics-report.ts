@@ -1,6 +1,9 @@
 import { mergeBuckets, quantileMs } from "../core/duration-buckets";
 import type { BucketCount } from "../core/duration-buckets";
-import type { Grain, ReadStatisticsAnswer, StatisticPeriod, TaskStore } from "../ports/task-store";
+import type { Grain, StatisticPeriod } from "../ports/task-store";
+import type { OfDefinition } from "./admin-tools";
+import { withKnownNames } from "./known-definitions";
+import type { Known } from "./known-definitions";
 import type { StatisticsRequest } from "./statistics-requests";
 
 /** Statistics of a definition for people: counts, durations and the use of its tokens, by period and in all. */
@@ -13,29 +16,17 @@ export interface Durations {
 }
 
 /** Counts of a definition. */
-export interface StatisticCounts {
-  readonly claimed: number;
-  /** Tasks that ended well. */
-  readonly done: number;
-  /** Attempts, those of dead tasks too. */
-  readonly failed: number;
-  readonly dead: number;
-  /** Attempts whose worker lost its lease. */
-  readonly lost: number;
-}
+type StatisticCounts = Pick<
+  StatisticPeriod,
+  "claimed" | "done" | "failed" | "dead" | "lost" | "nextAgeMs"
+>;
 
 /** A period of a definition; one in which nothing was counted isn't there. */
-export interface PeriodReport extends StatisticCounts {
-  /** ISO-8601 UTC: its begin. */
-  readonly at: string;
+export interface PeriodReport extends StatisticCounts, Pick<StatisticPeriod, "at" | "ready"> {
   /** Tokens held, on average over the period. */
   readonly held: number;
   /** null: none. */
   readonly limit: number | null;
-  /** The most ready tasks that a count found, up to 1000. */
-  readonly ready: number;
-  /** The highest age of the task that comes next, ms; 0: none was ready. */
-  readonly nextAgeMs: number;
   readonly ran: Durations;
   readonly waited: Durations;
 }
@@ -58,18 +49,8 @@ export interface StatisticsReport {
     readonly waited: Durations;
     /** The part of the time of held tokens in which they ran tasks that ended well, 0..1; null: none was held. */
     readonly tokenUse: number | null;
-    readonly nextAgeMs: number;
   };
   readonly periods: readonly PeriodReport[];
-}
-
-/** A definition's tasks that ended well, by ten minutes, for a small picture. */
-export interface StatisticsSummary {
-  readonly definition: string;
-  /** One per ten minutes, the current ones last; 12. */
-  readonly done: readonly number[];
-  /** Attempts that failed or were lost. */
-  readonly failed: readonly number[];
 }
 
 const minuteMs = 60_000;
@@ -82,10 +63,21 @@ const shapes: Readonly<Record<StatisticsRequest["window"], { grain: Grain; count
   week: { grain: 60, count: 168 },
 };
 
-/** One read. */
+/** Calls about statistics, of one read each. */
+export function statisticsCalls(options: Known) {
+  return {
+    /** Counts, durations and the use of tokens over the last hour, day or week. */
+    statistics: (request: StatisticsRequest & OfDefinition) =>
+      withKnownNames(options, request.definition, () => readStatistics(options, request)),
+    /** The last two hours of every definition that counted something, by ten minutes, the current ones last: tasks that ended well, and attempts that failed or were lost. */
+    summaries: () => readSummaries(options),
+  };
+}
+
+/** Of one definition. */
 export async function readStatistics(
-  { store }: { readonly store: TaskStore },
-  { definition, window }: StatisticsRequest & { readonly definition: string },
+  { store }: Pick<Known, "store">,
+  { definition, window }: StatisticsRequest & OfDefinition,
 ): Promise<StatisticsReport> {
   const { grain, count } = shapes[window];
   const answer = await store.readStatistics({ name: definition, grain, max: count });
@@ -98,18 +90,18 @@ export async function readStatistics(
     periodCount: count,
     countedAt: answer.countedAt.getTime() < firstCountMs ? null : answer.countedAt.toISOString(),
     total: totalOf(periods, periodMs * count),
-    periods: periods.map((period) => toReport(period, passedMsOf(period, periodMs, answer))),
+    periods: periods.map((period) => {
+      // How much of it has passed and was counted.
+      const passedMs = answer.countedAt.getTime() - Date.parse(period.at);
+      return toReport(period, Math.min(Math.max(passedMs, 1_000), periodMs));
+    }),
   };
 }
 
 const summaryCount = 12;
 
-/** One read: the last two hours of every definition that counted something. */
-export async function readSummaries({
-  store,
-}: {
-  readonly store: TaskStore;
-}): Promise<StatisticsSummary[]> {
+/** Of all definitions. */
+export async function readSummaries({ store }: Pick<Known, "store">) {
   const { now, periods } = await store.readStatistics({ name: null, grain: 10, max: summaryCount });
   const lastAt = Math.floor(now.getTime() / (10 * minuteMs)) * 10 * minuteMs;
   const byName = new Map<string, { done: number[]; failed: number[] }>();
@@ -126,15 +118,6 @@ export async function readSummaries({
 
 function zeros(): number[] {
   return Array.from({ length: summaryCount }, () => 0);
-}
-
-/** How much of the period has passed and was counted. */
-function passedMsOf(
-  { at }: StatisticPeriod,
-  periodMs: number,
-  { countedAt }: ReadStatisticsAnswer,
-): number {
-  return Math.min(Math.max(countedAt.getTime() - Date.parse(at), 1_000), periodMs);
 }
 
 function totalOf(periods: readonly StatisticPeriod[], windowMs: number): StatisticsReport["total"] {

@@ -1,5 +1,5 @@
 /** Requests about statistics, as requests.ts has them. */
-import { queryOf } from "./object-schema";
+import { objectOf } from "./object-schema";
 import type { ValueOf } from "./object-schema";
 import { oneOf } from "./schemas";
 
@@ -7,6 +7,9 @@ import { oneOf } from "./schemas";
 export const statisticWindows = ["hour", "day", "week"] as const;
 
 /** Which statistics to read. */
-export const readStatisticsQuery = queryOf({ window: oneOf(...statisticWindows).default("hour") });
+export const readStatisticsQuery = objectOf(
+  { window: oneOf(...statisticWindows).default("hour") },
+  { root: "query" },
+);
 /** Which statistics to read: of the last hour by minute, of the last day by ten minutes, of the last week by hour. */
 export type StatisticsRequest = ValueOf<typeof readStatisticsQuery>;

@@ -1,27 +1,25 @@
-import type { DefinitionStatus } from "../ports/task-store";
 import type { AdminOptions } from "./admin-options";
 import { listDefinitions } from "./app-actions";
 import type { DefinitionReport } from "./app-actions";
+
+/** Sums over all definitions; counts of each stop at 10,000. */
+const summed = [
+  "executions",
+  "held",
+  "ready",
+  "scheduled",
+  "waiting",
+  "claimed",
+  "running",
+  "prefetched",
+  "dead",
+] as const;
 
 /** The whole at a glance. */
 export interface StatusReport {
   readonly dialect: string;
   readonly build: number;
-  readonly totals: {
-    readonly definitions: number;
-    readonly paused: number;
-    readonly executions: number;
-    readonly held: number;
-    /** Counts of each definition stop at 10,000. */
-    readonly ready: number;
-    readonly scheduled: number;
-    readonly waiting: number;
-    readonly claimed: number;
-    /** Of the claimed, as of each definition; never more than `held`. */
-    readonly running: number;
-    readonly prefetched: number;
-    readonly dead: number;
-  };
+  readonly totals: Readonly<Record<"definitions" | "paused" | (typeof summed)[number], number>>;
   /** Dead executions whose tasks the next sweep takes back; counted up to 1,000. */
   readonly expired: number;
   /** Until the next scheduled task or schedule is due; 0: some are; null: none is. */
@@ -41,23 +39,16 @@ export async function readStatus({
     listDefinitions(store),
     store.sweep({ max: sweepMax }),
   ]);
-  const sum = (pick: (definition: DefinitionStatus) => number): number =>
-    definitions.reduce((total, definition) => total + pick(definition), 0);
+  const sums = summed.map(
+    (name) => [name, definitions.reduce((sum, definition) => sum + definition[name], 0)] as const,
+  );
   return {
     dialect: store.dialect,
     build,
     totals: {
       definitions: definitions.length,
-      paused: sum((definition) => (definition.paused ? 1 : 0)),
-      executions: sum((definition) => definition.executions),
-      held: sum((definition) => definition.held),
-      ready: sum((definition) => definition.ready),
-      scheduled: sum((definition) => definition.scheduled),
-      waiting: sum((definition) => definition.waiting),
-      claimed: sum((definition) => definition.claimed),
-      running: sum((definition) => definition.running),
-      prefetched: sum((definition) => definition.prefetched),
-      dead: sum((definition) => definition.dead),
+      paused: definitions.filter(({ paused }) => paused).length,
+      ...(Object.fromEntries(sums) as Record<(typeof summed)[number], number>),
     },
     expired: sweep.expired,
     nextDueMs: sweep.nextDueMs,

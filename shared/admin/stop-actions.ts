@@ -1,8 +1,7 @@
 import { TaskgateError } from "../core/errors";
-import type { ScheduleStatus, StopNote } from "../ports/task-store";
+import type { ActorInput, ScheduleStatus, StopNote } from "../ports/task-store";
 import type { Timers } from "../ports/timers";
-import type { AdminTools } from "./admin-tools";
-import type { OperatorRequest } from "./requests";
+import type { Actor, AdminTools } from "./admin-tools";
 import { setSchedulePaused } from "./schedule-actions";
 
 /**
@@ -32,7 +31,7 @@ export interface StopReport extends StopParts {
 /** A stop that is in force. At most 1,000 of its definitions and 1,000 of its schedules are told; its end resumes all. */
 export type StopState = StopParts & Readonly<StopNote>;
 
-type StopChange = OperatorRequest & { readonly changedBy: string };
+type StopChange = Actor & Pick<ActorInput, "reason">;
 
 type StopTools = AdminTools & { readonly timers: Timers };
 
@@ -50,6 +49,18 @@ const partMs = { first: 1_250, afterLate: 250 };
 export function describeStop({ by, reason }: Pick<StopState, "by" | "reason">): string {
   const why = reason === null ? "" : ` (${reason})`;
   return `Everything was stopped by ${by}${why}: \`taskgate resume --all\` ends it.`;
+}
+
+/** Calls about a stop of everything. */
+export function stopCalls(tools: StopTools) {
+  return {
+    /** The stop that is in force; null: none is. */
+    stopState: () => readStop(tools),
+    /** Pauses all definitions and schedules that aren't paused. */
+    stopAll: (change: StopChange) => stopAll(tools, change),
+    /** Resumes the definitions and schedules that a stop has paused, and no others. */
+    resumeAll: (change: StopChange) => resumeAll(tools, change),
+  };
 }
 
 /** The stop in force; null: none is. One of an older build has parts alone: the first of them tells time, actor and reason. */
@@ -97,7 +108,10 @@ export async function resumeAll(tools: StopTools, change: StopChange): Promise<S
   await store.setStop({ ...change, isOn: false });
   const resumed = await changeEveryPart(
     tools,
-    async () => (await store.listStopped({ max: stoppedMax })).definitions.map(definitionName),
+    async () =>
+      (await store.listStopped({ max: stoppedMax })).definitions.map(({ definition: name }) => ({
+        name,
+      })),
     async ({ name }) => {
       const { status, ready } = await store.resumeDefinition({ ...change, name });
       if (ready) await wakeUp.hint(name);
@@ -186,12 +200,6 @@ async function within(
   } finally {
     cancel();
   }
-}
-
-function definitionName({ definition }: { readonly definition: string }): {
-  readonly name: string;
-} {
-  return { name: definition };
 }
 
 function scheduleName({ definition, name }: ScheduleName): ScheduleName {

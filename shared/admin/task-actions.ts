@@ -1,19 +1,16 @@
 import type {
   CancelTasksAnswer,
   CancelTasksInput,
-  GroupSettings,
   RedriveTasksAnswer,
   RedriveTasksInput,
   RescheduleTasksAnswer,
   RescheduleTasksInput,
-  SetGroupAnswer,
-  SetGroupInput,
 } from "../ports/task-store";
+import type { WakeUp } from "../ports/wake-up";
 import { hintAll } from "./admin-tools";
 import type { AdminTools } from "./admin-tools";
-import { withoutConflict } from "./settings-conflict";
 
-/** What operators do with tasks and groups: one call each, then hints for definitions that got ready tasks. */
+/** What operators do with tasks: one call each, then hints for definitions that got ready tasks. */
 
 /** What became of the tasks of a call, each once, in input order. */
 export interface TaskResults<Result> {
@@ -27,19 +24,6 @@ export type RedriveResult = Renamed<RedriveTasksAnswer["results"][number]>;
 /** What became of one task. */
 export type RescheduleResult = Renamed<RescheduleTasksAnswer["results"][number]>;
 
-/** What a change of a group did. */
-export interface GroupReport {
-  readonly definition: string;
-  readonly key: string;
-  readonly status: Exclude<SetGroupAnswer["status"], "conflict">;
-  /** null: the group is new. */
-  readonly old: GroupSettings | null;
-  readonly new: GroupSettings;
-  readonly used: number;
-  /** Counted up to 1,000. */
-  readonly waiting: number;
-}
-
 type Renamed<Result extends { taskId: string }> = Omit<Result, "taskId"> & {
   readonly task: Result["taskId"];
 };
@@ -49,9 +33,7 @@ export async function cancelTasks(
   { store, wakeUp }: AdminTools,
   request: CancelTasksInput,
 ): Promise<TaskResults<CancelResult>> {
-  const { results, woken } = await store.cancelTasks(request);
-  await hintAll(wakeUp, woken);
-  return { tasks: rename(results) };
+  return tell(wakeUp, await store.cancelTasks(request));
 }
 
 /** Dead or cancelled tasks become tasks again. */
@@ -59,9 +41,7 @@ export async function redriveTasks(
   { store, wakeUp }: AdminTools,
   request: RedriveTasksInput,
 ): Promise<TaskResults<RedriveResult>> {
-  const { results, woken } = await store.redriveTasks(request);
-  await hintAll(wakeUp, woken);
-  return { tasks: rename(results) };
+  return tell(wakeUp, await store.redriveTasks(request));
 }
 
 /** Moves tasks in time; leaves a hint for the new instant. */
@@ -69,24 +49,17 @@ export async function rescheduleTasks(
   { store, wakeUp }: AdminTools,
   request: RescheduleTasksInput,
 ): Promise<TaskResults<RescheduleResult>> {
-  const { results, nextDueMs, definitions, woken } = await store.rescheduleTasks(request);
-  await hintAll(wakeUp, woken);
+  const { nextDueMs, definitions, ...answer } = await store.rescheduleTasks(request);
+  const told = await tell(wakeUp, answer);
   await Promise.all(definitions.map((name) => wakeUp.hint(name, { inMs: nextDueMs ?? 0 })));
-  return { tasks: rename(results) };
+  return told;
 }
 
-/** Settings of a group, at once. Throws SettingsConflict. */
-export async function setGroup(
-  { store, wakeUp }: AdminTools,
-  { name, ...change }: SetGroupInput,
-): Promise<GroupReport> {
-  const { woken, ...answer } = await store.setGroup({ name, ...change });
-  const status = withoutConflict(answer.status);
+/** Leaves the hints. Results as people see them: `task` instead of `taskId`. */
+async function tell<Result extends { taskId: string }>(
+  wakeUp: WakeUp,
+  { results, woken }: { readonly results: readonly Result[]; readonly woken: readonly string[] },
+): Promise<TaskResults<Renamed<Result>>> {
   await hintAll(wakeUp, woken);
-  return { definition: name, key: change.groupKey, ...answer, status };
-}
-
-/** As people see results: `task` instead of `taskId`. */
-function rename<Result extends { taskId: string }>(results: readonly Result[]): Renamed<Result>[] {
-  return results.map(({ taskId, ...result }) => ({ task: taskId, ...result }));
+  return { tasks: results.map(({ taskId, ...result }) => ({ task: taskId, ...result })) };
 }

@@ -1,7 +1,7 @@
 import { limits } from "../core/limits";
 import type { TaskId } from "../core/ids";
 import type { ListableState, TaskFilter, TaskListEntry, TaskStore } from "../ports/task-store";
-import type { OfDefinition } from "./admin-options";
+import type { OfDefinition } from "./admin-tools";
 import { listableStates } from "../core/listable-states";
 import type { ListTasksRequest } from "./task-list-request";
 

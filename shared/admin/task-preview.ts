@@ -49,15 +49,9 @@ export async function previewReschedule(
 ): Promise<TaskResults<RescheduleResult>> {
   return previewEach(store, taskIds, (task, state): RescheduleResult => {
     if (isEnded(state)) return { task, outcome: "gone", state };
-    const outcome =
-      state === "moving"
-        ? "busy"
-        : state === "claimed"
-          ? "running"
-          : state === "blocked"
-            ? "blocked"
-            : "rescheduled";
-    return { task, outcome, state: null };
+    if (state === "moving") return { task, outcome: "busy", state: null };
+    if (state === "blocked") return { task, outcome: state, state: null };
+    return { task, outcome: state === "claimed" ? "running" : "rescheduled", state: null };
   });
 }
 

@@ -131,13 +131,9 @@ export const readGroupRequest = objectOf(
   },
   { names: { key: "groupKey", scope: "groupScope" } },
 );
-/** An operator's settings of a group: what isn't said stays. */
-export type GroupRequest = ValueOf<typeof readGroupRequest>;
 
 /** Which groups to list. */
 export const readListGroupsQuery = listQueryOf(
   { definition: key.exactOptional(), key: key.exactOptional(), max: maxEntries() },
   { definition: "name", key: "groupKey" },
 );
-/** Which groups to list. */
-export type ListGroupsRequest = ValueOf<typeof readListGroupsQuery>;

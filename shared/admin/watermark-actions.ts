@@ -1,12 +1,17 @@
 import { asOperationId } from "../core/ids";
 import type { JsonValue } from "../core/json";
 import { describeKnown } from "../core/near-name";
-import type { Random } from "../ports/random";
-import type { TaskStore } from "../ports/task-store";
-import type { SetWatermarkAnswer, WatermarkStatus } from "../ports/task-store";
-import { withKnownNames } from "./known-definitions";
+import type {
+  ListWatermarksInput,
+  SetWatermarkInput,
+  TaskStore,
+  WatermarkStatus,
+} from "../ports/task-store";
+import type { AdminOptions } from "./admin-options";
+import type { OfDefinition, Repeatable } from "./admin-tools";
+import { withKnownNames, withOwnNames } from "./known-definitions";
+import type { Known } from "./known-definitions";
 import { invalidInput, showValue } from "./read-result";
-import type { ListWatermarksRequest, WatermarkRequest } from "./watermark-requests";
 
 /** A near name is looked for among so many. */
 const listedMax = 1_000;
@@ -17,57 +22,58 @@ export interface WatermarkReport extends Omit<WatermarkStatus, "value"> {
   readonly value: JsonValue;
 }
 
-/** What a change did; conflict: it has another version, nothing was set. */
-export interface WatermarkChange {
-  readonly definition: string;
-  readonly watermark: string;
-  readonly status: SetWatermarkAnswer["status"];
-  /** The value before; of a conflict the value in the table. */
-  readonly old: JsonValue;
-  /** The new one; of a conflict the one that stands there. */
-  readonly version: string;
+/** Calls about watermarks. */
+export function watermarkCalls(options: Pick<AdminOptions, "store" | "random" | "makeKnown">) {
+  const { store, random } = options;
+  return {
+    /** How far blocks have been made, by definition as registered, then name. */
+    watermarks: (request: ListWatermarksInput) =>
+      withKnownNames(options, request.name, () => listWatermarks(store, request)),
+    /**
+     * Sets a watermark, unless its version is another than the expected one: then the status is `conflict`, and the answer has the value and
+     * version that stand there. Makes no tasks. One that isn't there can't be cleared.
+     */
+    setWatermark: ({
+      definition,
+      operationId = asOperationId(random.uuid()),
+      ...change
+    }: OfDefinition<Repeatable<SetWatermarkInput>>) =>
+      withOwnNames(options, definition, async () => {
+        const { watermark } = change;
+        // To clear one that isn't there would be a slip of the hand; to set it makes it.
+        if (change.value === null) await requireWatermark(options, { definition, watermark });
+        const { status, version, oldValue } = await withKnownNames(options, definition, () =>
+          store.setWatermark({ ...change, name: definition, operationId }),
+        );
+        return { definition, watermark, status, old: parse(oldValue), version };
+      }),
+  };
 }
 
-interface Tools {
-  readonly store: TaskStore;
-  readonly random: Random;
-}
-
-/** Watermarks by definition as registered, then name. */
-export async function listWatermarks(
-  { store }: Pick<Tools, "store">,
-  request: ListWatermarksRequest,
+async function listWatermarks(
+  store: TaskStore,
+  request: ListWatermarksInput,
 ): Promise<WatermarkReport[]> {
   const { watermarks } = await store.listWatermarks(request);
   return watermarks.map(({ value, ...watermark }) => ({ ...watermark, value: parse(value) }));
 }
 
 /** Throws InvalidArgumentError (unknown), with near names, for a watermark that the definition doesn't have. */
-export async function requireWatermark(
-  { store }: Pick<Tools, "store">,
+async function requireWatermark(
+  options: Known,
   { definition, watermark }: { definition: string; watermark: string },
 ): Promise<void> {
-  const [found] = await withKnownNames(store, definition, () =>
-    listWatermarks({ store }, { name: definition, watermark, max: 1 }),
+  const { store } = options;
+  const [found] = await withKnownNames(options, definition, () =>
+    listWatermarks(store, { name: definition, watermark, max: 1 }),
   );
   if (found !== undefined) return;
-  const known = await listWatermarks({ store }, { name: definition, max: listedMax });
+  const known = await listWatermarks(store, { name: definition, max: listedMax });
   const names = known.map(({ name }) => name);
   const hint = names.length === 0 ? "the definition has none" : describeKnown(watermark, names);
   const expected = `the name of one of the definition's watermarks; ${hint}`;
   const problem = { field: "watermark", value: showValue(watermark), expected };
   throw invalidInput([problem], "TASKGATE_ARG_UNKNOWN");
-}
-
-/** Sets a watermark; makes no tasks. */
-export async function setWatermark(
-  { store, random }: Tools,
-  request: WatermarkRequest & { definition: string; changedBy: string },
-): Promise<WatermarkChange> {
-  const { definition, operationId = asOperationId(random.uuid()), ...change } = request;
-  const answer = await store.setWatermark({ ...change, name: definition, operationId });
-  const { status, version, oldValue } = answer;
-  return { definition, watermark: change.watermark, status, old: parse(oldValue), version };
 }
 
 function parse(value: string | null): JsonValue {

@@ -1,9 +1,8 @@
 /** What operators ask of watermarks, as requests.ts has it. */
 import { listQueryOf, objectOf } from "./object-schema";
-import type { ValueOf } from "./object-schema";
 import { container, key, maxEntries, operationId, reason, version } from "./schemas";
 
-/** An operator's watermark. */
+/** An operator's watermark. A repeat with the same `operationId` sets nothing and answers the same. */
 export const readWatermarkRequest = objectOf(
   {
     watermark: key,
@@ -16,13 +15,9 @@ export const readWatermarkRequest = objectOf(
   },
   { names: { version: "expectedVersion" } },
 );
-/** An operator's watermark. A repeat with the same `operationId` sets nothing and answers the same. */
-export type WatermarkRequest = ValueOf<typeof readWatermarkRequest>;
 
 /** Which watermarks to list. */
 export const readListWatermarksQuery = listQueryOf(
   { definition: key.exactOptional(), watermark: key.exactOptional(), max: maxEntries() },
   { definition: "name" },
 );
-/** Which watermarks to list. */
-export type ListWatermarksRequest = ValueOf<typeof readListWatermarksQuery>;

@@ -33,21 +33,19 @@ const databaseNames = ["TASKGATE_DATABASE_URL", "TASKGATE_SQL_SERVER", "TASKGATE
  * InvalidArgumentError for a bad `--url` and for one beside `--db`, SettingsError for a bad variable; neither shows an address or a secret.
  */
 export function findApp({ url, databaseUrl, environment }: AppTargetOptions): AppTarget | null {
-  if (url !== undefined) {
-    if (databaseUrl !== undefined)
-      throw refuseUrl("two addresses", "either --url or --db, not both");
-    const read = readAppAddress(url);
-    if ("expected" in read) throw refuseUrl("another text", read.expected);
-    return { base: read.base, origin: "--url", signIn: readSignIn(environment) };
-  }
+  if (url !== undefined && databaseUrl !== undefined)
+    throw refuseUrl("two addresses", "either --url or --db, not both");
   const named = environment["TASKGATE_URL"] ?? "";
   const isDatabase =
     databaseUrl !== undefined || databaseNames.some((name) => (environment[name] ?? "") !== "");
-  if (named === "" || isDatabase) return null;
-  const read = readAppAddress(named);
+  if (url === undefined && (named === "" || isDatabase)) return null;
+  const read = readAppAddress(url ?? named);
   if ("expected" in read)
-    throw new SettingsError([`TASKGATE_URL: expected ${read.expected}, got another text`]);
-  return { base: read.base, origin: "TASKGATE_URL", signIn: readSignIn(environment) };
+    throw url === undefined
+      ? new SettingsError([`TASKGATE_URL: expected ${read.expected}, got another text`])
+      : refuseUrl("another text", read.expected);
+  const origin = url === undefined ? "TASKGATE_URL" : "--url";
+  return { base: read.base, origin, signIn: readSignIn(environment) };
 }
 
 function readSignIn(environment: Environment): SignIn {

@@ -4,12 +4,12 @@ import { auditListMax, readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
 import { auditActions } from "../core/audit-actions";
 import type { AuditEntry } from "../ports/task-store";
-import { describeCut, renderTable, showInstant, showNumber } from "../terminal/output";
+import { showInstant, showNumber } from "../terminal/output";
 import type { Column } from "../terminal/output";
-import { maxOption, report } from "./command";
-import type { Command, CommandContext } from "./command";
-import { exitCodes } from "./exit-codes";
+import { maxOption } from "./command";
+import type { Command } from "./command";
 import { sinceText } from "./read-values";
+import { reportListing } from "./report-listing";
 import { showIds } from "./task-results";
 
 /** `taskgate audit [OBJECT]` */
@@ -19,20 +19,17 @@ export const auditCommand: Command = {
   parameters: [{ name: "OBJECT", isOptional: true, values: "definitions" }],
   options: {
     action: {
-      type: "string",
       valueName: "OPERATION",
       values: auditActions,
       sentence: "Only entries of this operation, such as set_limit or cancel_tasks.",
     },
-    actor: { type: "string", valueName: "NAME", sentence: "Only changes by this actor." },
+    actor: { valueName: "NAME", sentence: "Only changes by this actor." },
     since: {
-      type: "string",
       valueName: "TIME",
       sentence:
         "Only changes of that time before now (2h, 7d) by the clock of this computer, or since an instant.",
     },
     before: {
-      type: "string",
       valueName: "INSTANT",
       sentence: "Only changes before an instant: 2030-01-31T08:30:00Z.",
     },
@@ -49,31 +46,15 @@ export const auditCommand: Command = {
     { line: "taskgate audit --action cancel_tasks", sentence: "Cancelled tasks, and by whom." },
   ],
   run: async (context) => {
-    const query = take(readListAuditQuery(queryOf(context)));
-    const admin = await context.admin();
-    const { rows: entries, more } = await readListing(query, admin.audit, auditListMax);
-    report(context, { entries, more }, () =>
-      entries.length === 0
-        ? "There are no such entries."
-        : renderTable(entries, columns, context.output) +
-          describeCut({ rows: entries, more }, auditListMax),
-    );
-    return exitCodes.ok;
+    const { args, options } = context;
+    const { action, actor, before, max } = options;
+    const asked = { object: args[0], action, actor, since: sinceText(options["since"]) };
+    const query = take(readListAuditQuery({ ...asked, before, max }));
+    const { audit } = context.admin();
+    const listing = await readListing(query, audit, auditListMax);
+    reportListing(context, listing, { name: "entries", columns, top: auditListMax });
   },
 };
-
-/** As the query of the HTTP API; a time before now becomes an instant. */
-function queryOf({ args, options }: CommandContext): Record<string, string | undefined> {
-  const { action, actor, since, before, max } = options;
-  return {
-    object: args[0],
-    action,
-    actor,
-    since: sinceText(since),
-    before,
-    max,
-  };
-}
 
 const columns: readonly Column<AuditEntry>[] = [
   { title: "at", value: (row) => showInstant(row.at) },

@@ -16,12 +16,11 @@ export const batchCommand: Command = {
   group: "change",
   parameters: [{ name: "ID" }],
   options: {
-    resume: { type: "boolean", sentence: "Continues a batch that halted at a dead task." },
+    resume: { sentence: "Continues a batch that halted at a dead task." },
     yes: yesOption,
-    cancel: { type: "boolean", sentence: "Opens no further wave and ends all unfinished tasks." },
-    follow: { type: "boolean", sentence: "Shows its progress until it has ended, or halts." },
+    cancel: { sentence: "Opens no further wave and ends all unfinished tasks." },
+    follow: { sentence: "Shows its progress until it has ended, or halts." },
     every: {
-      type: "string",
       valueName: "TIME",
       sentence: "Follows with this time between two looks, up to 1h; default 2s.",
     },
@@ -47,7 +46,7 @@ export const batchCommand: Command = {
       if (action !== undefined) throw refusal(`--${action}`, "true", "it without --follow");
       return followBatch(context, batchId, (batch) => describe(batch, context.output));
     }
-    const admin = await context.admin();
+    const admin = context.admin();
     if (action === "resume") {
       const answer = await admin.resumeBatch({ ...change, batchId, changedBy });
       report(context, answer, () => resumed[answer.status]);

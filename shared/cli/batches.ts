@@ -2,11 +2,11 @@ import type { BatchReport } from "../admin/batch-actions";
 import { readListBatchesQuery } from "../admin/batch-requests";
 import { batchListMax, readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
-import { maxOption, report } from "./command";
+import { maxOption } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
-import { describeCut, renderTable, showDuration, showInstant } from "../terminal/output";
+import { showDuration, showInstant } from "../terminal/output";
 import type { Column } from "../terminal/output";
+import { reportListing } from "./report-listing";
 
 /** `taskgate batches` */
 export const batchesCommand: Command = {
@@ -14,7 +14,7 @@ export const batchesCommand: Command = {
   group: "look",
   parameters: [],
   options: {
-    before: { type: "string", valueName: "ID", sentence: "Only batches older than this one." },
+    before: { valueName: "ID", sentence: "Only batches older than this one." },
     max: maxOption(batchListMax, 20),
   },
   sentence: "Lists batches with their progress, newest first.",
@@ -25,15 +25,9 @@ export const batchesCommand: Command = {
   run: async (context) => {
     const { before, max } = context.options;
     const query = take(readListBatchesQuery({ before, max }));
-    const admin = await context.admin();
-    const { rows: batches, more } = await readListing(query, admin.batches, batchListMax);
-    report(context, { batches, more }, () =>
-      batches.length === 0
-        ? "There are no such batches."
-        : renderTable(batches, columns, context.output) +
-          describeCut({ rows: batches, more }, batchListMax),
-    );
-    return exitCodes.ok;
+    const { batches } = context.admin();
+    const listing = await readListing(query, batches, batchListMax);
+    reportListing(context, listing, { name: "batches", columns, top: batchListMax });
   },
 };
 

@@ -1,13 +1,12 @@
 import { take } from "../admin/read-result";
 import { readCancelRequest } from "../admin/task-requests";
 import { showNumber } from "../terminal/output";
-import { allOptions, changeAll } from "./change-all";
-import { report, yesOption } from "./command";
-import type { Command, CommandContext } from "./command";
-import { exitCodes } from "./exit-codes";
-import type { CommandExitCode } from "./exit-codes";
-import { readIds, readStates, stateOption, waitingStates } from "./task-filters";
-import { renderOutcomes, showIds } from "./task-results";
+import { allOptions, changeAll, changeIds } from "./change-all";
+import type { TaskChange } from "./change-all";
+import { yesOption } from "./command";
+import type { Command } from "./command";
+import { readStates, stateOption, waitingStates } from "./task-filters";
+import { showIds } from "./task-results";
 
 const unfinishedStates = [...waitingStates, "claimed"] as const;
 
@@ -24,7 +23,6 @@ export const cancelCommand: Command = {
       `With --all: one of ${unfinishedStates.join(", ")}; several times for several. Default all but claimed.`,
     ),
     reason: {
-      type: "string",
       short: "r",
       valueName: "TEXT",
       sentence: "Why; kept as the error of the cancelled tasks, at most 400 characters.",
@@ -46,7 +44,26 @@ export const cancelCommand: Command = {
       sentence: "All of Ada's tasks that wait.",
     },
   ],
-  run: async (context) => (context.flags.has("all") ? cancelAll(context) : cancelIds(context)),
+  run: async (context) => {
+    const { changedBy, options, flags } = context;
+    const change: TaskChange = {
+      texts,
+      wanted: ["cancelled", "requested", "gone"],
+      // One that there is no more, or never was, is told apart from one that has ended.
+      outcomeOf: ({ outcome, state }) => (state === "unknown" ? state : outcome),
+      prepare: (tasks) => {
+        const request = take(readCancelRequest({ tasks, reason: options["reason"] }));
+        return () => context.admin().cancel({ ...request, changedBy });
+      },
+    };
+    if (flags.has("all")) {
+      const states = readStates(context, unfinishedStates, waitingStates);
+      return changeAll(context, { ...change, verb: "Cancels", consequence: end, states });
+    }
+    const asks = (ids: readonly string[]): string =>
+      `Cancels ${showNumber(ids.length, "task", "tasks")} (${showIds(ids)}). ${end}`;
+    return changeIds(context, change, { onlyWithAll: { state: true }, asks });
+  },
 };
 
 const texts = {
@@ -58,46 +75,3 @@ const texts = {
 } as const;
 
 const end = "A waiting task ends for good, a running one is asked to end.";
-
-async function cancelIds(context: CommandContext): Promise<CommandExitCode> {
-  const tasks = readIds(context, [...Object.keys(allOptions), "state"]);
-  const request = take(readCancelRequest({ tasks, reason: context.options["reason"] }));
-  const which = `${showNumber(tasks.length, "task", "tasks")} (${showIds(tasks)})`;
-  if (!(await context.confirm(() => `Cancels ${which}. ${end}`))) return exitCodes.failed;
-  const { changedBy } = context;
-  const answer = await (await context.admin()).cancel({ ...request, changedBy });
-  const told = answer.tasks.map(withUnknown);
-  report(context, answer, () => renderOutcomes(told, texts));
-  const isTold = told.every(({ outcome }) => outcome !== "busy" && outcome !== "unknown");
-  return isTold ? exitCodes.ok : exitCodes.failed;
-}
-
-async function cancelAll(context: CommandContext): Promise<CommandExitCode> {
-  const { changedBy, options } = context;
-  const read = (tasks: readonly string[]) =>
-    take(readCancelRequest({ tasks, reason: options["reason"] }));
-  return changeAll(context, {
-    ...{ verb: "Cancels", consequence: end, texts },
-    states: readStates(context, unfinishedStates, waitingStates),
-    wanted: ["cancelled", "requested", "gone"],
-    check: () => void read(["1"]),
-    change: async (tasks) => {
-      const request = read(tasks);
-      const answer = await (await context.admin()).cancel({ ...request, changedBy });
-      return answer.tasks.map(withUnknown);
-    },
-  });
-}
-
-/** A task's outcome; one that there is no more, or never was, is told apart from one that has ended. */
-function withUnknown({
-  task,
-  outcome,
-  state,
-}: {
-  readonly task: string;
-  readonly outcome: string;
-  readonly state: string | null;
-}) {
-  return { task, outcome: state === "unknown" ? state : outcome };
-}

@@ -1,45 +1,62 @@
 import { listMax } from "../admin/listing";
-import type { TaskPage, TaskPlace } from "../admin/task-list";
+import type { TaskPage, TaskPageRequest, TaskPlace } from "../admin/task-list";
 import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
-import type { ListTasksRequest } from "../admin/task-list-request";
 import { readKindFilter } from "../admin/task-requests";
-import { asTaskId } from "../core/ids";
 import type { TaskId } from "../core/ids";
 import { limits } from "../core/limits";
 import { compareTexts } from "../core/text";
-import { realClock } from "../platform/real-clock";
 import type { ListableState, TaskListEntry } from "../ports/task-store";
-import { progressBar } from "../terminal/bars";
+import { shareBar } from "../terminal/bars";
 import { showInstant, showNumber } from "../terminal/output";
-import { createProgressLine } from "../terminal/progress-line";
-import type { ProgressLine } from "../terminal/progress-line";
 import { report } from "./command";
 import type { CommandContext, CommandOption } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
-import { numberOf, refusal } from "./read-values";
-import { readFilters, taskFilters } from "./task-filters";
+import { progressOf } from "./progress-of";
+import { readWhole, refusal } from "./read-values";
+import { readFilters, readIds, taskFilters } from "./task-filters";
 import { Outcomes } from "./task-results";
 import type { OutcomeTexts } from "./task-results";
 
-/** Changes all tasks of a definition that filters leave: they are looked for first, then changed a call after the other. */
+/**
+ * Changes tasks: those whose ids are given by one call, or all of a definition that filters leave. These are looked for first, then changed a
+ * call after the other.
+ */
 
 /** Of each command that has `--all`. */
 export const allOptions = {
   all: {
-    type: "boolean",
     short: "a",
     sentence:
       "The tasks of the definition NAME, in place of ids: all, or those that filters leave.",
   },
-  kind: { type: "string", valueName: "NAME", sentence: "With --all: only tasks of one handler." },
-  "dry-run": { type: "boolean", sentence: "With --all: only tells how many tasks there are." },
+  kind: { valueName: "NAME", sentence: "With --all: only tasks of one handler." },
+  "dry-run": { sentence: "With --all: only tells how many tasks there are." },
   ...taskFilters,
 } as const satisfies Record<string, CommandOption>;
 
-/** What one command does with many tasks. */
-export interface ChangeOfAll {
+/** What a command does with tasks. */
+export interface TaskChange {
+  readonly texts: OutcomeTexts;
+  /** Outcomes with which a task is where it was to go. */
+  readonly wanted: readonly string[];
+  /** The outcome as `texts` name it; default: the answer's own. */
+  readonly outcomeOf?: (result: TaskResult) => string;
+  /** Throws InvalidArgumentError for what no call would take. What it answers makes the call: 1..1000 tasks. */
+  readonly prepare: (
+    taskIds: readonly string[],
+  ) => () => Promise<{ readonly tasks: readonly TaskResult[] }>;
+}
+
+interface TaskResult {
+  readonly task: TaskId;
+  readonly outcome: string;
+  readonly state?: string | null;
+}
+
+/** The same with many tasks. */
+export interface ChangeOfAll extends TaskChange {
   /** `Cancels`, before the tasks. */
   readonly verb: string;
   /** What becomes of them, for the question. */
@@ -49,17 +66,8 @@ export interface ChangeOfAll {
   readonly isOldestFirst?: boolean;
   /** Of those that the filters leave. */
   readonly fits?: (task: TaskListEntry) => boolean;
-  readonly texts: OutcomeTexts;
   /** The sentence where no task is found, which then is a failure; left out: it is none. */
   readonly missing?: string;
-  /** Outcomes with which a task is where it was to go. */
-  readonly wanted: readonly string[];
-  /** Throws InvalidArgumentError for what no call would take, before anything is looked for. */
-  readonly check: () => void;
-  /** A call: 1..1000 tasks. */
-  readonly change: (
-    taskIds: readonly TaskId[],
-  ) => Promise<readonly { readonly task: string; readonly outcome: string }[]>;
 }
 
 /** Most tasks that are looked for; a second call goes on behind them. */
@@ -67,19 +75,39 @@ const foundMax = 1_000_000;
 /** A task that is locked at this moment is asked for again so often, with this pause. */
 const busyRounds = 3;
 const busyPauseMs = 300;
-const barWidth = 26;
+
+/** Changes the tasks whose ids are given. `onlyWithAll`: options that say nothing beside ids. `asks`: the question, before a change for good. */
+export async function changeIds(
+  context: CommandContext,
+  { prepare, texts, wanted, outcomeOf }: TaskChange,
+  { onlyWithAll, asks }: { onlyWithAll: object; asks?: (tasks: readonly string[]) => string },
+): Promise<CommandExitCode> {
+  const ids = readIds(context, Object.keys({ ...allOptions, ...onlyWithAll }));
+  const call = prepare(ids);
+  if (asks !== undefined && !(await context.confirm(() => asks(ids)))) return exitCodes.failed;
+  const answer = await call();
+  const outcomes = new Outcomes();
+  for (const result of answer.tasks)
+    outcomes.add(result.task, outcomeOf?.(result) ?? result.outcome);
+  report(context, answer, () => outcomes.describe(texts));
+  return outcomes.areAll(wanted) ? exitCodes.ok : exitCodes.failed;
+}
 
 /** Looks for the tasks, asks, changes them. Ctrl+C ends it between two calls. */
 export async function changeAll(
   context: CommandContext,
   change: ChangeOfAll,
 ): Promise<CommandExitCode> {
-  const [definition, query] = readAll(context, change.states);
-  change.check();
-  const most = readMost(context);
-  const { isJson, output } = context;
-  const progress = createProgressLine(output, { isJson, monotonicMs: realClock.monotonicMs });
-  const found = await find(context, { definition, query, change, progress });
+  const [name, second] = context.args;
+  if (second !== undefined) throw refusal("argument", second, "one definition together with --all");
+  const definition = take(readDefinitionName(name));
+  const states = change.states.join(",");
+  const query = readFilters(context, { state: states, max: String(listMax) });
+  // What no call would take is told before anything is looked for.
+  change.prepare(["1"]);
+  // Only where the command has the option.
+  const most = readWhole("--max", context.options["max"] ?? String(foundMax), [1, foundMax]);
+  const found = await find(context, { ...query, definition }, change);
   if (change.isOldestFirst === true) found.tasks.reverse();
   const chosen = found.tasks.slice(0, most);
   const ids = chosen.map(([task]) => task);
@@ -95,7 +123,7 @@ export async function changeAll(
   }
   if (!(await context.confirm(() => `${change.verb} ${which}. ${change.consequence}`)))
     return exitCodes.failed;
-  const { outcomes, isStopped } = await apply(context, { ids, change, progress });
+  const { outcomes, isStopped } = await apply(context, ids, change);
   report(context, { ...answer, outcomes: outcomes.counts(), isStopped }, () => {
     const lines = outcomes.describe(change.texts, change.wanted);
     return isStopped ? `${lines}\nStopped; the others are as they were.` : lines;
@@ -104,64 +132,31 @@ export async function changeAll(
   return outcomes.areAll(change.wanted) ? exitCodes.ok : exitCodes.failed;
 }
 
-/** The definition, and which of its tasks. */
-function readAll(
-  context: CommandContext,
-  states: readonly ListableState[],
-): [string, ListTasksRequest] {
-  const [name, second] = context.args;
-  if (second !== undefined) throw refusal("argument", second, "one definition together with --all");
-  const definition = take(readDefinitionName(name));
-  return [definition, readFilters(context, { state: states.join(","), max: String(listMax) })];
-}
-
-/** At most so many: only where the command has the option. */
-function readMost({ options }: CommandContext): number {
-  const given = options["max"];
-  const most = given === undefined ? foundMax : numberOf(given);
-  if (typeof most === "number" && most >= 1 && most <= foundMax) return most;
-  throw refusal("--max", String(given), `a whole number in 1..${String(foundMax)}`);
-}
-
 /** A task, and when it was added; ISO-8601. */
 type FoundTask = readonly [task: TaskId, createdAt: string];
 
-interface Found {
-  readonly tasks: FoundTask[];
-  /** There may be others. */
-  readonly isCut: boolean;
-}
-
-interface Finding {
-  readonly definition: string;
-  readonly query: ListTasksRequest;
-  readonly change: ChangeOfAll;
-  readonly progress: ProgressLine;
-}
-
+/** `isCut`: there may be others. */
 async function find(
   context: CommandContext,
-  { definition, query, change, progress }: Finding,
-): Promise<Found> {
-  const admin = await context.admin();
+  request: TaskPageRequest,
+  change: ChangeOfAll,
+): Promise<{ tasks: FoundTask[]; isCut: boolean }> {
+  const admin = context.admin();
   const { kind } = take(readKindFilter({ kind: context.options["kind"] }));
+  const progress = progressOf(context);
   const seen = new Map<TaskId, string>();
   let lookedAt = 0;
   let from: TaskPlace | null = null;
   try {
     do {
-      const page: TaskPage = await admin.tasks({
-        ...query,
-        definition,
-        ...(from === null ? {} : { from }),
-      });
+      const page: TaskPage = await admin.tasks({ ...request, ...(from === null ? {} : { from }) });
       for (const entry of page.tasks) {
         if ((kind !== undefined && entry.kind !== kind) || change.fits?.(entry) === false) continue;
         seen.set(entry.task, entry.createdAt);
       }
       from = page.next;
       lookedAt += page.lookedAt;
-      if (from !== null && !context.isJson)
+      if (from !== null)
         progress.show(
           "search",
           `Looked at ${showNumber(lookedAt, "task", "tasks")}, found ${String(seen.size)}`,
@@ -181,17 +176,13 @@ function describeFound(definition: string, tasks: readonly FoundTask[], isCut: b
   return `${showNumber(tasks.length, "task", "tasks")} of ${definition}, ${added}${more}`;
 }
 
-interface Applying {
-  readonly ids: readonly TaskId[];
-  readonly change: ChangeOfAll;
-  readonly progress: ProgressLine;
-}
-
 async function apply(
   context: CommandContext,
-  { ids, change, progress }: Applying,
+  ids: readonly TaskId[],
+  change: ChangeOfAll,
 ): Promise<{ outcomes: Outcomes; isStopped: boolean }> {
   const { pause, interrupted } = context.repeater();
+  const progress = progressOf(context);
   const outcomes = new Outcomes();
   let waiting: readonly TaskId[] = ids;
   try {
@@ -200,12 +191,17 @@ async function apply(
       for (let at = 0; at < waiting.length; at += limits.idsMax) {
         if (interrupted?.aborted === true) return { outcomes, isStopped: true };
         const slice = waiting.slice(at, at + limits.idsMax);
-        for (const result of await change.change(slice)) {
-          if (result.outcome === "busy" && round < busyRounds) busy.push(asTaskId(result.task));
-          else outcomes.add(result);
+        for (const result of (await change.prepare(slice)()).tasks) {
+          const outcome = change.outcomeOf?.(result) ?? result.outcome;
+          if (outcome === "busy" && round < busyRounds) busy.push(result.task);
+          else outcomes.add(result.task, outcome);
         }
-        if (!context.isJson && waiting.length > limits.idsMax)
-          progress.show("change", describeProgress(outcomes.total + busy.length, ids.length));
+        const done = outcomes.total + busy.length;
+        if (waiting.length > limits.idsMax)
+          progress.show(
+            "change",
+            `${shareBar(done / ids.length)}  ${String(done)} of ${String(ids.length)}`,
+          );
       }
       if (busy.length === 0 || !(await pause(busyPauseMs)))
         return { outcomes, isStopped: busy.length > 0 };
@@ -222,10 +218,4 @@ async function apply(
   } finally {
     progress.end();
   }
-}
-
-function describeProgress(done: number, total: number): string {
-  const share = done / total;
-  const percent = `${String(Math.floor(share * 100))} %`.padStart(5);
-  return `${progressBar(share, barWidth)} ${percent}  ${String(done)} of ${String(total)}`;
 }

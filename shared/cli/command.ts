@@ -8,10 +8,9 @@ import type { Target } from "./target";
 
 /** One option of a command, for the parser, the help text and the completion. */
 export interface CommandOption {
-  readonly type: "string" | "boolean";
   /** One letter: `n` for `-n`. */
   readonly short?: string;
-  /** The name of the value in the help text. */
+  /** The name of the value in the help text; left out: it is a flag. */
   readonly valueName?: string;
   /** It may be given several times; all values are in `lists`. */
   readonly isList?: true;
@@ -48,7 +47,6 @@ export const optionalNameParameter: Parameter = { ...nameParameter, isOptional: 
 
 /** Of each command that changes shared state. */
 export const reasonOption: CommandOption = {
-  type: "string",
   short: "r",
   valueName: "TEXT",
   sentence: "Why, for the audit; at most 400 characters.",
@@ -56,7 +54,6 @@ export const reasonOption: CommandOption = {
 
 /** Of each command that asks before it does what can't be undone. */
 export const yesOption: CommandOption = {
-  type: "boolean",
   short: "y",
   sentence: "Doesn't ask on a terminal.",
 };
@@ -64,7 +61,7 @@ export const yesOption: CommandOption = {
 /** Of each list: how long it may be. */
 export function maxOption(max = 1_000, fallback = 100): CommandOption {
   const sentence = `At most N, 1..${String(max)}; default ${String(fallback)}.`;
-  return { type: "string", short: "n", valueName: "N", sentence };
+  return { short: "n", valueName: "N", sentence };
 }
 
 /** What repeats a command, or ends one that takes long. */
@@ -80,8 +77,8 @@ export interface Repeater {
   };
 }
 
-/** What a command gets to work with. */
-export interface CommandContext {
+/** The words behind a command's name. */
+export interface GivenWords {
   /** Arguments in the order of `parameters`; as many as there are required ones, or more. */
   readonly args: readonly string[];
   /** Texts of the options that were given. */
@@ -90,6 +87,10 @@ export interface CommandContext {
   readonly lists: Readonly<Record<string, readonly string[] | undefined>>;
   /** Options without value that were given. */
   readonly flags: ReadonlySet<string>;
+}
+
+/** What a command gets to work with. */
+export interface CommandContext extends GivenWords {
   readonly output: Output;
   /** true: one JSON document on standard output, for programs. */
   readonly isJson: boolean;
@@ -117,7 +118,7 @@ export interface CommandContext {
    */
   readonly confirm: (what: () => Promise<string> | string) => Promise<boolean>;
   /** Opens the store behind `target`, or the way to `app`; closed by the program when the command has ended. */
-  readonly admin: () => Promise<Admin>;
+  readonly admin: () => Admin;
   /** Gives up the connections, which may be half-open: `admin` opens new ones. */
   readonly reconnect: () => void;
 }
@@ -140,7 +141,8 @@ export interface Command {
   readonly worksOn?: WorkPlace;
   /** Goes on when nobody reads its output any more: it runs tasks or other programs, or would leave half of a change. */
   readonly outlivesReader?: true;
-  readonly run: (context: CommandContext) => Promise<CommandExitCode>;
+  /** Answers the exit code; nothing: 0. */
+  readonly run: (context: CommandContext) => Promise<CommandExitCode | void>;
 }
 
 /** Where commands work that no app can do for them. */
@@ -150,6 +152,11 @@ export type WorkPlace = "the database itself" | "the storage account itself" | "
 export function showParameter({ name, isOptional, isList }: Parameter): string {
   const text = isList === true ? `${name}..` : name;
   return isOptional === true ? `[${text}]` : text;
+}
+
+/** `limit NAME [VALUE]` */
+export function callOf({ name, parameters }: Command): string {
+  return [name, ...parameters.map(showParameter)].join(" ");
 }
 
 /** Writes a result: as JSON for programs, else the text that `human` makes. */

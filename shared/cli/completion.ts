@@ -1,9 +1,8 @@
 import type { Admin } from "../admin/create-admin";
 import { report } from "./command";
 import type { Command, CommandOption, Completable } from "./command";
-import { exitCodes } from "./exit-codes";
 import { globalOptions } from "./parse-arguments";
-import { refusal } from "./read-values";
+import { readWord } from "./read-values";
 import { printable } from "../terminal/text-width";
 
 const whats = ["bash", "zsh", "names"] as const;
@@ -33,16 +32,15 @@ export function createCompletionCommand(commands: () => readonly Command[]): Com
       },
     ],
     run: async (context) => {
-      const [what = ""] = context.args;
+      const expected = "bash, zsh or names";
+      const what = readWord("SHELL", context.args[0] ?? "", { words: whats, expected });
       if (what === "names") {
-        const names = await namesOf(await context.admin());
+        const names = await namesOf(context.admin());
         report(context, { names }, () => names.join("\n"));
-        return exitCodes.ok;
+        return;
       }
-      if (what !== "bash" && what !== "zsh") throw refusal("SHELL", what, "bash, zsh or names");
       const script = what === "bash" ? bashScript(commands()) : zshScript(commands());
       report(context, { script }, () => script);
-      return exitCodes.ok;
     },
   };
 }
@@ -59,7 +57,7 @@ function sharedPart(commands: readonly Command[]): string[] {
   const common: Readonly<Record<string, CommandOption>> = globalOptions;
   const globals = Object.entries(common);
   const all = [...globals, ...commands.flatMap(({ options }) => Object.entries(options))];
-  const valued = all.filter(([, { type }]) => type === "string").map(wordsOfOption);
+  const valued = all.filter(([, { valueName }]) => valueName !== undefined).map(wordsOfOption);
   return [
     // Words that take the next one as their value.
     `  local valued=" ${[...new Set(valued.flat())].join(" ")} "`,

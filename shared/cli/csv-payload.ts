@@ -3,6 +3,7 @@ import type { ProblemList } from "../admin/problem-list";
 import { invalidInput, showValue } from "../admin/read-result";
 import { isStorable } from "../admin/text-rule";
 import { didYouMean } from "../core/near-name";
+import { showNumber } from "../terminal/output";
 import type { CsvField, CsvRecord } from "./csv";
 
 /** Payloads from the records of a CSV file: the first record names the fields. */
@@ -16,20 +17,18 @@ const typedForm = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|nu
  */
 export function readHeader({ number, fields }: CsvRecord): readonly string[] {
   const names = fields.map(({ text }) => text);
+  const field = `line ${String(number)}`;
   const [only, second] = fields;
   if (second === undefined && only?.isQuoted === false && /[;\t]/.test(only.text)) {
     const expected = "columns with commas between them; a name that holds ; or a tab in quotes";
-    throw invalidInput([
-      { field: `line ${String(number)}`, value: showValue(only.text), expected },
-    ]);
+    throw invalidInput([{ field, value: showValue(only.text), expected }]);
   }
   const bad = names.findIndex(
     (name, index) => name.trim() === "" || !isStorable(name) || names.indexOf(name) !== index,
   );
   if (bad === -1) return names;
-  const place = `line ${String(number)}`;
   const expected = `a name for each column, each once; column ${String(bad + 1)} has none, or one that is taken`;
-  throw invalidInput([{ field: place, value: showValue(names[bad]), expected }]);
+  throw invalidInput([{ field, value: showValue(names[bad]), expected }]);
 }
 
 /** Throws InvalidArgumentError unless `name` is a column. */
@@ -51,7 +50,7 @@ export function payloadOf(
 ): object | null {
   const place = `line ${String(number)}`;
   if (fields.length !== columns.length) {
-    const value = `${String(fields.length)} ${fields.length === 1 ? "value" : "values"}`;
+    const value = showNumber(fields.length, "value", "values");
     const expected = `${String(columns.length)}, one for each column: ${columns.slice(0, 20).join(", ")}`;
     problems.add({ field: place, value, expected });
     return null;

@@ -3,7 +3,6 @@ import { readDefinitionName } from "../admin/requests";
 import type { DefinitionReport } from "../admin/app-actions";
 import { optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
 import {
   renderFacts,
   renderTable,
@@ -28,14 +27,13 @@ export const definitionsCommand: Command = {
   run: async (context) => {
     const [given] = context.args;
     const name = given === undefined ? undefined : take(readDefinitionName(given));
-    const definitions = await (await context.admin()).definitions(name);
+    const definitions = await context.admin().definitions(name);
     report(context, { definitions }, () => {
       const [only] = definitions;
       return name !== undefined && only !== undefined
         ? renderFacts(factsOf(only), context.output.columns)
         : renderDefinitions(definitions, context.output);
     });
-    return exitCodes.ok;
   },
 };
 
@@ -96,11 +94,8 @@ function lostOf({ claimed, running, prefetched }: DefinitionReport): number {
   return claimed - running - prefetched;
 }
 
-function showLost(definition: DefinitionReport): string {
-  return `${String(lostOf(definition))}: the next worker or sweep takes them back`;
-}
-
 function factsOf(definition: DefinitionReport): (readonly [string, string])[] {
+  const lost = lostOf(definition);
   const codeLimit = `the code says ${showLimit(definition.codeLimit)}`;
   return [
     ["definition", definition.name],
@@ -122,7 +117,9 @@ function factsOf(definition: DefinitionReport): (readonly [string, string])[] {
     ["executions", String(definition.executions)],
     ["running", String(definition.running)],
     ["prefetched", String(definition.prefetched)],
-    ...(lostOf(definition) > 0 ? [["lost", showLost(definition)] as const] : []),
+    ...(lost > 0
+      ? [["lost", `${String(lost)}: the next worker or sweep takes them back`] as const]
+      : []),
     ["ready", showCount(definition.ready)],
     [
       "scheduled",

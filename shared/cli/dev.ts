@@ -18,47 +18,33 @@ export const devCommand: Command = {
   outlivesReader: true,
   parameters: [],
   options: {
-    port: { type: "string", valueName: "N", sentence: "Port of the functions; default 7071." },
+    port: { valueName: "N", sentence: "Port of the functions; default 7071." },
     hosts: {
-      type: "string",
       valueName: "N",
       sentence:
         "How many processes run the functions, 0..8; default 1. 0: only the database and the queues.",
     },
     keep: {
-      type: "boolean",
       sentence: "Goes on with the data of the last run; a run that was interrupted always goes on.",
     },
     fast: {
-      type: "boolean",
       sentence:
         "Doesn't wait for the disk: quicker, but a power cut may cost the data of the embedded PostgreSQL.",
     },
     app: {
-      type: "string",
       valueName: "DIR",
       sentence: "The folder with host.json and package.json; default: the current folder.",
     },
     home: {
-      type: "string",
       valueName: "DIR",
       sentence: "Where .taskgate/ is, and landing/ of a sample; default: the current folder.",
     },
-    "no-sample": {
-      type: "boolean",
-      sentence: "Without the sample of the app, where package.json names one.",
-    },
+    "no-sample": { sentence: "Without the sample of the app, where package.json names one." },
     once: {
-      type: "boolean",
       sentence: "Ends when the sample is done: exit code 0 when all went as expected, else 1.",
     },
-    limit: {
-      type: "string",
-      valueName: "N",
-      sentence: "How many blocks of the sample run at once, 0..1000.",
-    },
+    limit: { valueName: "N", sentence: "How many blocks of the sample run at once, 0..1000." },
     "print-settings": {
-      type: "boolean",
       sentence:
         "Prints local.settings.json for `func start`, with the database of --db or of the run in this folder, and ends.",
     },

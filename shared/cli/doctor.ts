@@ -12,12 +12,8 @@ export const doctorCommand: Command = {
   group: "deploy",
   parameters: [],
   options: {
-    deep: {
-      type: "boolean",
-      sentence: "Checks every promise that SQL can see, over the whole database.",
-    },
+    deep: { sentence: "Checks every promise that SQL can see, over the whole database." },
     latency: {
-      type: "boolean",
       sentence:
         "Measures the time from an enqueue to its handler (TASKGATE_PROBE): adds five tasks.",
     },
@@ -31,7 +27,7 @@ export const doctorCommand: Command = {
     { line: "taskgate doctor --latency", sentence: "From an enqueue to its handler, in seconds." },
   ],
   run: async (context) => {
-    const admin = await context.admin();
+    const admin = context.admin();
     const found = await admin.doctor({ deep: context.flags.has("deep") });
     const measured = context.flags.has("latency")
       ? await measureLatency(admin, context.changedBy)

@@ -2,13 +2,13 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { invalidInput } from "../admin/read-result";
 import { applyEject, planEject } from "../init/eject";
 import type { EjectPlan } from "../init/eject";
 import { readVersion } from "../core/own-manifest";
 import { report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
+import { refusal, wantsYes } from "./read-values";
 
 /** `taskgate eject` */
 export const ejectCommand: Command = {
@@ -19,20 +19,14 @@ export const ejectCommand: Command = {
   parameters: [],
   options: {
     name: {
-      type: "string",
       valueName: "NAME",
       sentence: "The app's name, for package.json and azure.yaml; default: that of its folder.",
     },
     package: {
-      type: "string",
       valueName: "SPEC",
       sentence: "Where npm gets the package: a version or file:..; default: this version.",
     },
-    app: {
-      type: "string",
-      valueName: "DIR",
-      sentence: "The folder of the copy; default: the current folder.",
-    },
+    app: { valueName: "DIR", sentence: "The folder of the copy; default: the current folder." },
     yes: yesOption,
   },
   sentence: "Turns a copy of Taskgate's repository into an app on the package.",
@@ -47,10 +41,7 @@ export const ejectCommand: Command = {
     const { isJson, flags, output } = context;
     if (!isJson) output.line(describePlan(plan));
     const isWanted = flags.has("yes") || (!isJson && context.isAttended);
-    if (!isJson && !isWanted) {
-      const expected = "it, because there is no terminal to ask at: nothing was changed";
-      throw invalidInput([{ field: "--yes", value: "nothing", expected }]);
-    }
+    if (!isJson && !isWanted) throw wantsYes();
     if (isWanted) await refuseUnsaved(plan.root);
     if (isWanted && !(await context.confirm(() => "Removes and writes the above.")))
       return exitCodes.failed;
@@ -70,7 +61,7 @@ function makePlan({ options, folder }: CommandContext): EjectPlan {
   const isName = /^[a-z][a-z\d-]{1,63}$/.test(name) && name !== "taskgate";
   if (!isName) {
     const expected = "2..64 lower case letters, digits and hyphens, a letter first, not taskgate";
-    throw invalidInput([{ field: "--name", value: `\`${name.slice(0, 100)}\``, expected }]);
+    throw refusal("--name", name, expected);
   }
   return planEject(root, { name, packageSpec: options["package"] ?? readVersion() });
 }

@@ -1,5 +1,5 @@
 import type { EnqueueReport } from "../admin/create-admin";
-import { readTaskAt } from "../admin/enqueue-request";
+import { taskInList } from "../admin/enqueue-request";
 import { addReport } from "../admin/enqueue-sums";
 import { resultOf } from "../admin/object-schema";
 import { ProblemList } from "../admin/problem-list";
@@ -10,7 +10,6 @@ import { TaskgateError } from "../core/errors";
 import { realClock } from "../platform/real-clock";
 import type { NewTask } from "../ports/task-store";
 import { Estimate } from "../terminal/estimate";
-import { createProgressLine } from "../terminal/progress-line";
 import type { CommandContext } from "./command";
 import { whenItStarts } from "./enqueue-texts";
 import { exitCodes } from "./exit-codes";
@@ -20,6 +19,7 @@ import type { FromPlan } from "./from-options";
 import { describeDone, describeProgress, howToGoOn, noneDone } from "./from-texts";
 import { namingLines } from "./naming-lines";
 import { openInput } from "./open-input";
+import { progressOf } from "./progress-of";
 import { tasksIn } from "./task-source";
 import type { SourceTask } from "./task-source";
 
@@ -35,8 +35,7 @@ export async function enqueueFrom(
   const { interrupted } = context.repeater();
   const input = openInput(plan.path, { field: "--from", signal: interrupted });
   const { isJson, output } = context;
-  const { monotonicMs } = realClock;
-  const progress = createProgressLine(output, { isJson, monotonicMs });
+  const progress = progressOf(context);
   const estimate = new Estimate();
   let done = noneDone(plan.afterLine);
   let bytes = 0;
@@ -48,7 +47,7 @@ export async function enqueueFrom(
     for await (const slice of slicesOf(tasksIn(input, plan), interrupted)) {
       const share = input.bytes === null ? null : bytes / input.bytes;
       // A single slice is done before a person has read a line about it.
-      if (done.calls > 0 && !isJson)
+      if (done.calls > 0)
         progress.show("enqueue", describeProgress(done, share, estimate.leftMs()));
       const parts: (readonly SourceTask[])[] = [slice];
       for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
@@ -64,7 +63,7 @@ export async function enqueueFrom(
           ...addReport(done, report, part.at(-1)?.last ?? done.lines),
         };
         bytes += part.reduce((sum, task) => sum + task.bytes, 0);
-        if (input.bytes !== null) estimate.note(monotonicMs(), bytes / input.bytes);
+        if (input.bytes !== null) estimate.note(realClock.monotonicMs(), bytes / input.bytes);
         tell("running");
       }
     }
@@ -94,7 +93,7 @@ async function send(
   const tasks = take(resultOf(read, problems));
   const { definition, allowsUnknownKind } = plan;
   try {
-    return await (await admin()).enqueue({ tasks, definition, allowsUnknownKind, changedBy });
+    return await admin().enqueue({ tasks, definition, allowsUnknownKind, changedBy });
   } catch (error) {
     if (slice.length > 1 && isTooLarge(error)) return "too large";
     throw namingLines(error, slice);
@@ -142,7 +141,7 @@ async function* slicesOf(
 function newTaskOf(source: SourceTask, plan: FromPlan, problems: ProblemList): NewTask | null {
   const path = `line ${String(source.number)}`;
   const read = source.read(problems);
-  const task = read === null ? null : readTaskAt(read, { path, problems });
+  const task = read === null ? null : taskInList.readAt(read, { path, problems });
   if (task === null) return null;
   const { groupScope, runAt, ...others } = task;
   const { template } = plan;

@@ -15,11 +15,18 @@ export function describeEnqueue(result: EnqueueReport): string {
     }[first.outcome];
   }
   const added = tasks.filter(({ outcome }) => outcome === "enqueued").map(({ task }) => task);
-  const replaced =
-    result.replaced === 0
-      ? ""
-      : `, ${showNumber(result.replaced, "carries", "carry")} the new payload`;
-  return `${showNumber(result.enqueued, "task was", "tasks were")} added to ${definition}${added.length === 0 ? "" : ` (${showIds(added)})`}, ${showNumber(result.duplicates, "was", "were")} there already${replaced}.`;
+  return describeSums(definition, result, added.length === 0 ? "" : ` (${showIds(added)})`);
+}
+
+/** How many tasks were added, were there already, and carry another payload. `ids`: of the added ones. */
+export function describeSums(
+  definition: string,
+  { enqueued, duplicates, replaced }: Pick<EnqueueReport, "enqueued" | "duplicates" | "replaced">,
+  ids = "",
+): string {
+  const changed =
+    replaced === 0 ? "" : `, ${showNumber(replaced, "carries", "carry")} the new payload`;
+  return `${showNumber(enqueued, "task was", "tasks were")} added to ${definition}${ids}, ${showNumber(duplicates, "was", "were")} there already${changed}.`;
 }
 
 /** When the added tasks start; empty: none was added. */

@@ -19,54 +19,40 @@ export const enqueueCommand: Command = {
   group: "change",
   parameters: [nameParameter],
   options: {
-    payload: { type: "string", short: "p", valueName: "JSON", sentence: "A JSON object or array." },
+    payload: { short: "p", valueName: "JSON", sentence: "A JSON object or array." },
     file: {
-      type: "string",
       short: "f",
       valueName: "FILE",
       sentence:
         "A file with the JSON, up to 16 MiB; .jsonl has one task per line; - is standard input.",
     },
     from: {
-      type: "string",
       valueName: "FILE",
       sentence: "A file of any length with a payload per line, or a CSV file; - is standard input.",
     },
     format: {
-      type: "string",
       valueName: "FORMAT",
       values: formats,
       sentence: "With --from: ndjson or csv; default: as the file's name ends, else ndjson.",
     },
     typed: {
-      type: "boolean",
       sentence: "With --from, CSV: numbers, true, false and null outside of quotes aren't texts.",
     },
     key: {
-      type: "string",
       valueName: "FIELD",
       sentence: "With --from: the payload's field with the dedupe key, such as id or order.id.",
     },
     "key-for": {
-      type: "string",
       valueName: "TIME",
       sentence: "With --key: how long a key counts as enqueued, up to 365d; default 1d.",
     },
-    "after-line": {
-      type: "string",
-      valueName: "N",
-      sentence: "With --from: goes on behind this line.",
-    },
+    "after-line": { valueName: "N", sentence: "With --from: goes on behind this line." },
     ...taskOptions,
     "dedupe-key": {
-      type: "string",
       valueName: "KEY",
       sentence: "Adds no second task of that key until the first has ended.",
     },
-    replace: {
-      type: "boolean",
-      sentence: "Gives a waiting task of that key the new payload.",
-    },
+    replace: { sentence: "Gives a waiting task of that key the new payload." },
   },
   sentence: "Adds tasks to a definition and wakes a worker.",
   details: [
@@ -97,9 +83,9 @@ export const enqueueCommand: Command = {
     refuseWithoutFrom(context);
     const request = take(readEnqueueRequest({ tasks: tasksOf(context) }));
     const allowsUnknownKind = context.flags.has("allow-unknown-kind");
-    const result = await (
-      await context.admin()
-    ).enqueue({ ...request, definition, allowsUnknownKind, changedBy: context.changedBy });
+    const { changedBy } = context;
+    const call = { ...request, definition, allowsUnknownKind, changedBy };
+    const result = await context.admin().enqueue(call);
     report(context, result, () => describeEnqueue(result) + whenItStarts(context, result));
     return exitCodes.ok;
   },

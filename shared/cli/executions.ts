@@ -2,11 +2,11 @@ import { readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
 import { readListExecutionsQuery } from "../admin/requests";
 import type { ExecutionStatus } from "../ports/task-store";
-import { maxOption, optionalNameParameter, report } from "./command";
+import { maxOption, optionalNameParameter } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
-import { describeCut, renderTable, showDuration, showInstant } from "../terminal/output";
+import { showDuration, showInstant } from "../terminal/output";
 import type { Column } from "../terminal/output";
+import { reportListing } from "./report-listing";
 
 /** `taskgate executions` */
 export const executionsCommand: Command = {
@@ -14,7 +14,7 @@ export const executionsCommand: Command = {
   group: "look",
   parameters: [optionalNameParameter],
   options: {
-    all: { type: "boolean", short: "a", sentence: "Includes executions that have ended." },
+    all: { short: "a", sentence: "Includes executions that have ended." },
     max: maxOption(),
   },
   sentence: "Lists the workers that hold tokens, newest first.",
@@ -31,15 +31,10 @@ export const executionsCommand: Command = {
         open: context.flags.has("all") ? "false" : "true",
       }),
     );
-    const admin = await context.admin();
-    const { rows: executions, more } = await readListing(query, admin.executions);
-    report(context, { executions, more }, () =>
-      executions.length === 0
-        ? `No execution ${query.isOpen ? "is open" : "is on record"}.`
-        : renderTable(executions, columns, context.output) +
-          describeCut({ rows: executions, more }),
-    );
-    return exitCodes.ok;
+    const { executions } = context.admin();
+    const none = `No execution ${query.isOpen ? "is open" : "is on record"}.`;
+    const listing = await readListing(query, executions);
+    reportListing(context, listing, { name: "executions", columns, none });
   },
 };
 

@@ -4,7 +4,6 @@ import type { TaskAttempt, TaskFacts } from "../ports/task-store";
 import { report } from "./command";
 import type { Command } from "./command";
 import { errorColumn } from "./error-column";
-import { exitCodes } from "./exit-codes";
 import { renderTable, showDuration, showInstant } from "../terminal/output";
 import type { Column, Screen } from "../terminal/output";
 import { printable } from "../terminal/text-width";
@@ -24,7 +23,7 @@ export const explainCommand: Command = {
   examples: [{ line: "taskgate explain 17", sentence: "Why doesn't task 17 run?" }],
   run: async (context) => {
     const taskId = take(readTaskId(context.args[0]));
-    const explanation = await (await context.admin()).explain(taskId);
+    const explanation = await context.admin().explain(taskId);
     report(context, explanation, () => {
       const { theme = plainTheme } = context.output;
       const sentences = explanation.reasons.map(({ decides, sentence }) =>
@@ -36,7 +35,6 @@ export const explainCommand: Command = {
       const attempts = renderAttempts(explanation.facts, context.output);
       return [...sentences, ...traced, ...attempts].join("\n");
     });
-    return exitCodes.ok;
   },
 };
 

@@ -5,11 +5,9 @@ import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import { TaskgateError } from "../core/errors";
 import type { TaskId } from "../core/ids";
-import { realClock } from "../platform/real-clock";
 import type { ListableState } from "../ports/task-store";
-import { progressBar } from "../terminal/bars";
+import { shareBar } from "../terminal/bars";
 import { showNumber } from "../terminal/output";
-import { createProgressLine } from "../terminal/progress-line";
 import { nameParameter, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
@@ -17,15 +15,9 @@ import { countExported, exportedPages } from "./exported-pages";
 import type { Exporting } from "./exported-pages";
 import { exportedLine, requireShown } from "./exported-task";
 import { openLines } from "./open-lines";
-import { refusal } from "./read-values";
-import {
-  endedFilters,
-  errorFilter,
-  readErrorFilter,
-  readFilters,
-  stateOption,
-  taskFilters,
-} from "./task-filters";
+import { progressOf } from "./progress-of";
+import { readWhole } from "./read-values";
+import { listFilters, readErrorFilter, readFilters, stateOption } from "./task-filters";
 
 /** `taskgate export NAME` */
 export const exportCommand: Command = {
@@ -37,20 +29,13 @@ export const exportCommand: Command = {
       listableStates,
       `One of ${listableStates.join(", ")}; several times for several; default all.`,
     ),
-    ...taskFilters,
-    ...endedFilters,
-    ...errorFilter,
+    ...listFilters,
     max: {
-      type: "string",
       short: "n",
       valueName: "N",
       sentence: "Of each state at most N, 1..1000000; default all.",
     },
-    to: {
-      type: "string",
-      valueName: "FILE",
-      sentence: "A file that isn't there yet; default: standard output.",
-    },
+    to: { valueName: "FILE", sentence: "A file that isn't there yet; default: standard output." },
   },
   sentence: "Writes tasks with payload and result, each as a line of JSON.",
   details: [
@@ -77,7 +62,7 @@ export const exportCommand: Command = {
     const exporting = readExporting(context);
     const { to } = context.options;
     const { interrupted } = context.repeater();
-    const admin = await context.admin();
+    const admin = context.admin();
     // Before the file is made: the definition may be unknown.
     const [counts] = await admin.definitions(exporting.definition);
     const total = counts === undefined ? null : countExported(counts, exporting);
@@ -100,12 +85,10 @@ function readExporting(context: CommandContext): Exporting {
   const states = lists["state"] ?? listableStates;
   const query = readFilters(context, { state: states.join(","), max: undefined });
   const { max } = options;
-  if (max !== undefined && !(/^[1-9]\d{0,6}$/.test(max) && Number(max) <= exportMax))
-    throw refusal("--max", max, `a whole number in 1..${String(exportMax)}`);
   return {
     definition,
     states: query.states ?? listableStates,
-    max: max === undefined ? null : Number(max),
+    max: max === undefined ? null : readWhole("--max", max, [1, exportMax]),
     query,
     fits: readErrorFilter(context),
   };
@@ -136,10 +119,10 @@ interface Written {
 
 /** Writes page by page, until all are written or Ctrl+C. */
 async function write(
-  { isJson, output: screen }: CommandContext,
+  context: CommandContext,
   { admin, exporting, total, output, interrupted }: Writing,
 ): Promise<Written> {
-  const progress = createProgressLine(screen, { isJson, monotonicMs: realClock.monotonicMs });
+  const progress = progressOf(context);
   const cut: ListableState[] = [];
   let [tasks, left] = [0, 0];
   try {
@@ -160,8 +143,7 @@ async function write(
           output.line(exportedLine(facts, slice[place]?.dueAt));
           tasks += 1;
         }
-        if (!isJson && tasks + left !== total)
-          progress.show("export", describeProgress(tasks, total));
+        if (tasks + left !== total) progress.show("export", describeProgress(tasks, total));
       }
     }
     return { tasks, left, cut };
@@ -184,9 +166,7 @@ async function factsOf(admin: Admin, taskId: TaskId): Promise<ShownFacts | null>
 function describeProgress(written: number, total: number | null): string {
   const count = showNumber(written, "task", "tasks");
   if (total === null || total === 0) return count;
-  const share = Math.min(written / total, 0.99);
-  const percent = `${String(Math.floor(share * 100))} %`.padStart(5);
-  return `${progressBar(share, 26)} ${percent}  ${count}`;
+  return `${shareBar(Math.min(written / total, 0.99))}  ${count}`;
 }
 
 interface Exported extends Written {
@@ -199,9 +179,8 @@ interface Exported extends Written {
 function tell(context: CommandContext, exported: Exported): void {
   const { definition, file, tasks, left, cut, isStopped } = exported;
   if (context.isJson && file === null) return;
-  const count = `${String(tasks)} ${tasks === 1 ? "task" : "tasks"} of ${definition}`;
   const sentences = [
-    `${count} ${tasks === 1 ? "is" : "are"} written${file === null ? "" : ` to ${file}`}.`,
+    `${showNumber(tasks, `task of ${definition} is`, `tasks of ${definition} are`)} written${file === null ? "" : ` to ${file}`}.`,
     ...(isStopped ? ["Stopped before the end."] : []),
     ...(left > 0 && !isStopped
       ? [`Removed or on the move since they were listed: ${String(left)}.`]

@@ -24,13 +24,11 @@ export interface Exporting {
   readonly fits: TaskFits | null;
 }
 
-/** A task of the list, whose facts are read one by one. */
-export type ExportedTask = Pick<TaskListEntry, "task" | "dueAt">;
-
 /** Some tasks of one state. */
 export interface ExportedPage {
   readonly state: ListableState;
-  readonly tasks: readonly ExportedTask[];
+  /** Their facts are read one by one. */
+  readonly tasks: readonly Pick<TaskListEntry, "task" | "dueAt">[];
   /** The state has more than `max` tasks. */
   readonly isCut: boolean;
 }

@@ -3,7 +3,6 @@ import type { FailureGroup } from "../admin/failure-groups";
 import { readFailuresQuery } from "../admin/failure-requests";
 import { maxOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
 import { renderTable, showCount, showInstant, showNumber } from "../terminal/output";
 import type { Column } from "../terminal/output";
 
@@ -25,7 +24,7 @@ export const failuresCommand: Command = {
   run: async (context) => {
     const [definition] = context.args;
     const request = take(readFailuresQuery({ definition, max: context.options["max"] }));
-    const answer = await (await context.admin()).failures(request);
+    const answer = await context.admin().failures(request);
     report(context, answer, () => {
       if (answer.groups.length === 0) return "No task is dead.";
       const table = renderTable(answer.groups, columns, context.output);
@@ -35,7 +34,6 @@ export const failuresCommand: Command = {
         : `\n\nOf the newest ${showNumber(answer.read, "dead task", "dead tasks")}; there are older ones.`;
       return table + cut + read;
     });
-    return exitCodes.ok;
   },
 };
 

@@ -4,13 +4,12 @@ import type { TaskPage, TaskPlace, TaskStop } from "../admin/task-list";
 import type { ListTasksRequest } from "../admin/task-list-request";
 import { limits } from "../core/limits";
 import { isFinished } from "../core/listable-states";
-import { realClock } from "../platform/real-clock";
 import type { ListableState, TaskListEntry } from "../ports/task-store";
 import { describeCut, renderTable, showInstant, showNumber } from "../terminal/output";
 import type { Column, Screen } from "../terminal/output";
-import { createProgressLine } from "../terminal/progress-line";
 import type { CommandContext } from "./command";
 import { errorColumn } from "./error-column";
+import { progressOf } from "./progress-of";
 import type { TaskFits } from "./task-filters";
 
 /** Tasks by state and filters: one page, or all pages of a search. */
@@ -42,9 +41,8 @@ export async function findTasks(
 ): Promise<FoundTasks> {
   const isAll = context.flags.has("all");
   const { interrupted } = isAll ? context.repeater() : {};
-  const admin = await context.admin();
-  const { isJson, output } = context;
-  const progress = createProgressLine(output, { isJson, monotonicMs: realClock.monotonicMs });
+  const admin = context.admin();
+  const progress = progressOf(context);
   const tasks: TaskListEntry[] = [];
   let lookedAt = 0;
   let from: TaskPlace | null = null;
@@ -66,8 +64,7 @@ export async function findTasks(
           stoppedAt: page.stoppedAt,
           isSearch: fits !== null || isSearch(query),
         };
-      if (!isJson)
-        progress.show("search", `${describeLooked(lookedAt)}, found ${String(tasks.length)}`);
+      progress.show("search", `${describeLooked(lookedAt)}, found ${String(tasks.length)}`);
     }
   } finally {
     progress.end();
@@ -87,22 +84,11 @@ interface Found {
 /** A table, and how far it was looked. */
 export function renderFound({ found, definition, states }: Found, screen: Screen): string {
   const { tasks, more } = found;
-  const table =
-    tasks.length === 0
-      ? describeNone(found, definition, states)
-      : renderTable(tasks, columnsOf(states), screen);
-  if (!found.isSearch)
-    return tasks.length === 0 ? table : table + describeCut({ rows: tasks, more });
-  return table + describeEnd(found);
-}
-
-function describeNone(
-  { isSearch: isFiltered }: FoundTasks,
-  definition: string,
-  states: readonly ListableState[],
-): string {
-  if (isFiltered) return `No such task of ${definition} was found.`;
-  return `No task of ${definition} is ${states.join(" or ")}.`;
+  const table = tasks.length === 0 ? null : renderTable(tasks, columnsOf(states), screen);
+  if (found.isSearch)
+    return (table ?? `No such task of ${definition} was found.`) + describeEnd(found);
+  if (table === null) return `No task of ${definition} is ${states.join(" or ")}.`;
+  return table + describeCut({ rows: tasks, more });
 }
 
 /** Where a search stopped before it had looked at all. */

@@ -1,13 +1,12 @@
 import type { BatchReport } from "../admin/batch-actions";
 import { messageOf } from "../core/foreign-value";
 import type { BatchId } from "../core/ids";
-import { realClock } from "../platform/real-clock";
-import { progressBar } from "../terminal/bars";
+import { shareBar } from "../terminal/bars";
 import { showDuration } from "../terminal/output";
-import { createProgressLine } from "../terminal/progress-line";
 import type { CommandContext } from "./command";
 import { exitCodeOf, exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
+import { progressOf } from "./progress-of";
 import { readTime } from "./read-values";
 import { leastEveryMs } from "./watch";
 
@@ -26,19 +25,19 @@ export async function followBatch(
     leastEveryMs,
   );
   const { pause } = context.repeater();
-  const progress = createProgressLine(output, { isJson, monotonicMs: realClock.monotonicMs });
+  const progress = progressOf(context);
   let last: BatchReport | null = null;
   do {
     const batch = await look(context, batchId, last);
     if ("away" in batch) {
-      if (!isJson) progress.show("away", batch.away);
+      progress.show("away", batch.away);
       continue;
     }
     last = batch;
     if (isJson) output.line(JSON.stringify(batch));
     const { state } = batch;
     if (state === "running" || state === "draft") {
-      if (!isJson) progress.show(`${state} ${String(waveOf(batch))}`, describeFollowed(batch));
+      progress.show(`${state} ${String(waveOf(batch))}`, describeFollowed(batch));
       continue;
     }
     progress.end();
@@ -60,7 +59,7 @@ async function look(
   last: BatchReport | null,
 ): Promise<BatchReport | { readonly away: string }> {
   try {
-    return await (await context.admin()).batch(batchId);
+    return await context.admin().batch(batchId);
   } catch (error) {
     if (last === null || exitCodeOf(error) !== exitCodes.unreachable) throw error;
     context.reconnect();
@@ -71,8 +70,7 @@ async function look(
 /** `[#####-----]  42 %  wave 2 of 3: 420 of 1000 tasks ended, 3 of them dead, 580 left, about 2 min left` */
 export function describeFollowed(batch: BatchReport): string {
   const { tasks, ended, dead, waves, estimatedLeftMs } = batch;
-  const share = tasks === 0 ? 0 : ended / tasks;
-  const bar = `${progressBar(share, 26)} ${`${String(Math.floor(share * 100))} %`.padStart(5)}`;
+  const bar = shareBar(tasks === 0 ? 0 : ended / tasks);
   const deaths = dead === 0 ? "" : `, ${String(dead)} of them dead`;
   const time = estimatedLeftMs === null ? "" : `, about ${showDuration(estimatedLeftMs)}`;
   const place =

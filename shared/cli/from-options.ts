@@ -3,7 +3,7 @@ import { take } from "../admin/read-result";
 import { limits } from "../core/limits";
 import type { NewTask } from "../ports/task-store";
 import type { CommandContext } from "./command";
-import { readTime, refusal } from "./read-values";
+import { readTime, readWord, refusal, refuseGiven } from "./read-values";
 import { membersOf } from "./task-options";
 import { formats } from "./task-source";
 import type { SourceOptions } from "./task-source";
@@ -23,36 +23,28 @@ export interface FromPlan extends SourceOptions {
   readonly keyMs: number;
 }
 
-const fromOnly = ["format", "key", "key-for", "after-line"];
+const fromOnly = ["format", "key", "key-for", "after-line", "typed"];
 const keyMsMax = "365d";
 
 /** Throws InvalidArgumentError that names an option which says something with --from only. */
-export function refuseWithoutFrom({ options, flags }: CommandContext): void {
-  for (const name of fromOnly) {
-    const given = options[name];
-    if (given !== undefined) throw refusal(`--${name}`, given, "it only together with --from");
-  }
-  if (flags.has("typed")) throw refusal("--typed", "true", "it only together with --from");
+export function refuseWithoutFrom(context: CommandContext): void {
+  refuseGiven(context, fromOnly, "it only together with --from");
 }
 
 /** Throws InvalidArgumentError that names the option, its value and what to write instead. */
 export function readPlan(context: CommandContext, definition: string): FromPlan {
   const { options, flags } = context;
-  const { from: path = "", key, "key-for": keyFor, payload, file, "dedupe-key": same } = options;
-  const alternatives = { payload, file, "dedupe-key": same };
-  for (const [name, given] of Object.entries(alternatives)) {
-    const fix = name === "dedupe-key" ? "--key FIELD instead: one key for all adds one task" : "";
-    const expected = fix === "" ? `either --${name} or --from, not both` : fix;
-    if (given !== undefined) throw refusal(`--${name}`, given, expected);
-  }
-  const format = readFormat(options["format"], path);
+  const { from: path = "", key } = options;
+  for (const name of ["payload", "file"])
+    refuseGiven(context, [name], `either --${name} or --from, not both`);
+  refuseGiven(context, ["dedupe-key"], "--key FIELD instead: one key for all adds one task");
+  const byName = /\.csv$/i.test(path) ? "csv" : "ndjson";
+  const format = readWord("--format", options["format"] ?? byName, { words: formats });
   if (flags.has("typed") && format !== "csv")
     throw refusal("--typed", "true", "it only for a CSV file: the values of JSON have their types");
-  if (keyFor !== undefined && key === undefined)
-    throw refusal("--key-for", keyFor, "it only together with --key");
-  if (flags.has("replace") && key === undefined)
-    throw refusal("--replace", "true", "it only together with --key");
-  if (key !== undefined) checkKey(key, format);
+  if (key === undefined)
+    refuseGiven(context, ["key-for", "replace"], "it only together with --key");
+  else checkKey(key, format);
   return {
     definition,
     path,
@@ -60,7 +52,7 @@ export function readPlan(context: CommandContext, definition: string): FromPlan 
     format,
     isTyped: flags.has("typed"),
     key,
-    keyMs: readTime("--key-for", keyFor ?? "1d", keyMsMax),
+    keyMs: readTime("--key-for", options["key-for"] ?? "1d", keyMsMax),
     afterLine: readLineNumber(options["after-line"]),
     template: {
       ...readTemplate(context),
@@ -68,13 +60,6 @@ export function readPlan(context: CommandContext, definition: string): FromPlan 
     },
     allowsUnknownKind: flags.has("allow-unknown-kind"),
   };
-}
-
-function readFormat(given: string | undefined, path: string): FromPlan["format"] {
-  if (given === undefined) return /\.csv$/i.test(path) ? "csv" : "ndjson";
-  const format = formats.find((name) => name === given);
-  if (format !== undefined) return format;
-  throw refusal("--format", given, `one of ${formats.join(", ")}`);
 }
 
 /** A column may be named anyhow; in JSON a dot leads into an object. */

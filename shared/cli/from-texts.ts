@@ -1,7 +1,8 @@
 import { noSums } from "../admin/enqueue-sums";
 import type { EnqueueSums } from "../admin/enqueue-sums";
-import { progressBar } from "../terminal/bars";
+import { shareBar } from "../terminal/bars";
 import { showDuration } from "../terminal/output";
+import { describeSums } from "./enqueue-texts";
 import type { FromPlan } from "./from-options";
 import type { SourceTask } from "./task-source";
 
@@ -15,16 +16,13 @@ export function noneDone(afterLine: number): FromDone {
   return { calls: 0, ...noSums(afterLine) };
 }
 
-const barWidth = 26;
-
 /** `[####------] 42 %  line 4200: 4190 added, 10 there already, about 12 s left`. `share` of the file, or null. */
 export function describeProgress(
   { lines, enqueued, duplicates }: FromDone,
   share: number | null,
   leftMs: number | null,
 ): string {
-  const percent = share === null ? "" : `${String(Math.floor(share * 100))} %`;
-  const bar = share === null ? "" : `${progressBar(share, barWidth)} ${percent.padStart(5)}  `;
+  const bar = share === null ? "" : `${shareBar(share)}  `;
   const left = leftMs === null ? "" : `, about ${showDuration(leftMs)} left`;
   return `${bar}line ${String(lines)}: ${String(enqueued)} added, ${String(duplicates)} there already${left}`;
 }
@@ -35,14 +33,7 @@ export function describeDone(done: FromDone, { definition, source, afterLine }: 
     const place = afterLine === 0 ? "" : ` behind line ${String(afterLine)}`;
     return `No task was added: ${source} has none${place}.`;
   }
-  const { enqueued, duplicates, replaced } = done;
-  const added = `${String(enqueued)} ${enqueued === 1 ? "task was" : "tasks were"} added to ${definition}`;
-  const there = `${String(duplicates)} ${duplicates === 1 ? "was" : "were"} there already`;
-  const changed =
-    replaced === 0
-      ? ""
-      : `, ${String(replaced)} ${replaced === 1 ? "carries" : "carry"} the new payload`;
-  return `${added}, ${there}${changed}.`;
+  return describeSums(definition, done);
 }
 
 /** Up to where all tasks are in, and how the rest is enqueued. `lost`: the tasks of a call whose answer was lost. */

@@ -1,7 +1,7 @@
 import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import { readGroupRequest, readListGroupsQuery } from "../admin/task-requests";
-import type { ListGroupsRequest } from "../admin/task-requests";
+import type { ListGroupsInput } from "../ports/task-store";
 import { nameParameter, reasonOption, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
@@ -16,16 +16,12 @@ export const groupCommand: Command = {
   group: "change",
   parameters: [nameParameter, { name: "KEY" }],
   options: {
-    slots: {
-      type: "string",
-      valueName: "N",
-      sentence: "How many of its tasks may run at once, 1..1000.",
-    },
-    pause: { type: "boolean", sentence: "Starts no further task; running ones finish." },
-    resume: { type: "boolean", sentence: "Starts waiting tasks again." },
-    strict: { type: "boolean", sentence: "Keeps the order over retries, too." },
-    "not-strict": { type: "boolean", sentence: "Lets other tasks overtake a retry." },
-    global: { type: "boolean", sentence: "The group of that key over all definitions." },
+    slots: { valueName: "N", sentence: "How many of its tasks may run at once, 1..1000." },
+    pause: { sentence: "Starts no further task; running ones finish." },
+    resume: { sentence: "Starts waiting tasks again." },
+    strict: { sentence: "Keeps the order over retries, too." },
+    "not-strict": { sentence: "Lets other tasks overtake a retry." },
+    global: { sentence: "The group of that key over all definitions." },
     reason: reasonOption,
   },
   sentence: "Shows a group, sets its slots, pauses or resumes it.",
@@ -51,7 +47,7 @@ export const groupCommand: Command = {
       return show(context, take(readListGroupsQuery({ ...(isGlobal ? {} : { definition }), key })));
     const scope = isGlobal ? "global" : "definition";
     const change = take(readGroupRequest({ ...changes, key, scope }));
-    const admin = await context.admin();
+    const admin = context.admin();
     const { changedBy } = context;
     const answer = await admin.setGroup({ ...change, definition, changedBy });
     report(context, answer, () => {
@@ -65,8 +61,8 @@ export const groupCommand: Command = {
   },
 };
 
-async function show(context: CommandContext, query: ListGroupsRequest): Promise<ExitCode> {
-  const groups = await (await context.admin()).groups(query);
+async function show(context: CommandContext, query: ListGroupsInput): Promise<ExitCode> {
+  const groups = await context.admin().groups(query);
   const found = groups.filter(
     ({ definition }) => (definition === null) === (query.name === undefined),
   );

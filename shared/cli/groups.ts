@@ -2,11 +2,10 @@ import { readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
 import { readListGroupsQuery } from "../admin/task-requests";
 import type { GroupStatus } from "../ports/task-store";
-import { maxOption, optionalNameParameter, report } from "./command";
+import { maxOption, optionalNameParameter } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
-import { describeCut, renderTable } from "../terminal/output";
 import type { Column } from "../terminal/output";
+import { reportListing } from "./report-listing";
 
 /** `taskgate groups` */
 export const groupsCommand: Command = {
@@ -14,7 +13,7 @@ export const groupsCommand: Command = {
   group: "look",
   parameters: [optionalNameParameter],
   options: {
-    key: { type: "string", valueName: "KEY", sentence: "Only groups of this key." },
+    key: { valueName: "KEY", sentence: "Only groups of this key." },
     max: maxOption(),
   },
   sentence: "Lists groups with their slots, the used ones and the waiting tasks.",
@@ -26,14 +25,8 @@ export const groupsCommand: Command = {
   run: async (context) => {
     const { key, max } = context.options;
     const query = take(readListGroupsQuery({ definition: context.args[0], key, max }));
-    const admin = await context.admin();
-    const { rows: groups, more } = await readListing(query, admin.groups);
-    report(context, { groups, more }, () =>
-      groups.length === 0
-        ? "There are no such groups."
-        : renderTable(groups, columns, context.output) + describeCut({ rows: groups, more }),
-    );
-    return exitCodes.ok;
+    const { groups } = context.admin();
+    reportListing(context, await readListing(query, groups), { name: "groups", columns });
   },
 };
 

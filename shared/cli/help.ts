@@ -1,4 +1,4 @@
-import { showParameter } from "./command";
+import { callOf } from "./command";
 import type { Command, CommandGroup, CommandOption } from "./command";
 import { exitCodes } from "./exit-codes";
 import { globalOptions } from "./parse-arguments";
@@ -85,17 +85,13 @@ function describeCommand(command: Command): object {
 }
 
 function describeOptions(options: Readonly<Record<string, CommandOption>>): object[] {
-  return Object.entries(options).map(([name, { type, short = null, ...option }]) => {
-    const valueName = type === "boolean" ? null : (option.valueName ?? "VALUE");
-    const { isList = false, sentence } = option;
-    return {
+  return Object.entries(options).map(
+    ([name, { short, valueName = null, isList = false, sentence }]) => ({
       name: `--${name}`,
-      short: short === null ? null : `-${short}`,
-      valueName,
-      isList,
-      sentence,
-    };
-  });
+      short: short === undefined ? null : `-${short}`,
+      ...{ valueName, isList, sentence },
+    }),
+  );
 }
 
 /** `limit NAME [VALUE] [OPTIONS]` */
@@ -107,12 +103,8 @@ export function usageOf(command: Command): string {
 /** `-n, --max N`, or `--db URL`. */
 export function showOption(name: string, option: CommandOption): string {
   const short = option.short === undefined ? "" : `-${option.short}, `;
-  const value = option.type === "boolean" ? "" : ` ${option.valueName ?? "VALUE"}`;
+  const value = option.valueName === undefined ? "" : ` ${option.valueName}`;
   return `${short}--${name}${value}`;
-}
-
-function callOf({ name, parameters }: Command): string {
-  return [name, ...parameters.map(showParameter)].join(" ");
 }
 
 function optionLines(

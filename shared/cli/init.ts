@@ -5,12 +5,12 @@ import { readExistingApp } from "../init/existing-app";
 import { planInit } from "../init/plan";
 import type { InitChange, InitPlan } from "../init/plan";
 import { planTemplate, templates } from "../init/template";
-import type { Template } from "../init/template";
 import { readVersion, testedVersion } from "../core/own-manifest";
 import { problemsOfDatabase } from "./database-option";
 import { report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
+import { readWord, wantsYes } from "./read-values";
 
 /** `taskgate init` */
 export const initCommand: Command = {
@@ -21,18 +21,12 @@ export const initCommand: Command = {
   parameters: [],
   options: {
     template: {
-      type: "string",
       valueName: "NAME",
       values: templates,
       sentence: "Makes a new app in an empty folder: blank, or flights, the sample pipeline.",
     },
-    app: {
-      type: "string",
-      valueName: "DIR",
-      sentence: "The folder of the app; default: the current folder.",
-    },
+    app: { valueName: "DIR", sentence: "The folder of the app; default: the current folder." },
     folder: {
-      type: "string",
       valueName: "DIR",
       sentence: "Where the sources of the functions are, if `main` in package.json doesn't tell.",
     },
@@ -54,10 +48,7 @@ export const initCommand: Command = {
     const isAsked = !context.isJson && plan.changes.length > 0;
     if (isAsked) context.output.line(describePlan(plan));
     if (isAsked && !context.flags.has("yes")) {
-      if (!context.isAttended) {
-        const expected = "it, because there is no terminal to ask at: nothing was changed";
-        throw invalidInput([{ field: "--yes", value: "nothing", expected }]);
-      }
+      if (!context.isAttended) throw wantsYes();
       if (!(await context.confirm(() => "Adds the above and changes nothing else.")))
         return exitCodes.failed;
     }
@@ -72,8 +63,8 @@ function makePlan(context: CommandContext): Promise<InitPlan> {
   const { options, folder } = context;
   const root = resolve(folder, options["app"] ?? ".");
   const versionOf = (name: string) => (name === "taskgate" ? readVersion() : testedVersion(name));
-  const template = readTemplate(options["template"]);
-  if (template !== null) {
+  if (options["template"] !== undefined) {
+    const template = readWord("--template", options["template"], { words: templates });
     for (const name of ["db", "folder"])
       if (options[name] !== undefined) {
         const expected = "no --template beside it: it is about an app that exists";
@@ -90,14 +81,6 @@ function makePlan(context: CommandContext): Promise<InitPlan> {
   return readExistingApp(root, options["folder"]).then((app) =>
     planInit(app, { databaseUrl, versionOf }),
   );
-}
-
-function readTemplate(text: string | undefined): Template | null {
-  if (text === undefined) return null;
-  const template = templates.find((name) => name === text);
-  if (template !== undefined) return template;
-  const value = `\`${text.slice(0, 100)}\``;
-  throw invalidInput([{ field: "--template", value, expected: `one of ${templates.join(", ")}` }]);
 }
 
 /** The plan as text. No password is shown. */

@@ -1,3 +1,4 @@
+import type { Admin } from "../admin/create-admin";
 import { readListSharedLimitsQuery, readSharedLimitName } from "../admin/limit-requests";
 import { take } from "../admin/read-result";
 import { readDefinitionName, readLimitRequest } from "../admin/requests";
@@ -6,9 +7,9 @@ import { nameParameter, reasonOption, report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { ExitCode } from "./exit-codes";
-import { readLimits, renderLimits, unknownLimit } from "./limits";
-import { showLimit, showNumber } from "../terminal/output";
-import { refusal } from "./read-values";
+import { columns, readLimits, unknownLimit } from "./limits";
+import { renderTable, showLimit, showNumber } from "../terminal/output";
+import { refusal, refuseGiven } from "./read-values";
 
 /** `taskgate limit NAME [VALUE]` */
 export const limitCommand: Command = {
@@ -16,10 +17,7 @@ export const limitCommand: Command = {
   group: "change",
   parameters: [nameParameter, { name: "VALUE", isOptional: true, values: ["none", "code"] }],
   options: {
-    shared: {
-      type: "boolean",
-      sentence: "NAME is a limit that definitions share; a missing one is created.",
-    },
+    shared: { sentence: "NAME is a limit that definitions share; a missing one is created." },
     yes: yesOption,
     reason: reasonOption,
   },
@@ -37,18 +35,14 @@ export const limitCommand: Command = {
     { line: "taskgate limit greet code", sentence: "The limit that the code says." },
     { line: "taskgate limit partner-api 4 --shared", sentence: "A limit that definitions share." },
   ],
-  run: (context) => {
-    if (context.args[1] === undefined) return show(context);
-    return context.flags.has("shared") ? setShared(context) : set(context);
-  },
+  run: (context) => (context.args[1] === undefined ? show(context) : set(context)),
 };
 
 async function show(context: CommandContext): Promise<ExitCode> {
-  const { options, flags, args } = context;
-  if (options["reason"] !== undefined)
-    throw refusal("--reason", options["reason"], "it only together with a VALUE");
+  const { flags, args } = context;
+  refuseGiven(context, ["reason"], "it only together with a VALUE");
   const query = take(readListSharedLimitsQuery({ name: args[0] }));
-  const admin = await context.admin();
+  const admin = context.admin();
   const { rows } = await readLimits(admin, query);
   const found = rows.filter(({ isShared }) => isShared || !flags.has("shared"));
   if (found.length === 0) {
@@ -59,58 +53,51 @@ async function show(context: CommandContext): Promise<ExitCode> {
       known: await admin.sharedLimits(take(readListSharedLimitsQuery({}))),
     });
   }
-  report(context, { limits: found }, () => renderLimits(found, context.output));
+  report(context, { limits: found }, () => renderTable(found, columns, context.output));
   return exitCodes.ok;
 }
 
 async function set(context: CommandContext): Promise<ExitCode> {
-  const definition = take(readDefinitionName(context.args[0]));
+  const [given, value = ""] = context.args;
+  const isShared = context.flags.has("shared");
+  const name = take(isShared ? readSharedLimitName(given) : readDefinitionName(given));
   const { reason } = context.options;
-  const change = take(readLimitRequest({ limit: limitOf(context.args[1] ?? ""), reason }));
-  const admin = await context.admin();
-  if (change.limit === 0) {
-    const what = async (): Promise<string> => {
-      const [now] = await admin.definitions(definition);
-      const running = showNumber(
-        now?.running ?? 0,
-        "running task finishes",
-        "running tasks finish",
-      );
-      return `Limit 0: no task of ${definition} starts any more; ${running}.`;
-    };
-    if (!(await context.confirm(what))) return exitCodes.failed;
+  const change = take(readLimitRequest({ limit: limitOf(value), reason }));
+  const admin = context.admin();
+  const what = (): Promise<string> => (isShared ? endOfShared(admin, name) : endOf(admin, name));
+  if (change.limit === 0 && !(await context.confirm(what))) return exitCodes.failed;
+  const { changedBy } = context;
+  if (isShared) {
+    const answer = await admin.setSharedLimit({ ...change, name, changedBy });
+    report(context, answer, () => {
+      const was = answer.oldLimit === undefined ? "new" : `it was ${showLimit(answer.oldLimit)}`;
+      return `The shared limit ${name} is ${showLimit(answer.newLimit)}, ${was}. ${showNumber(answer.held, "token is", "tokens are")} held, ${String(answer.overLimit)} above it.`;
+    });
+    return exitCodes.ok;
   }
-  const limit = await admin.setLimit({ ...change, definition, changedBy: context.changedBy });
+  const limit = await admin.setLimit({ ...change, definition: name, changedBy });
   report(context, limit, () => {
     const over =
       limit.overLimit === 0
         ? ""
         : ` ${showNumber(limit.overLimit, "above the new limit comes back as its task ends", "above the new limit come back as their tasks end")}.`;
-    return `The limit of ${definition} is ${showLimit(limit.newLimit)}, it was ${showLimit(limit.oldLimit)}. ${showNumber(limit.held, "token is", "tokens are")} held.${over}`;
+    return `The limit of ${name} is ${showLimit(limit.newLimit)}, it was ${showLimit(limit.oldLimit)}. ${showNumber(limit.held, "token is", "tokens are")} held.${over}`;
   });
   return exitCodes.ok;
 }
 
-async function setShared(context: CommandContext): Promise<ExitCode> {
-  const name = take(readSharedLimitName(context.args[0]));
-  const { reason } = context.options;
-  const change = take(readLimitRequest({ limit: limitOf(context.args[1] ?? ""), reason }));
-  const admin = await context.admin();
-  if (change.limit === 0) {
-    const what = async (): Promise<string> => {
-      const [now] = await admin.sharedLimits({ name, max: 1 });
-      const names = now?.definitions.map((user) => user.name).join(", ") ?? "";
-      const whose = names === "" ? "no definition so far" : names;
-      return `Limit 0: no task that draws from ${name} starts any more (${whose}).`;
-    };
-    if (!(await context.confirm(what))) return exitCodes.failed;
-  }
-  const answer = await admin.setSharedLimit({ ...change, name, changedBy: context.changedBy });
-  report(context, answer, () => {
-    const was = answer.oldLimit === undefined ? "new" : `it was ${showLimit(answer.oldLimit)}`;
-    return `The shared limit ${name} is ${showLimit(answer.newLimit)}, ${was}. ${showNumber(answer.held, "token is", "tokens are")} held, ${String(answer.overLimit)} above it.`;
-  });
-  return exitCodes.ok;
+/** What limit 0 means, for the question. */
+async function endOf(admin: Admin, name: string): Promise<string> {
+  const [now] = await admin.definitions(name);
+  const running = showNumber(now?.running ?? 0, "running task finishes", "running tasks finish");
+  return `Limit 0: no task of ${name} starts any more; ${running}.`;
+}
+
+async function endOfShared(admin: Admin, name: string): Promise<string> {
+  const [now] = await admin.sharedLimits({ name, max: 1 });
+  const names = now?.definitions.map((user) => user.name).join(", ") ?? "";
+  const whose = names === "" ? "no definition so far" : names;
+  return `Limit 0: no task that draws from ${name} starts any more (${whose}).`;
 }
 
 function limitOf(text: string): number | "code" | null {

@@ -1,16 +1,15 @@
 import type { Admin } from "../admin/create-admin";
 import { readListSharedLimitsQuery } from "../admin/limit-requests";
-import type { ListSharedLimitsRequest } from "../admin/limit-requests";
 import { readListing } from "../admin/listing";
 import type { Listing } from "../admin/listing";
 import { invalidInput, take } from "../admin/read-result";
 import { describeKnown } from "../core/near-name";
-import type { Limit } from "../ports/task-store";
-import { maxOption, optionalNameParameter, report } from "./command";
+import type { ListSharedLimitsInput, SharedLimitReading } from "../ports/task-store";
+import { maxOption, optionalNameParameter } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
-import { describeCut, renderTable, showLimit } from "../terminal/output";
-import type { Column, Screen } from "../terminal/output";
+import { showLimit } from "../terminal/output";
+import type { Column } from "../terminal/output";
+import { reportListing } from "./report-listing";
 
 /** `taskgate limits` */
 export const limitsCommand: Command = {
@@ -27,57 +26,35 @@ export const limitsCommand: Command = {
   run: async (context) => {
     const { max } = context.options;
     const query = take(readListSharedLimitsQuery({ name: context.args[0], max }));
-    const admin = await context.admin();
+    const admin = context.admin();
     const listing = await readLimits(admin, query);
-    const { rows: limits, more } = listing;
-    if (query.name !== undefined && limits.length === 0)
+    if (query.name !== undefined && listing.rows.length === 0)
       throw unknownLimit(query.name, {
         sought: "a definition or of a shared limit",
         known: (await readLimits(admin, take(readListSharedLimitsQuery({})))).rows,
       });
-    report(context, { limits, more }, () =>
-      limits.length === 0
-        ? "There are no such limits."
-        : renderLimits(limits, context.output) + describeCut(listing),
-    );
-    return exitCodes.ok;
+    reportListing(context, listing, { name: "limits", columns });
   },
 };
 
 /** A limit of one definition, or one that definitions share. */
-interface LimitReading {
-  readonly name: string;
+interface LimitReading extends SharedLimitReading {
   readonly isShared: boolean;
-  readonly limit: Limit;
-  readonly limitSource: "code" | "operator";
-  readonly codeLimit: Limit;
-  readonly held: number;
-  /** The definitions that draw from it, with the tokens that each holds. */
-  readonly definitions: readonly { readonly name: string; readonly held: number }[];
 }
 
 /** The limits of definitions by name, then the shared ones by name; with a name only limits of that name. */
 export async function readLimits(
   admin: Admin,
-  request: ListSharedLimitsRequest,
+  request: ListSharedLimitsInput,
 ): Promise<Listing<LimitReading>> {
   const { name, max } = request;
   const definitions = await admin.definitions();
   const own = definitions
     .filter((definition) => name === undefined || definition.name === name)
-    .map((definition) => {
-      const { limit, limitSource, codeLimit, held } = definition;
-      const drawn = [{ name: definition.name, held }];
-      return {
-        name: definition.name,
-        isShared: false,
-        limit,
-        limitSource,
-        codeLimit,
-        held,
-        definitions: drawn,
-      };
-    });
+    .map(({ name: of, limit, limitSource, codeLimit, held }) => ({
+      ...{ name: of, isShared: false, limit, limitSource, codeLimit, held },
+      definitions: [{ name: of, held }],
+    }));
   const shared = await readListing(request, admin.sharedLimits);
   const rows = [...own, ...shared.rows.map((row) => ({ ...row, isShared: true }))];
   return { rows: rows.slice(0, max), more: shared.more || rows.length > max };
@@ -94,12 +71,8 @@ export function unknownLimit(
   return invalidInput([{ field: "limit", value: `\`${name}\``, expected }], "TASKGATE_ARG_UNKNOWN");
 }
 
-/** One line per limit. */
-export function renderLimits(limits: readonly LimitReading[], screen: Screen): string {
-  return renderTable(limits, columns, screen);
-}
-
-const columns: readonly Column<LimitReading>[] = [
+/** What people see of a limit. */
+export const columns: readonly Column<LimitReading>[] = [
   { title: "name", value: (row) => row.name },
   { title: "of", value: (row) => (row.isShared ? "shared" : "definition") },
   { title: "limit", value: (row) => showLimit(row.limit), isNumber: true },

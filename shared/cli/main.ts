@@ -5,6 +5,7 @@
  */
 import { errorLine } from "../core/error-line";
 import { messageOf } from "../core/foreign-value";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { invalidInput, moreProblemsOf, problemsOf } from "../admin/read-result";
@@ -71,17 +72,11 @@ export async function runCli(given: CliOptions): Promise<CommandExitCode> {
     options.onCommand?.(parsed.command);
     return await runCommand(parsed, options);
   } catch (error) {
-    const code = exitCodeOf(error);
     reportError(error, options);
-    if (
-      code === exitCodes.usage &&
-      !asksForJson(words) &&
-      error instanceof TaskgateError &&
-      error.code === "TASKGATE_ARG_INVALID"
-    ) {
+    const isMisused = error instanceof TaskgateError && error.code === "TASKGATE_ARG_INVALID";
+    if (isMisused && !asksForJson(words))
       output.error("`taskgate help` lists the commands, `taskgate help COMMAND` explains one.");
-    }
-    return code;
+    return exitCodeOf(error);
   }
 }
 
@@ -122,10 +117,7 @@ async function runCommand(
   };
   if (url !== undefined && worksOn !== undefined) throw refuseApp("--url", { name, worksOn });
   const context: CommandContext = {
-    args: parsed.args,
-    options: parsed.options,
-    lists: parsed.lists,
-    flags: parsed.flags,
+    ...parsed,
     output,
     isJson: parsed.flags.has("json"),
     changedBy: cleanText(`cli:${userName()}`, limits.nameLengthMax),
@@ -144,7 +136,7 @@ async function runCommand(
         app === null
           ? openServices(getTarget().settings, { output, waiting, appKinds })
           : openApp(app, waiting);
-      return Promise.resolve(services.admin);
+      return services.admin;
     },
     reconnect: () => {
       before.hasHung ||= services?.hasGivenUp() === true;
@@ -164,11 +156,11 @@ async function runCommand(
 
 /** An app's answer is shown as it is; that of another program, which was asked in its place, may lack any member. */
 async function untilShown(
-  run: Promise<CommandExitCode>,
+  run: ReturnType<Command["run"]>,
   askedApp: () => AppTarget | null | undefined,
 ): Promise<CommandExitCode> {
   try {
-    return await run;
+    return (await run) ?? exitCodes.ok;
   } catch (error) {
     throw error instanceof TypeError && askedApp() ? otherVersion("what is shown here") : error;
   }
@@ -268,17 +260,10 @@ function processOutput(): Output {
 
 /** The answer to a question on standard error; an empty text where the input ends. */
 async function ask(question: string): Promise<string> {
-  const { createInterface } = await import("node:readline");
+  const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: process.stdin, output: process.stderr });
-  const closed = new Promise<string>((resolve) => {
-    lines.once("close", () => {
-      resolve("");
-    });
-  });
-  const answered = new Promise<string>((resolve) => {
-    lines.question(question, resolve);
-  });
-  const answer = await Promise.race([answered, closed]);
+  const closed = once(lines, "close").then(() => "");
+  const answer = await Promise.race([lines.question(question).catch(() => ""), closed]);
   lines.close();
   return answer;
 }

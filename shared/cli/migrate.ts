@@ -25,7 +25,7 @@ import { exitCodes } from "./exit-codes";
 import type { ExitCode } from "./exit-codes";
 import { createMigrationProgress } from "./migration-progress";
 import type { MigrationProgress } from "./migration-progress";
-import { readTime } from "./read-values";
+import { readTime, refusal } from "./read-values";
 import { storeAddress } from "./store-address";
 import { readVersion } from "../core/own-manifest";
 
@@ -43,36 +43,30 @@ export const migrateCommand: Command = {
   parameters: [],
   options: {
     check: {
-      type: "boolean",
       sentence:
         "Changes nothing; exit code 1 when the schema doesn't fit this version, or an applied migration was edited.",
     },
     wait: {
-      type: "string",
       valueName: "TIME",
       sentence:
         "Azure SQL: tries again for this time (90s, 10m) while the server wakes up, is new or busy.",
     },
     "open-firewall": {
-      type: "string",
       valueName: "RESOURCE_ID",
       sentence:
         "Azure SQL: opens the server's firewall for this machine while the migration lasts; waits 10m for it.",
     },
     grant: {
-      type: "string",
       valueName: "NAME:CLIENTID",
       sentence:
         "Azure SQL: creates the database user of an Entra identity with the rights of a worker.",
     },
     role: {
-      type: "string",
       valueName: "NAME",
       isList: true,
       sentence: "Adds a role to the user of --grant, such as TaskgateOperator; takes none away.",
     },
     sample: {
-      type: "boolean",
       sentence: "Creates the tables of the sample pipeline, too, in a schema of their own.",
     },
   },
@@ -321,23 +315,21 @@ function readGrantOptions(context: CommandContext): Grant | undefined {
   const [role] = roles;
   if (role === undefined) return undefined;
   const expected = "it with --grant NAME:CLIENTID, whose user gets the role";
-  throw invalidInput([{ field: "--role", value: `\`${role.slice(0, 100)}\``, expected }]);
+  throw refusal("--role", role, expected);
 }
 
 function readRole(name: string): string {
   if (isTextOf(name, { ...keyRule, max: 128 })) return name;
-  const expected = "the name of a database role, 1..128 characters";
-  throw invalidInput([{ field: "--role", value: `\`${name.slice(0, 100)}\``, expected }]);
+  throw refusal("--role", name, "the name of a database role, 1..128 characters");
 }
 
 /** `name:clientId` of an identity; PostgreSQL has no such users. The name itself may hold colons. */
 function readGrant(text: string, context: CommandContext): Pick<Grant, "name" | "clientId"> {
   const [, name = "", clientId = ""] = /^(.+):([^:]+)$/.exec(text) ?? [];
   const isClientId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(clientId);
-  const value = `\`${text.slice(0, 100)}\``;
   if (!isClientId || !isTextOf(name, { ...keyRule, max: 128 })) {
     const expected = "NAME:CLIENTID, the name of an identity and its client id, a GUID";
-    throw invalidInput([{ field: "--grant", value, expected }]);
+    throw refusal("--grant", text, expected);
   }
   requireSqlServer(context, "--grant");
   return { name, clientId };

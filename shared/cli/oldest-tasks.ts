@@ -42,13 +42,9 @@ export async function readOldest(
   // By the database's clock, which no list tells.
   const nowMs = oldestReady === null ? null : Date.parse(oldestReady.dueAt) + oldestReady.ageMs;
   const aged = [...beyond, ...listed]
-    .map((task) => ({ ...task, ageMs: nowMs === null ? null : ageOf(task, nowMs) }))
+    .map((task) => ({ ...task, ageMs: nowMs === null ? null : Math.max(nowMs - dueMs(task), 0) }))
     .sort((one, other) => dueMs(one) - dueMs(other));
   return { tasks: aged.slice(0, max), more: aged.length > max || !isWhole, isWhole };
-}
-
-function ageOf(task: TaskListEntry, nowMs: number): number {
-  return Math.max(nowMs - dueMs(task), 0);
 }
 
 function dueMs({ dueAt, createdAt }: TaskListEntry): number {

@@ -77,7 +77,13 @@ export function openServices(
   };
   const admin = createAdmin({
     store,
-    wakeUp: openWakeUp(settings, { store, logger }),
+    // To resident processes, and to the queue of the app that a definition belongs to, else to the one of the settings.
+    wakeUp: new NotifyingWakeUp({
+      hints: openHints(settings, { store, logger }),
+      store: () => store,
+      clock: realClock,
+      timers: nodeTimers,
+    }),
     random: realRandom,
     timers: nodeTimers,
     build: resolveBuild(settings),
@@ -174,17 +180,6 @@ function queueProbe({ storage, hintQueue }: Settings): DoctorProbe {
     check: "hint queue",
     run: () => (storage === null ? Promise.resolve(unknown) : checkHintQueue(storage, hintQueue)),
   };
-}
-
-/** To resident processes, and to the queue of the app that a definition belongs to, else to the one of the settings. */
-function openWakeUp(settings: Settings, services: { store: TaskStore; logger: Logger }): WakeUp {
-  const { store } = services;
-  return new NotifyingWakeUp({
-    hints: openHints(settings, services),
-    store: () => store,
-    clock: realClock,
-    timers: nodeTimers,
-  });
 }
 
 function openHints(

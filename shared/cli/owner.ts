@@ -5,7 +5,7 @@ import { nameParameter, reasonOption, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { ExitCode } from "./exit-codes";
-import { refusal } from "./read-values";
+import { refusal, refuseGiven } from "./read-values";
 
 /** `taskgate owner NAME [APP]` */
 export const ownerCommand: Command = {
@@ -13,7 +13,7 @@ export const ownerCommand: Command = {
   group: "change",
   parameters: [nameParameter, { name: "APP", isOptional: true }],
   options: {
-    release: { type: "boolean", sentence: "No app owns the definition, until one registers it." },
+    release: { sentence: "No app owns the definition, until one registers it." },
     reason: reasonOption,
   },
   sentence: "Shows or sets the app that runs a definition's tasks.",
@@ -35,7 +35,7 @@ export const ownerCommand: Command = {
     if (given !== undefined && isReleased)
       throw refusal("APP", given, "no app together with --release");
     const change = take(readOwnerRequest({ app: given ?? null, reason }));
-    const admin = await context.admin();
+    const admin = context.admin();
     const answer = await admin.setOwner({ ...change, definition, changedBy: context.changedBy });
     report(context, answer, () => {
       const was =
@@ -51,9 +51,8 @@ export const ownerCommand: Command = {
 };
 
 async function show(context: CommandContext, name: string): Promise<ExitCode> {
-  const { reason } = context.options;
-  if (reason !== undefined) throw refusal("--reason", reason, "it only together with an APP");
-  const [found] = await (await context.admin()).definitions(name);
+  refuseGiven(context, ["reason"], "it only together with an APP");
+  const [found] = await context.admin().definitions(name);
   if (found === undefined) return exitCodes.notFound;
   const { app } = found;
   report(context, { definition: name, app }, () =>

@@ -1,46 +1,34 @@
 import { parseArgs } from "node:util";
 import { invalidInput } from "../admin/read-result";
 import { didYouMean } from "../core/near-name";
-import { showParameter } from "./command";
-import type { Command, CommandOption } from "./command";
+import { callOf, showParameter } from "./command";
+import type { Command, CommandOption, GivenWords } from "./command";
 import { showNumber } from "../terminal/output";
+import { refusal } from "./read-values";
 import { commandSynonyms, optionSynonyms } from "./synonyms";
 
 /** Turns the words of a command line into a command with its arguments; knows nothing of what commands do. */
 
 /** Options of every command; they may also stand before it. */
 export const globalOptions = {
-  db: {
-    type: "string",
-    valueName: "URL",
-    sentence: "Database to work on: postgres://.. or mssql://..",
-  },
+  db: { valueName: "URL", sentence: "Database to work on: postgres://.. or mssql://.." },
   url: {
-    type: "string",
     valueName: "URL",
     sentence: "App to ask in place of a database: https://HOST (TASKGATE_FUNCTION_KEY).",
   },
   timeout: {
-    type: "string",
     valueName: "TIME",
     sentence: "Gives up a database or an app that is silent for this time; default 15s.",
   },
-  json: { type: "boolean", sentence: "One JSON document, for programs." },
-  "no-color": { type: "boolean", sentence: "No colours, also on a terminal." },
-  help: { type: "boolean", short: "h", sentence: "Explains the command." },
+  json: { sentence: "One JSON document, for programs." },
+  "no-color": { sentence: "No colours, also on a terminal." },
+  help: { short: "h", sentence: "Explains the command." },
 } as const satisfies Record<string, CommandOption>;
 
 /** The parsed request. */
 export type Parsed =
   | { readonly kind: "help"; readonly command: Command | null }
-  | {
-      readonly kind: "run";
-      readonly command: Command;
-      readonly args: readonly string[];
-      readonly options: Readonly<Record<string, string | undefined>>;
-      readonly lists: Readonly<Record<string, readonly string[] | undefined>>;
-      readonly flags: ReadonlySet<string>;
-    };
+  | ({ readonly kind: "run"; readonly command: Command } & GivenWords);
 
 type KnownOptions = Readonly<Record<string, CommandOption>>;
 
@@ -90,8 +78,8 @@ function splitAtCommand(words: readonly string[]): {
   name: string | undefined;
   behind: string[];
 } {
-  const valued = Object.entries(globalOptions).flatMap(([name, { type }]) =>
-    type === "string" ? [`--${name}`] : [],
+  const valued = Object.entries<CommandOption>(globalOptions).flatMap(([name, { valueName }]) =>
+    valueName === undefined ? [] : [`--${name}`],
   );
   let at = 0;
   while (/^-./.test(words[at] ?? "")) at += valued.includes(words[at] ?? "") ? 2 : 1;
@@ -119,9 +107,12 @@ function readOptions(words: readonly string[], known: KnownOptions, command: Com
   const { tokens } = parseArgs({
     args: words.map((word) => (negativeNumber.test(word) ? marked + word : word)),
     options: Object.fromEntries(
-      Object.entries(known).map(([name, { type, short }]) => [
+      Object.entries(known).map(([name, { valueName, short }]) => [
         name,
-        short === undefined ? { type } : { type, short },
+        {
+          type: valueName === undefined ? "boolean" : "string",
+          ...(short === undefined ? {} : { short }),
+        },
       ]),
     ),
     allowPositionals: true,
@@ -137,21 +128,23 @@ function readOptions(words: readonly string[], known: KnownOptions, command: Com
     if (token.kind !== "option") continue;
     const { name, rawName } = token;
     const option = requireOption(token, known, command);
-    if (option.type === "boolean") {
-      if (token.value !== undefined) refuseOption(rawName, token.value, "no value");
+    if (option.valueName === undefined) {
+      if (token.value !== undefined) throw refusal(rawName, token.value, "no value");
       flags.add(name);
       continue;
     }
     // `--db --json`: the parser would take the next option as the value.
     const isOption = token.inlineValue !== true && /^-./.test(token.value ?? "");
     const value = isOption || token.value === undefined ? undefined : unmarked(token.value);
-    if (value === undefined)
-      refuseOption(rawName, undefined, `a value: ${rawName} ${option.valueName ?? "VALUE"}`);
+    if (value === undefined) {
+      const expected = `a value: ${rawName} ${option.valueName}`;
+      throw invalidInput([{ field: rawName, value: "nothing", expected }]);
+    }
     if (option.isList === true) {
       (lists[name] ??= []).push(value);
       continue;
     }
-    if (Object.hasOwn(values, name)) refuseOption(rawName, value, "to be given once");
+    if (Object.hasOwn(values, name)) throw refusal(rawName, value, "to be given once");
     values[name] = value;
   }
   return { args, options: values, lists, flags };
@@ -177,26 +170,17 @@ function requireOption(
     command === null ? "one that may stand before the command" : `an option of \`${command.name}\``;
   const isName = command !== null && (name === "name" || name === "definition");
   const expected = isName
-    ? `the name as an argument: \`${usageOf(command)}\``
+    ? `the name as an argument: \`taskgate ${callOf(command)}\``
     : near === ""
       ? `one of ${names.join(", ")}`
       : `${place}.${near}`;
   throw invalidInput([{ field: "option", value: `\`${rawName}\``, expected }]);
 }
 
-function refuseOption(rawName: string, value: string | undefined, expected: string): never {
-  const shown = value === undefined ? "nothing" : `\`${value.slice(0, 100)}\``;
-  throw invalidInput([{ field: rawName, value: shown, expected }]);
-}
-
-function usageOf({ name, parameters }: Command): string {
-  return ["taskgate", name, ...parameters.map(showParameter)].join(" ");
-}
-
 function requireArguments(command: Command, args: readonly string[]): void {
   const { parameters } = command;
   const missing = parameters.filter(({ isOptional }) => isOptional !== true)[args.length];
-  const usage = `as in \`${usageOf(command)}\``;
+  const usage = `as in \`taskgate ${callOf(command)}\``;
   if (missing !== undefined) {
     const expected = `an argument, ${usage}`;
     throw invalidInput([{ field: showParameter(missing), value: "nothing", expected }]);
@@ -208,5 +192,5 @@ function requireArguments(command: Command, args: readonly string[]): void {
     parameters.length === 0
       ? `no argument, ${usage}`
       : `${parameters.at(-1)?.isOptional === true ? "at most " : ""}${max}, ${usage}`;
-  throw invalidInput([{ field: "argument", value: `\`${extra.slice(0, 100)}\``, expected }]);
+  throw refusal("argument", extra, expected);
 }

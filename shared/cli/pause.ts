@@ -4,7 +4,6 @@ import { isCallsDefinition, limitOfCalls } from "../core/calls-definition";
 import { commandWord } from "../core/command-word";
 import { nameParameter, reasonOption, report } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
 
 /** `taskgate pause NAME` */
 export const pauseCommand: Command = {
@@ -22,12 +21,11 @@ export const pauseCommand: Command = {
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));
     const change = take(readOperatorRequest({ reason: context.options["reason"] }));
-    const admin = await context.admin();
+    const admin = context.admin();
     const answer = await admin.pause({ ...change, definition, changedBy: context.changedBy });
     report(context, answer, () =>
       answer.status === "exists" ? `${definition} was paused already.` : describePause(definition),
     );
-    return exitCodes.ok;
   },
 };
 

@@ -7,7 +7,7 @@ import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { ExitCode } from "./exit-codes";
 import { showRate } from "../terminal/output";
-import { numberOf, refusal } from "./read-values";
+import { numberOf, refusal, refuseGiven } from "./read-values";
 
 /** `taskgate rate NAME [RATE]` */
 export const rateCommand: Command = {
@@ -16,7 +16,6 @@ export const rateCommand: Command = {
   parameters: [nameParameter, { name: "RATE", isOptional: true, values: ["none", "code"] }],
   options: {
     burst: {
-      type: "string",
       valueName: "N",
       sentence: "Starts at once after a pause; default: what refills in 100 ms.",
     },
@@ -41,7 +40,7 @@ export const rateCommand: Command = {
     if (context.args[1] === undefined) return show(context, definition);
     const rate = rateOf(context.args[1], burst);
     const change = take(readRateRequest({ rate, reason }));
-    const admin = await context.admin();
+    const admin = context.admin();
     const answer = await admin.setRate({ ...change, definition, changedBy: context.changedBy });
     report(context, answer, () => {
       const was = answer.status === "exists" ? "as before" : `it was ${showRate(answer.oldRate)}`;
@@ -52,11 +51,8 @@ export const rateCommand: Command = {
 };
 
 async function show(context: CommandContext, name: string): Promise<ExitCode> {
-  for (const option of ["burst", "reason"]) {
-    const given = context.options[option];
-    if (given !== undefined) throw refusal(`--${option}`, given, "it only together with a RATE");
-  }
-  const [found] = await (await context.admin()).definitions(name);
+  refuseGiven(context, ["burst", "reason"], "it only together with a RATE");
+  const [found] = await context.admin().definitions(name);
   if (found === undefined) return exitCodes.notFound;
   const { rate, rateSource, codeRate } = found;
   report(

@@ -2,6 +2,7 @@ import { invalidInput } from "../admin/read-result";
 import { readDuration } from "../core/duration";
 import { limits } from "../core/limits";
 import { realClock } from "../platform/real-clock";
+import type { GivenWords } from "./command";
 
 /** Values of arguments and options that several commands take. */
 
@@ -33,6 +34,24 @@ export function numberOf(text: string | undefined): unknown {
   return text !== undefined && /^-?\d{1,15}$/.test(text) ? Number(text) : text;
 }
 
+/** A whole number. Throws InvalidArgumentError that names `field`. */
+export function readWhole(field: string, text: string, [min, max]: readonly [number, number]) {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+  if (value >= min && value <= max) return value;
+  throw refusal(field, text, `a whole number in ${String(min)}..${String(max)}`);
+}
+
+/** One of some words. Throws InvalidArgumentError that names `field`. */
+export function readWord<Word extends string>(
+  field: string,
+  text: string,
+  { words, expected = `one of ${words.join(", ")}` }: { words: readonly Word[]; expected?: string },
+): Word {
+  const word = words.find((known) => known === text);
+  if (word !== undefined) return word;
+  throw refusal(field, text, expected);
+}
+
 /** One of two flags that exclude each other; undefined: neither. Throws InvalidArgumentError where both are given. */
 export function oneFlagOf<First extends string, Second extends string>(
   flags: ReadonlySet<string>,
@@ -45,6 +64,24 @@ export function oneFlagOf<First extends string, Second extends string>(
     throw invalidInput([{ field: `--${second}`, value: "both", expected }]);
   }
   return isFirst ? first : isSecond ? second : undefined;
+}
+
+/** Throws InvalidArgumentError that names the first of these options that is given: they say nothing here. */
+export function refuseGiven(
+  { options, lists, flags }: GivenWords,
+  names: readonly string[],
+  expected: string,
+): void {
+  for (const name of names) {
+    const given = options[name] ?? lists[name]?.join(",") ?? (flags.has(name) ? "true" : undefined);
+    if (given !== undefined) throw refusal(`--${name}`, given, expected);
+  }
+}
+
+/** The error of a command that changes files, where nobody can be asked. */
+export function wantsYes(): Error {
+  const expected = "it, because there is no terminal to ask at: nothing was changed";
+  return invalidInput([{ field: "--yes", value: "nothing", expected }]);
 }
 
 /** The error that names an argument or option, its value, and the expected form. */

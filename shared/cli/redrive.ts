@@ -1,15 +1,12 @@
 import { isLike } from "../admin/failure-groups";
 import { take } from "../admin/read-result";
 import { readRedriveRequest } from "../admin/task-requests";
-import { allOptions, changeAll } from "./change-all";
-import type { ChangeOfAll } from "./change-all";
-import { reasonOption, report, yesOption } from "./command";
-import type { Command, CommandContext } from "./command";
-import { exitCodes } from "./exit-codes";
-import type { CommandExitCode } from "./exit-codes";
-import { refusal } from "./read-values";
-import { endedFilters, readIds } from "./task-filters";
-import { renderOutcomes } from "./task-results";
+import { allOptions, changeAll, changeIds } from "./change-all";
+import type { ChangeOfAll, TaskChange } from "./change-all";
+import { reasonOption, yesOption } from "./command";
+import type { Command } from "./command";
+import { readWord, refusal } from "./read-values";
+import { endedFilters } from "./task-filters";
 
 const outcomes = ["dead", "cancelled"] as const;
 
@@ -23,18 +20,15 @@ export const redriveCommand: Command = {
     ...allOptions,
     ...endedFilters,
     like: {
-      type: "string",
       valueName: "TEXT",
       sentence: "With --all: only dead tasks of this error, as `taskgate failures` shows it.",
     },
     outcome: {
-      type: "string",
       valueName: "OUTCOME",
       values: outcomes,
       sentence: "With --all: dead or cancelled; default dead.",
     },
     max: {
-      type: "string",
       short: "n",
       valueName: "N",
       sentence: "With --all: at most N, the oldest, 1..1000000; default all.",
@@ -59,7 +53,32 @@ export const redriveCommand: Command = {
       sentence: "The 50 oldest cancelled ones.",
     },
   ],
-  run: async (context) => (context.flags.has("all") ? redriveAll(context) : redriveIds(context)),
+  run: async (context) => {
+    const { changedBy, options, flags } = context;
+    const { like, outcome = "dead", reason } = options;
+    const change: TaskChange = {
+      texts,
+      wanted: ["redriven"],
+      prepare: (tasks) => {
+        const request = take(readRedriveRequest({ tasks, reason }));
+        return () => context.admin().redrive({ ...request, changedBy });
+      },
+    };
+    if (!flags.has("all"))
+      return changeIds(context, change, {
+        onlyWithAll: { ...endedFilters, like: true, outcome: true, max: true },
+      });
+    const expected = "dead or cancelled";
+    const state = readWord("--outcome", outcome, { words: outcomes, expected });
+    if (like !== undefined && state !== "dead")
+      throw refusal("--outcome", outcome, "dead together with --like");
+    return changeAll(context, {
+      ...change,
+      ...{ verb: "Retries", consequence: "The oldest come first.", isOldestFirst: true },
+      states: [state],
+      ...(like === undefined ? {} : withError(like)),
+    });
+  },
 };
 
 const texts = {
@@ -70,37 +89,6 @@ const texts = {
   done: ["ended well", "ended well"],
   unknown: ["is unknown", "are unknown"],
 } as const;
-
-async function redriveIds(context: CommandContext): Promise<CommandExitCode> {
-  const all = [...Object.keys({ ...allOptions, ...endedFilters }), "like", "outcome", "max"];
-  const tasks = readIds(context, all);
-  const request = take(readRedriveRequest({ tasks, reason: context.options["reason"] }));
-  const { changedBy } = context;
-  const answer = await (await context.admin()).redrive({ ...request, changedBy });
-  report(context, answer, () => renderOutcomes(answer.tasks, texts));
-  const isDone = answer.tasks.every((task) => task.outcome === "redriven");
-  return isDone ? exitCodes.ok : exitCodes.failed;
-}
-
-async function redriveAll(context: CommandContext): Promise<CommandExitCode> {
-  const { changedBy, options } = context;
-  const { like, outcome = "dead", reason } = options;
-  const state = outcomes.find((one) => one === outcome);
-  if (state === undefined) throw refusal("--outcome", outcome, "dead or cancelled");
-  if (like !== undefined && state !== "dead")
-    throw refusal("--outcome", outcome, "dead together with --like");
-  const read = (tasks: readonly string[]) => take(readRedriveRequest({ tasks, reason }));
-  return changeAll(context, {
-    ...{ verb: "Retries", consequence: "The oldest come first.", states: [state] },
-    ...{ isOldestFirst: true, texts, wanted: ["redriven"] },
-    ...(like === undefined ? {} : withError(like)),
-    check: () => void read(["1"]),
-    change: async (tasks) => {
-      const request = read(tasks);
-      return (await (await context.admin()).redrive({ ...request, changedBy })).tasks;
-    },
-  });
-}
 
 /** Only the tasks of one error. */
 function withError(like: string): Pick<ChangeOfAll, "fits" | "missing"> {

@@ -1,10 +1,9 @@
-import { invalidInput } from "../admin/read-result";
 import { SettingsError } from "../core/errors";
 import { replayPoison } from "../platform/poison-queue";
 import { showNumber } from "../terminal/output";
 import { maxOption, report } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
+import { readWhole, readWord } from "./read-values";
 
 const maxDefault = 1_000;
 const maxLimit = 100_000;
@@ -27,8 +26,9 @@ export const replayCommand: Command = {
     { line: "taskgate replay ingest", sentence: "Up to 1000 messages of the ingest queue." },
   ],
   run: async (context) => {
-    const queue = readQueue(context.args[0]);
-    const max = readMax(context.options["max"]);
+    const [word = ""] = context.args;
+    const queue = readWord("QUEUE", word, { words: queues, expected: "ingest or hints" });
+    const max = readWhole("max", context.options["max"] ?? String(maxDefault), [1, maxLimit]);
     const { storage, ingestQueue, hintQueue } = context.target().settings;
     if (storage === null) {
       throw new SettingsError([
@@ -51,21 +51,5 @@ export const replayCommand: Command = {
         ...(result.left === 0 ? [] : [`About ${String(result.left)} are left in ${name}-poison.`]),
       ].join(" "),
     );
-    return exitCodes.ok;
   },
 };
-
-function readQueue(word: string | undefined): (typeof queues)[number] {
-  const queue = queues.find((name) => name === word);
-  if (queue !== undefined) return queue;
-  const value = `\`${(word ?? "").slice(0, 100)}\``;
-  throw invalidInput([{ field: "QUEUE", value, expected: "ingest or hints" }]);
-}
-
-function readMax(text: string | undefined): number {
-  if (text === undefined) return maxDefault;
-  const max = /^\d{1,6}$/.test(text) ? Number(text) : 0;
-  if (max >= 1 && max <= maxLimit) return max;
-  const expected = `a whole number in 1..${String(maxLimit)}`;
-  throw invalidInput([{ field: "max", value: `\`${text.slice(0, 100)}\``, expected }]);
-}

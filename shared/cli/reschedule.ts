@@ -2,14 +2,12 @@ import { take } from "../admin/read-result";
 import { readRescheduleRequest } from "../admin/task-requests";
 import { readDuration } from "../core/duration";
 import { limits } from "../core/limits";
-import { allOptions, changeAll } from "./change-all";
-import { reasonOption, report, yesOption } from "./command";
-import type { Command, CommandContext } from "./command";
-import { exitCodes } from "./exit-codes";
-import type { CommandExitCode } from "./exit-codes";
+import { allOptions, changeAll, changeIds } from "./change-all";
+import type { TaskChange } from "./change-all";
+import { reasonOption, yesOption } from "./command";
+import type { Command } from "./command";
 import { refusal } from "./read-values";
-import { readIds, readStates, stateOption, waitingStates } from "./task-filters";
-import { renderOutcomes } from "./task-results";
+import { readStates, stateOption, waitingStates } from "./task-filters";
 
 /** `taskgate reschedule WHEN ID..` */
 export const rescheduleCommand: Command = {
@@ -44,8 +42,28 @@ export const rescheduleCommand: Command = {
       sentence: "All delayed tasks that were added within the last hour.",
     },
   ],
-  run: async (context) =>
-    context.flags.has("all") ? rescheduleAll(context) : rescheduleIds(context),
+  run: async (context) => {
+    const { changedBy, options, flags } = context;
+    const [when = "", ...args] = context.args;
+    const given = { ...context, args };
+    const change: TaskChange = {
+      texts,
+      wanted: ["rescheduled"],
+      prepare: (tasks) => {
+        const read = { tasks, reason: options["reason"], ...instantOf(when) };
+        const request = take(readRescheduleRequest(read));
+        return () => context.admin().reschedule({ ...request, changedBy });
+      },
+    };
+    if (!flags.has("all")) return changeIds(given, change, { onlyWithAll: { state: true } });
+    const to = instantOf(when);
+    const start = "runAt" in to ? `at ${to.runAt}` : when === "now" ? "now" : `in ${when}`;
+    return changeAll(given, {
+      ...change,
+      ...{ verb: "Reschedules", consequence: `They may start ${start}.` },
+      states: readStates(context, waitingStates, ["scheduled"]),
+    });
+  },
 };
 
 const texts = {
@@ -55,45 +73,6 @@ const texts = {
   busy: ["is on the move, ask again", "are on the move, ask again"],
   gone: ["has ended or never was", "have ended or never were"],
 } as const;
-
-async function rescheduleIds(context: CommandContext): Promise<CommandExitCode> {
-  const [when = "", ...args] = context.args;
-  const tasks = readIds({ ...context, args }, [...Object.keys(allOptions), "state"]);
-  const { tasks: told } = await reschedule(context, { when, tasks });
-  report(context, { tasks: told }, () => renderOutcomes(told, texts));
-  const isDone = told.every((task) => task.outcome === "rescheduled");
-  return isDone ? exitCodes.ok : exitCodes.failed;
-}
-
-async function rescheduleAll(context: CommandContext): Promise<CommandExitCode> {
-  const [when = "", ...args] = context.args;
-  const to = instantOf(when);
-  return changeAll(
-    { ...context, args },
-    {
-      verb: "Reschedules",
-      consequence: `They may start ${"runAt" in to ? `at ${to.runAt}` : when === "now" ? "now" : `in ${when}`}.`,
-      states: readStates(context, waitingStates, ["scheduled"]),
-      ...{ texts, wanted: ["rescheduled"] },
-      check: () => void readChange(context, { when, tasks: ["1"] }),
-      change: async (tasks) => (await reschedule(context, { when, tasks })).tasks,
-    },
-  );
-}
-
-interface Wanted {
-  readonly when: string;
-  readonly tasks: readonly string[];
-}
-
-function readChange({ options }: CommandContext, { when, tasks }: Wanted) {
-  return take(readRescheduleRequest({ tasks, reason: options["reason"], ...instantOf(when) }));
-}
-
-async function reschedule(context: CommandContext, wanted: Wanted) {
-  const request = readChange(context, wanted);
-  return (await context.admin()).reschedule({ ...request, changedBy: context.changedBy });
-}
 
 const looksLikeInstant = /^\d{4}-/;
 

@@ -13,11 +13,7 @@ export const resumeCommand: Command = {
   group: "change",
   parameters: [optionalNameParameter],
   options: {
-    all: {
-      type: "boolean",
-      short: "a",
-      sentence: "All that `taskgate stop --all` has paused, in place of NAME.",
-    },
+    all: { short: "a", sentence: "All that `taskgate stop --all` has paused, in place of NAME." },
     reason: reasonOption,
   },
   sentence: "Starts tasks of a paused definition again.",
@@ -32,7 +28,7 @@ export const resumeCommand: Command = {
       throw refusal("NAME", "nothing", "the name of a definition, or --all after a stop");
     const definition = take(readDefinitionName(name));
     const change = take(readOperatorRequest({ reason: context.options["reason"] }));
-    const admin = await context.admin();
+    const admin = context.admin();
     const answer = await admin.resume({ ...change, definition, changedBy: context.changedBy });
     report(context, answer, () =>
       answer.status === "exists" ? `${definition} was not paused.` : `${definition} is resumed.`,
@@ -47,7 +43,7 @@ async function resumeAll(
 ): Promise<CommandExitCode> {
   if (name !== undefined) throw refusal("NAME", name, "either a definition or --all, not both");
   const change = take(readOperatorRequest({ reason: context.options["reason"] }));
-  const admin = await context.admin();
+  const admin = context.admin();
   const answer = await admin.resumeAll({ ...change, changedBy: context.changedBy });
   report(context, answer, () =>
     describeStop(answer, {

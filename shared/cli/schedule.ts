@@ -3,11 +3,11 @@ import type { Problem } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import { readRunScheduleRequest, readScheduleRequest } from "../admin/schedule-requests";
 import { nameParameter, reasonOption, report } from "./command";
-import type { Command, CommandContext } from "./command";
+import type { Command, CommandContext, GivenWords } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
 import { renderTable, showDuration } from "../terminal/output";
-import { oneFlagOf, refusal } from "./read-values";
+import { oneFlagOf, refusal, refuseGiven } from "./read-values";
 import { columns } from "./schedules";
 
 /** `taskgate schedule NAME [SCHEDULE]` */
@@ -16,11 +16,10 @@ export const scheduleCommand: Command = {
   group: "change",
   parameters: [nameParameter, { name: "SCHEDULE", isOptional: true }],
   options: {
-    pause: { type: "boolean", sentence: "Enqueues no tasks until resumed." },
-    resume: { type: "boolean", sentence: "Goes on with the next run from now." },
-    run: { type: "boolean", sentence: "Adds its task now; the next run comes as before." },
+    pause: { sentence: "Enqueues no tasks until resumed." },
+    resume: { sentence: "Goes on with the next run from now." },
+    run: { sentence: "Adds its task now; the next run comes as before." },
     for: {
-      type: "string",
       valueName: "INSTANT",
       sentence: "With --run: the instant in the payload's `scheduledFor`; default now.",
     },
@@ -41,7 +40,7 @@ export const scheduleCommand: Command = {
     const action = readAction(context);
     if (action === "run") return runNow(context, definition);
     const { reason } = context.options;
-    const admin = await context.admin();
+    const admin = context.admin();
     const named = context.args[1] ?? (await admin.schedule({ definition })).name;
     const change = take(readScheduleRequest({ schedule: named, reason }));
     const { changedBy } = context;
@@ -65,11 +64,11 @@ export const scheduleCommand: Command = {
   },
 };
 
-function readAction({ flags, options }: CommandContext): "pause" | "resume" | "run" | undefined {
+function readAction(given: GivenWords): "pause" | "resume" | "run" | undefined {
+  const { flags } = given;
   const action = oneFlagOf(flags, "pause", "resume");
   if (!flags.has("run")) {
-    if (options["for"] !== undefined)
-      throw refusal("--for", options["for"], "it only together with --run");
+    refuseGiven(given, ["for"], "it only together with --run");
     return action;
   }
   if (action !== undefined) throw refusal("--run", "true", `either --run or --${action}, not both`);
@@ -86,7 +85,7 @@ async function runNow(context: CommandContext, definition: string): Promise<Comm
   const read = readRunScheduleRequest({ schedule: context.args[1], scheduledFor, reason });
   const request = take(read.ok ? read : { ...read, problems: read.problems.map(asOption) });
   const { changedBy } = context;
-  const answer = await (await context.admin()).runSchedule({ ...request, definition, changedBy });
+  const answer = await context.admin().runSchedule({ ...request, definition, changedBy });
   report(context, answer, () => {
     const { schedule, task, nextDueMs } = answer;
     const due = nextDueMs === null ? "" : ` It is due in ${showDuration(nextDueMs)}.`;

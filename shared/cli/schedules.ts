@@ -2,11 +2,10 @@ import { readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
 import { readListSchedulesQuery } from "../admin/schedule-requests";
 import type { ScheduleStatus } from "../ports/task-store";
-import { maxOption, optionalNameParameter, report } from "./command";
+import { maxOption, optionalNameParameter } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
-import { describeCut, renderTable } from "../terminal/output";
 import type { Column } from "../terminal/output";
+import { reportListing } from "./report-listing";
 
 /** `taskgate schedules` */
 export const schedulesCommand: Command = {
@@ -22,14 +21,8 @@ export const schedulesCommand: Command = {
   run: async (context) => {
     const { max } = context.options;
     const query = take(readListSchedulesQuery({ definition: context.args[0], max }));
-    const admin = await context.admin();
-    const { rows: schedules, more } = await readListing(query, admin.schedules);
-    report(context, { schedules, more }, () =>
-      schedules.length === 0
-        ? "There are no such schedules."
-        : renderTable(schedules, columns, context.output) + describeCut({ rows: schedules, more }),
-    );
-    return exitCodes.ok;
+    const { schedules } = context.admin();
+    reportListing(context, await readListing(query, schedules), { name: "schedules", columns });
   },
 };
 

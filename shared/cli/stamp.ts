@@ -4,7 +4,6 @@ import { stampName } from "../platform/build-info";
 import { realClock } from "../platform/real-clock";
 import { report } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
 
 /** `taskgate stamp` */
 export const stampCommand: Command = {
@@ -20,11 +19,10 @@ export const stampCommand: Command = {
     "TASKGATE_BUILD, where it is set, wins.",
   ].join("\n"),
   examples: [{ line: "taskgate stamp", sentence: `Writes ${stampName}.` }],
-  run: (context) => {
+  run: async (context) => {
     const build = realClock.nowMs();
     const file = join(context.folder, stampName);
     writeFileSync(file, `${JSON.stringify({ build })}\n`);
     report(context, { build, file }, () => `Build ${String(build)} is written to ${stampName}.`);
-    return Promise.resolve(exitCodes.ok);
   },
 };

@@ -4,7 +4,6 @@ import type { Durations, PeriodReport, StatisticsReport } from "../admin/statist
 import { readStatisticsQuery, statisticWindows } from "../admin/statistics-requests";
 import { nameParameter, report } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
 import {
   renderFacts,
   renderTable,
@@ -22,7 +21,6 @@ export const statsCommand: Command = {
   parameters: [nameParameter],
   options: {
     window: {
-      type: "string",
       valueName: "WINDOW",
       values: statisticWindows,
       sentence: "hour (by minute; the default), day (by ten minutes) or week (by hour).",
@@ -40,13 +38,12 @@ export const statsCommand: Command = {
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));
     const { window } = take(readStatisticsQuery({ window: context.options["window"] }));
-    const answer = await (await context.admin()).statistics({ definition, window });
+    const answer = await context.admin().statistics({ definition, window });
     report(context, answer, () => {
       const facts = renderFacts(factsOf(answer), context.output.columns);
       if (answer.periods.length === 0) return facts;
       return `${facts}\n\n${renderTable(answer.periods, columns, context.output)}`;
     });
-    return exitCodes.ok;
   },
 };
 

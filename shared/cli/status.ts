@@ -2,7 +2,6 @@ import { describeStop } from "../admin/stop-actions";
 import { report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { renderDefinitions } from "./definitions";
-import { exitCodes } from "./exit-codes";
 import type { StatusReport } from "../admin/create-admin";
 import { showCount, showDuration, showNumber } from "../terminal/output";
 import { printable } from "../terminal/text-width";
@@ -20,7 +19,7 @@ export const statusCommand: Command = {
     { line: "taskgate status --json", sentence: "The same as one JSON document." },
   ],
   run: async (context) => {
-    const admin = await context.admin();
+    const admin = context.admin();
     const status = await admin.status();
     const stop = await admin.stopState();
     report(context, { ...status, stop }, () => {
@@ -28,7 +27,6 @@ export const statusCommand: Command = {
       if (stop !== null) lines.push(printable(describeStop(stop)));
       return [...lines, "", renderDefinitions(status.definitions, context.output)].join("\n");
     });
-    return exitCodes.ok;
   },
 };
 

@@ -13,7 +13,7 @@ export const stopCommand: Command = {
   group: "change",
   parameters: [],
   options: {
-    all: { type: "boolean", short: "a", sentence: "Required: all definitions and schedules." },
+    all: { short: "a", sentence: "Required: all definitions and schedules." },
     reason: reasonOption,
     yes: yesOption,
   },
@@ -29,7 +29,7 @@ export const stopCommand: Command = {
     },
   ],
   run: async (context) => {
-    const admin = await context.admin();
+    const admin = context.admin();
     if (!context.flags.has("all")) {
       const expected =
         "the option, as everything stops; `taskgate pause NAME` pauses one definition";

@@ -3,34 +3,27 @@ import { readTaskId } from "../admin/requests";
 import { readListTasksQuery } from "../admin/task-list-request";
 import type { ListTasksRequest } from "../admin/task-list-request";
 import type { ListableState, TaskListEntry } from "../ports/task-store";
-import type { CommandContext, CommandOption } from "./command";
-import { refusal, sinceText } from "./read-values";
+import type { CommandContext, CommandOption, GivenWords } from "./command";
+import { refusal, refuseGiven, sinceText } from "./read-values";
 
 /** Options that leave some tasks of a definition: of lists, and of changes of many tasks. */
 
 /** Of tasks in any state. */
 export const taskFilters = {
-  key: { type: "string", valueName: "KEY", sentence: "Only the tasks with this dedupe key." },
-  "key-prefix": {
-    type: "string",
-    valueName: "TEXT",
-    sentence: "Only tasks whose dedupe key begins so.",
-  },
-  group: { type: "string", valueName: "KEY", sentence: "Only tasks of this group." },
-  batch: { type: "string", valueName: "ID", sentence: "Only tasks of this batch." },
+  key: { valueName: "KEY", sentence: "Only the tasks with this dedupe key." },
+  "key-prefix": { valueName: "TEXT", sentence: "Only tasks whose dedupe key begins so." },
+  group: { valueName: "KEY", sentence: "Only tasks of this group." },
+  batch: { valueName: "ID", sentence: "Only tasks of this batch." },
   since: {
-    type: "string",
     valueName: "TIME",
     sentence:
       "Only tasks added within that time before now (2h, 7d) by the clock of this computer, or since an instant.",
   },
   before: {
-    type: "string",
     valueName: "INSTANT",
     sentence: "Only tasks added before an instant: 2030-01-31T08:30:00Z.",
   },
   where: {
-    type: "string",
     valueName: "PATH=VALUE",
     sentence: "Only tasks with this value in their payload: customer.id=42.",
   },
@@ -41,32 +34,29 @@ export const waitingStates = ["scheduled", "waiting", "ready"] as const;
 
 /** `--state STATE`, of these. */
 export function stateOption(values: readonly string[], sentence: string): CommandOption {
-  return { type: "string", short: "s", valueName: "STATE", isList: true, values, sentence };
+  return { short: "s", valueName: "STATE", isList: true, values, sentence };
 }
 
 /** Of finished tasks. */
 export const endedFilters = {
   "ended-since": {
-    type: "string",
     valueName: "TIME",
     sentence:
       "Only tasks that ended within that time before now by the clock of this computer, or since an instant.",
   },
-  "ended-before": {
-    type: "string",
-    valueName: "INSTANT",
-    sentence: "Only tasks that ended before an instant.",
-  },
+  "ended-before": { valueName: "INSTANT", sentence: "Only tasks that ended before an instant." },
 } as const satisfies Record<string, CommandOption>;
 
 /** Looked for here, in the lists that the database answers. */
-export const errorFilter = {
+const errorFilter = {
   error: {
-    type: "string",
     valueName: "TEXT",
     sentence: "Only tasks whose last error has this text in it; upper and lower case count.",
   },
 } as const satisfies Record<string, CommandOption>;
+
+/** Of lists in any state. */
+export const listFilters = { ...taskFilters, ...endedFilters, ...errorFilter } as const;
 
 /** Is a task of a list wanted? */
 export type TaskFits = (task: Pick<TaskListEntry, "error">) => boolean;
@@ -112,14 +102,9 @@ export function readFilters(
 }
 
 /** The arguments as ids of tasks. Throws InvalidArgumentError for a name, and where an option is given that only `--all` takes. */
-export function readIds(
-  { args, options, lists, flags }: CommandContext,
-  onlyWithAll: readonly string[],
-): string[] {
-  for (const name of onlyWithAll) {
-    const given = options[name] ?? lists[name]?.join(",") ?? (flags.has(name) ? "true" : undefined);
-    if (given !== undefined) throw refusal(`--${name}`, given, "it only together with --all");
-  }
+export function readIds(given: GivenWords, onlyWithAll: readonly string[]): string[] {
+  refuseGiven(given, onlyWithAll, "it only together with --all");
+  const { args } = given;
   const other = args.find((word) => !readTaskId(word).ok);
   if (other === undefined) return [...args];
   const expected = "ids of tasks, or the name of a definition with --all";

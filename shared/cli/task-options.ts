@@ -3,36 +3,20 @@ import { numberOf, readTime, refusal, runInMax } from "./read-values";
 
 /** Options that say of added tasks what their payload doesn't. */
 export const taskOptions = {
-  kind: {
-    type: "string",
-    valueName: "NAME",
-    sentence: "Handler; default: the definition's own name.",
-  },
+  kind: { valueName: "NAME", sentence: "Handler; default: the definition's own name." },
   "allow-unknown-kind": {
-    type: "boolean",
     sentence: "Allows a handler that the app beside this command doesn't have.",
   },
-  priority: {
-    type: "string",
-    valueName: "N",
-    sentence: "Lower first, -32768..32767; default 100.",
-  },
+  priority: { valueName: "N", sentence: "Lower first, -32768..32767; default 100." },
   group: {
-    type: "string",
     valueName: "KEY",
     sentence: "Tasks of one group run one after the other; default: the handler's own rule.",
   },
   "no-group": {
-    type: "boolean",
     sentence: "No group, also where the handler's code would choose one by a function.",
   },
-  "run-in": {
-    type: "string",
-    valueName: "TIME",
-    sentence: "The earliest start, from now: 90s, 10m, 2h, 1d.",
-  },
+  "run-in": { valueName: "TIME", sentence: "The earliest start, from now: 90s, 10m, 2h, 1d." },
   "run-at": {
-    type: "string",
     valueName: "INSTANT",
     sentence: "The earliest start as an instant: 2030-01-31T08:30:00Z.",
   },

@@ -20,7 +20,7 @@ export class Outcomes {
   total = 0;
 
   /** Counts one. */
-  add({ task, outcome }: { readonly task: string; readonly outcome: string }): void {
+  add(task: string, outcome: string): void {
     const entry = this.#by.get(outcome) ?? { count: 0, ids: [] };
     entry.count += 1;
     if (entry.ids.length < idsShownMax) entry.ids.push(task);
@@ -50,14 +50,4 @@ export class Outcomes {
     });
     return lines.length === 0 ? "There is no such task." : lines.join("\n");
   }
-}
-
-/** A line for each outcome that came about: how many tasks, and which. */
-export function renderOutcomes(
-  tasks: readonly { readonly task: string; readonly outcome: string }[],
-  texts: OutcomeTexts,
-): string {
-  const outcomes = new Outcomes();
-  for (const task of tasks) outcomes.add(task);
-  return outcomes.describe(texts);
 }

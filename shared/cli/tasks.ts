@@ -10,14 +10,7 @@ import type { CommandExitCode } from "./exit-codes";
 import { findTasks, renderFound } from "./find-tasks";
 import { readOldest, renderOldest } from "./oldest-tasks";
 import { refusal } from "./read-values";
-import {
-  endedFilters,
-  errorFilter,
-  readErrorFilter,
-  readFilters,
-  stateOption,
-  taskFilters,
-} from "./task-filters";
+import { listFilters, readErrorFilter, readFilters, stateOption } from "./task-filters";
 
 /** `taskgate tasks NAME` */
 export const tasksCommand: Command = {
@@ -29,14 +22,9 @@ export const tasksCommand: Command = {
       listableStates,
       `One of ${listableStates.join(", ")}; several times for several. Default ready; of a search all.`,
     ),
-    ...taskFilters,
-    ...endedFilters,
-    ...errorFilter,
-    all: { type: "boolean", sentence: "A search looks at all tasks, not at 5,000." },
-    oldest: {
-      type: "boolean",
-      sentence: "The ready tasks that have waited longest, with their age.",
-    },
+    ...listFilters,
+    all: { sentence: "A search looks at all tasks, not at 5,000." },
+    oldest: { sentence: "The ready tasks that have waited longest, with their age." },
     max: maxOption(),
   },
   sentence:
@@ -92,7 +80,7 @@ async function showOldest(
     const given = hasFilter || context.flags.has("all") ? "a filter" : states.join(", ");
     throw refusal("--oldest", given, "--state ready, or nothing, beside it");
   }
-  const oldest = await readOldest(await context.admin(), definition, query.max);
+  const oldest = await readOldest(context.admin(), definition, query.max);
   report(context, oldest, () =>
     oldest.tasks.length === 0
       ? `No task of ${definition} is ready.`

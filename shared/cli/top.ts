@@ -6,7 +6,6 @@ import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import { optionalNameParameter, report } from "./command";
 import type { Command, CommandContext } from "./command";
-import { exitCodes } from "./exit-codes";
 import { describeWork } from "./status";
 import { renderFacts, renderTable, showCount, showDuration, showLimit } from "../terminal/output";
 import { printable } from "../terminal/text-width";
@@ -33,7 +32,6 @@ export const topCommand: Command = {
   run: async (context) => {
     const [given] = context.args;
     await (given === undefined ? showAll(context) : showOne(context, given));
-    return exitCodes.ok;
   },
 };
 
@@ -47,7 +45,7 @@ interface Busy {
 const shownMax = 40;
 
 async function showAll(context: CommandContext): Promise<void> {
-  const admin = await context.admin();
+  const admin = context.admin();
   const [status, stop] = await Promise.all([admin.status(), admin.stopState()]);
   const asked = status.definitions.filter(isBusy).sort((a, b) => trouble(b) - trouble(a));
   const rows = await readPaces(admin, asked.slice(0, shownMax));
@@ -136,7 +134,7 @@ function leftOf({ untilDoneMs, heldUpBy }: PaceReport): string {
 
 async function showOne(context: CommandContext, given: string): Promise<void> {
   const name = take(readDefinitionName(given));
-  const pace = await (await context.admin()).pace(name);
+  const pace = await context.admin().pace(name);
   report(context, pace, () => {
     const { oldestReady } = pace;
     const facts = [

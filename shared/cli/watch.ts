@@ -7,9 +7,8 @@ import { printableText } from "../terminal/text-width";
 import { readTime } from "./read-values";
 
 const watchOptions: Readonly<Record<string, CommandOption>> = {
-  watch: { type: "boolean", short: "w", sentence: "Reads again at an interval, until Ctrl+C." },
+  watch: { short: "w", sentence: "Reads again at an interval, until Ctrl+C." },
   every: {
-    type: "string",
     valueName: "TIME",
     sentence: "Watches with this time between two looks, up to 1h; default 2s.",
   },
@@ -35,7 +34,7 @@ async function watch(
   command: Command,
   context: CommandContext,
   every: string,
-): Promise<CommandExitCode> {
+): Promise<CommandExitCode | void> {
   const everyMs = Math.max(readTime("--every", every, "1h"), leastEveryMs);
   const { pause, screen } = context.repeater();
   const drawn = context.isJson ? undefined : screen;
@@ -46,7 +45,7 @@ async function watch(
       const columns = drawn?.columns() ?? context.output.columns;
       const output = { ...context.output, columns, line: (text: string) => texts.push(text) };
       const code = await command.run({ ...context, output, isRepeated: true });
-      if (code !== exitCodes.ok) {
+      if (code !== undefined && code !== exitCodes.ok) {
         for (const text of texts) context.output.line(text);
         return code;
       }
@@ -63,7 +62,6 @@ async function watch(
       drawn.draw([titleOf(command, context, every), "", ...lines]);
     }
   } while (await pause(everyMs));
-  return exitCodes.ok;
 }
 
 function titleOf({ name }: Command, { args, output }: CommandContext, every: string): string {

@@ -15,18 +15,13 @@ export const watermarkCommand: Command = {
   group: "change",
   parameters: [nameParameter, { name: "WATERMARK" }],
   options: {
-    set: { type: "string", valueName: "JSON", sentence: "The new value: an object or array." },
+    set: { valueName: "JSON", sentence: "The new value: an object or array." },
     yes: yesOption,
     clear: {
-      type: "boolean",
       sentence:
         "Removes the value: blocks are made from the very start. Refused where there is none.",
     },
-    "from-version": {
-      type: "string",
-      valueName: "N",
-      sentence: "Changes it only if this is its version.",
-    },
+    "from-version": { valueName: "N", sentence: "Changes it only if this is its version." },
     reason: reasonOption,
   },
   sentence: "Shows or sets a watermark: how far blocks have been made.",
@@ -48,7 +43,7 @@ export const watermarkCommand: Command = {
     const value = readValue(context);
     const watermark = context.args[1] ?? "";
     const change = take(readWatermarkRequest({ watermark, value: value ?? null, version, reason }));
-    const admin = await context.admin();
+    const admin = context.admin();
     if (value === undefined) {
       const name = { name: definition, watermark: change.watermark };
       const [found] = await admin.watermarks({ ...name, max: 1 });

@@ -2,11 +2,11 @@ import { readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
 import type { WatermarkReport } from "../admin/watermark-actions";
 import { readListWatermarksQuery } from "../admin/watermark-requests";
-import { maxOption, optionalNameParameter, report } from "./command";
+import { maxOption, optionalNameParameter } from "./command";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
-import { describeCut, renderTable, showInstant } from "../terminal/output";
+import { showInstant } from "../terminal/output";
 import type { Column } from "../terminal/output";
+import { reportListing } from "./report-listing";
 
 /** `taskgate watermarks` */
 export const watermarksCommand: Command = {
@@ -14,11 +14,7 @@ export const watermarksCommand: Command = {
   group: "look",
   parameters: [optionalNameParameter],
   options: {
-    watermark: {
-      type: "string",
-      valueName: "WATERMARK",
-      sentence: "Only watermarks of this name.",
-    },
+    watermark: { valueName: "WATERMARK", sentence: "Only watermarks of this name." },
     max: maxOption(),
   },
   sentence: "Lists watermarks: how far blocks have been made.",
@@ -29,15 +25,8 @@ export const watermarksCommand: Command = {
   run: async (context) => {
     const { watermark, max } = context.options;
     const query = take(readListWatermarksQuery({ definition: context.args[0], watermark, max }));
-    const admin = await context.admin();
-    const { rows: watermarks, more } = await readListing(query, admin.watermarks);
-    report(context, { watermarks, more }, () =>
-      watermarks.length === 0
-        ? "There are no such watermarks."
-        : renderTable(watermarks, columns, context.output) +
-          describeCut({ rows: watermarks, more }),
-    );
-    return exitCodes.ok;
+    const { watermarks } = context.admin();
+    reportListing(context, await readListing(query, watermarks), { name: "watermarks", columns });
   },
 };
 

@@ -6,8 +6,7 @@ import type { ResidentAddress } from "../local/resident-run";
 import { readDefinitionName } from "../admin/requests";
 import { readDuration } from "../core/duration";
 import type { Command } from "./command";
-import { exitCodes } from "./exit-codes";
-import { readTime, refusal } from "./read-values";
+import { readTime, readWhole, refusal } from "./read-values";
 import type { Target } from "./target";
 
 const requireLater = createRequire(__filename);
@@ -24,7 +23,6 @@ export const workCommand: Command = {
   parameters: [],
   options: {
     definitions: {
-      type: "string",
       short: "d",
       valueName: "LIST",
       isList: true,
@@ -32,23 +30,19 @@ export const workCommand: Command = {
       sentence: "Names, joined by commas; default: all definitions of the app.",
     },
     concurrency: {
-      type: "string",
       valueName: "N",
       sentence:
         "Most tasks that run at once per definition, 1..1000; default TASKGATE_CONCURRENCY_PER_WORKER.",
     },
     poll: {
-      type: "string",
       valueName: "TIME",
       sentence: "The longest pause between two looks for tasks, 100ms..10m; default 2s.",
     },
     grace: {
-      type: "string",
       valueName: "TIME",
       sentence: "How long running tasks may go on after SIGTERM or SIGINT, up to 1h; default 5s.",
     },
     app: {
-      type: "string",
       valueName: "DIR",
       sentence: "The folder with package.json; default: the current folder.",
     },
@@ -71,9 +65,11 @@ export const workCommand: Command = {
   run: async (context) => {
     const { options, lists, folder, output } = context;
     const target = context.target();
+    const { concurrency } = options;
     const read = {
       definitions: readNames(lists["definitions"]),
-      concurrency: readConcurrency(options["concurrency"]),
+      concurrency:
+        concurrency === undefined ? null : readWhole("--concurrency", concurrency, [1, 1_000]),
       pollMs: readPoll(options["poll"] ?? "2s"),
       graceMs: readTime("--grace", options["grace"] ?? "5s", "1h"),
       appRoot: readAppRoot(resolve(folder, options["app"] ?? ".")),
@@ -85,7 +81,6 @@ export const workCommand: Command = {
       // Handlers that ignore their signal, and what else the app has opened.
       context.endSoon();
     }
-    return exitCodes.ok;
   },
 };
 
@@ -108,13 +103,6 @@ function readPoll(text: string): number {
   const ms = readDuration(text);
   if (ms !== null && ms >= pollMinMs && ms <= pollMaxMs) return ms;
   throw refusal("--poll", text, "a time of 100ms to 10m, such as 500ms or 2s");
-}
-
-function readConcurrency(text: string | undefined): number | null {
-  if (text === undefined) return null;
-  const value = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (value >= 1 && value <= 1_000) return value;
-  throw refusal("--concurrency", text, "a whole number in 1..1000");
 }
 
 /** What the command line or the local run says in place of the environment; null: nothing. */

@@ -1,6 +1,5 @@
 import { createAdmin } from "../admin/create-admin";
 import type { Admin } from "../admin/create-admin";
-import { withOwnDefinitions } from "../admin/own-definitions";
 import { completeTasks } from "../worker/client/complete-tasks";
 import type { WorkerEnvironment } from "../worker/environment";
 import type { Registry } from "../worker/define/registry";
@@ -14,7 +13,7 @@ export function createAppAdmin(
 ): Admin {
   const { store, wakeUp, random, timers, build, telemetry } = environment;
   const currentTraceParent = (): string | null => telemetry.currentTraceParent();
-  const admin = createAdmin({
+  return createAdmin({
     store,
     wakeUp,
     onEnqueued: (tasks) => {
@@ -30,10 +29,10 @@ export function createAppAdmin(
       await environment.app?.require(call.definition);
       return completeTasks(registry, call, rows);
     },
-  });
-  return withOwnDefinitions(admin, async (name) => {
-    if (registry.definition(name) === null) return false;
-    await registerBuild(environment, registry);
-    return true;
+    makeKnown: async (name) => {
+      if (registry.definition(name) === null) return false;
+      await registerBuild(environment, registry);
+      return true;
+    },
   });
 }

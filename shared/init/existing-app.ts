@@ -62,7 +62,8 @@ export async function readExistingApp(root: string, folder?: string): Promise<Ex
     ending: isTypeScript ? pattern.ending.replace("js", "ts") : pattern.ending,
     // The compiler makes of imports what the app wants.
     isModule: isModule || isTypeScript,
-    gateFile: sources.find(({ text }) => isConnecting(text))?.path ?? null,
+    gateFile:
+      sources.find(({ text }) => connects.test(text) || connectsRenamed.test(text))?.path ?? null,
     functionNames: sources.flatMap(({ text }) => namesIn(text)),
     settingNames: new Set(Object.keys(readLocalSettings(root))),
     advice: [
@@ -131,13 +132,9 @@ function readSources(root: string, built: string | null): SourceFile[] {
   return files.sort().map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 }
 
-/** An import of the door, with a call behind it, under its own name or another. */
-function isConnecting(text: string): boolean {
-  return connects.test(text) || connectsRenamed.test(text);
-}
-
+/** An import of the door, with a call behind it, under its own name. */
 const connects = /["']taskgate\/functions["'][^]*\btaskgate\s*\(/;
-/** `{ taskgate as tg }` of an import, `{ taskgate: tg }` of a require. */
+/** The same under another name: `{ taskgate as tg }` of an import, `{ taskgate: tg }` of a require. */
 const connectsRenamed =
   /\btaskgate\s*(?:\bas\b|:)\s*([\w$]+)[^;{}]*\}[^;{}]*["']taskgate\/functions["'][^]*\b\1\s*\(/;
 

@@ -9,47 +9,19 @@ import type { AppConnection } from "./app-connection";
  * a member of its change.
  */
 
-type Changes = Pick<
-  Admin,
-  | "setLimit"
-  | "setRate"
-  | "setOwner"
-  | "setSharedLimit"
-  | "pause"
-  | "resume"
-  | "setGroup"
-  | "pauseSchedule"
-  | "resumeSchedule"
-  | "runSchedule"
-  | "setWatermark"
-  | "cancel"
-  | "redrive"
-  | "reschedule"
-  | "redriveFailures"
-  | "stopAll"
-  | "resumeAll"
-  | "resumeBatch"
-  | "cancelBatch"
->;
-
 /** The calls that change something but an enqueue. */
-export function appChanges(app: AppConnection): Changes {
+export function appChanges(app: AppConnection) {
   return { ...settingChanges(app), ...scheduleChanges(app), ...taskChanges(app) };
 }
 
 /** A change, and the answer's member by which it is known. */
-const putOf =
-  (app: AppConnection) =>
+const changeBy =
+  (app: AppConnection, method: "PUT" | "POST") =>
   async <Result extends object>(route: readonly string[], body: object, member: string) =>
-    objectOf<Result>(await app.change("PUT", route, body), member);
-const postOf =
-  (app: AppConnection) =>
-  async <Result extends object>(route: readonly string[], body: object, member: string) =>
-    objectOf<Result>(await app.change("POST", route, body), member);
+    objectOf<Result>(await app.change(method, route, body), member);
 
 function settingChanges(app: AppConnection) {
-  const put = putOf(app);
-  const post = postOf(app);
+  const [put, post] = [changeBy(app, "PUT"), changeBy(app, "POST")];
   return {
     setLimit: ({ definition, limit, reason, operationId }) =>
       put(["definitions", definition, "limit"], { limit, reason, operationId }, "newLimit"),
@@ -71,41 +43,32 @@ function settingChanges(app: AppConnection) {
       ),
     stopAll: ({ reason }) => post(["stop"], { reason }, "left"),
     resumeAll: ({ reason }) => post(["resume"], { reason }, "left"),
-  } satisfies Partial<Changes>;
+  } satisfies Partial<Admin>;
 }
 
 function scheduleChanges(app: AppConnection) {
-  const change = async <Result extends object>(
-    definition: string,
-    what: "pause" | "resume" | "run",
-    body: object,
-  ) =>
-    objectOf<Result>(
-      await app.change("POST", ["definitions", definition, "schedules", what], body),
-      what === "run" ? "task" : "schedule",
-    );
+  const [put, post] = [changeBy(app, "PUT"), changeBy(app, "POST")];
+  const routeOf = (definition: string, what: "pause" | "resume" | "run") =>
+    ["definitions", definition, "schedules", what] as const;
   return {
     pauseSchedule: ({ definition, schedule, reason }) =>
-      change(definition, "pause", { schedule, reason }),
+      post(routeOf(definition, "pause"), { schedule, reason }, "schedule"),
     resumeSchedule: ({ definition, schedule, reason }) =>
-      change(definition, "resume", { schedule, reason }),
+      post(routeOf(definition, "resume"), { schedule, reason }, "schedule"),
     runSchedule: ({ definition, schedule, scheduledFor, operationId, reason }) =>
-      change(definition, "run", { schedule, scheduledFor, operationId, reason }),
-    setWatermark: async ({ definition, watermark, value: text, reason, ...change }) => {
+      post(routeOf(definition, "run"), { schedule, scheduledFor, operationId, reason }, "task"),
+    setWatermark: ({ definition, watermark, value: text, reason, ...change }) => {
       const { expectedVersion: version, operationId } = change;
       // The reader has made the text of a value that came as JSON: it is the same value again.
       const value = text === null ? null : (JSON.parse(text) as JsonValue);
       const body = { watermark, value, version, reason, operationId };
-      return objectOf(
-        await app.change("PUT", ["definitions", definition, "watermark"], body),
-        "version",
-      );
+      return put(["definitions", definition, "watermark"], body, "version");
     },
-  } satisfies Partial<Changes>;
+  } satisfies Partial<Admin>;
 }
 
 function taskChanges(app: AppConnection) {
-  const post = postOf(app);
+  const post = changeBy(app, "POST");
   return {
     cancel: ({ taskIds: tasks, dryRun, reason }) =>
       post(["tasks", "cancel"], { tasks, dryRun, reason }, "tasks"),
@@ -124,5 +87,5 @@ function taskChanges(app: AppConnection) {
       post(["failures", "redrive"], { definition, kind, like, dryRun, reason }, "found"),
     resumeBatch: ({ batchId, reason }) => post(["batches", batchId, "resume"], { reason }, "batch"),
     cancelBatch: ({ batchId, reason }) => post(["batches", batchId, "cancel"], { reason }, "batch"),
-  } satisfies Partial<Changes>;
+  } satisfies Partial<Admin>;
 }

@@ -30,6 +30,9 @@ export interface AppOptions {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
+/** What one try gave: parsed JSON, or an error that may be over at the next one. */
+type Tried = { value: unknown } | { error: TaskgateError; isPassing: boolean };
+
 /** Pauses between the tries of a request that reads; one that changes is sent once. */
 const retryPausesMs = [300, 1_000] as const;
 /** The longest answer: a hundred batches of a thousand waves have 15 MiB. */
@@ -85,11 +88,7 @@ export class AppConnection {
     }
   }
 
-  async #tryOnce(
-    request: AppRequest,
-    address: string,
-    signal: AbortSignal,
-  ): Promise<{ value: unknown } | { error: TaskgateError; isPassing: boolean }> {
+  async #tryOnce(request: AppRequest, address: string, signal: AbortSignal): Promise<Tried> {
     const { base, signIn } = this.#options;
     const asked: Asked = { base, request, signIn };
     const { method, body } = request;
@@ -119,11 +118,7 @@ export class AppConnection {
     }
   }
 
-  async #read(
-    asked: Asked,
-    head: AnswerHead,
-    text: string,
-  ): Promise<{ value: unknown } | { error: TaskgateError; isPassing: boolean }> {
+  async #read(asked: Asked, head: AnswerHead, text: string): Promise<Tried> {
     const { status, contentType } = head;
     const lasting = (error: TaskgateError) => ({ error, isPassing: false });
     if (contentType === "application/problem+json") {

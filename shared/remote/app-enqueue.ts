@@ -1,5 +1,5 @@
 import type { EnqueueReport } from "../admin/create-admin";
-import type { Actor, OfDefinition } from "../admin/admin-options";
+import type { Actor, OfDefinition } from "../admin/admin-tools";
 import type { EnqueueRequest } from "../admin/enqueue-request";
 import { invalidInput } from "../admin/read-result";
 import { scanJson } from "../core/json-scan";

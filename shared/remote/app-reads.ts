@@ -16,39 +16,12 @@ import type { Query } from "./app-request";
  * all of it; only tasks are listed page by page. Tags and cursors are left out: the answers are those of the admin beside the database.
  */
 
-type Reads = Pick<
-  Admin,
-  | "status"
-  | "definitions"
-  | "executions"
-  | "pace"
-  | "tasks"
-  | "explain"
-  | "facts"
-  | "groups"
-  | "sharedLimits"
-  | "schedules"
-  | "schedule"
-  | "watermarks"
-  | "batches"
-  | "batch"
-  | "audit"
-  | "failures"
-  | "stopState"
-  | "statistics"
-  | "summaries"
->;
-
 /** Schedules of one definition that are looked through for one of them. */
 const schedulesMax = 1_000;
 
 /** The calls that change nothing. */
-export function appReads(app: AppConnection): Reads {
-  return {
-    ...settingReads(app),
-    ...taskReads(app),
-    ...listReads(app),
-  };
+export function appReads(app: AppConnection) {
+  return { ...settingReads(app), ...taskReads(app), ...listReads(app) };
 }
 
 function settingReads(app: AppConnection) {
@@ -70,7 +43,7 @@ function settingReads(app: AppConnection) {
       pickSchedule(await schedules({ definition, max: schedulesMax }), schedule),
     watermarks: async ({ name: definition, watermark, max }) =>
       untagged(await app.get(["watermarks"], { definition, watermark, max }), "watermarks"),
-  } satisfies Partial<Reads>;
+  } satisfies Partial<Admin>;
 }
 
 function taskReads(app: AppConnection) {
@@ -88,7 +61,7 @@ function taskReads(app: AppConnection) {
     statistics: async ({ definition, window }) =>
       objectOf(await app.get(["definitions", definition, "statistics"], { window }), "total"),
     summaries: async () => rowsOf(await app.get(["statistics"]), "definitions"),
-  } satisfies Partial<Reads>;
+  } satisfies Partial<Admin>;
 }
 
 /** A place in a list is the cursor that the app has told. */
@@ -126,7 +99,7 @@ function listReads(app: AppConnection) {
       without(objectOf<FailuresReport>(await app.get(["failures"], query), "groups"), "cursor"),
     stopState: async () =>
       objectOf<{ stop: StopState | null }>(await app.get(["stop"]), "stop").stop,
-  } satisfies Partial<Reads>;
+  } satisfies Partial<Admin>;
 }
 
 /** Rows without the tags of their settings. */

@@ -8,7 +8,7 @@ import {
   StoreUnavailableError,
   TaskgateError,
 } from "../core/errors";
-import type { ErrorCode, ErrorOptions } from "../core/errors";
+import type { ErrorCode } from "../core/errors";
 
 /** Turns an answer of `application/problem+json` into the error that the same call throws beside the database. */
 
@@ -32,8 +32,8 @@ export function errorOfProblem(problem: ProblemAnswer): TaskgateError | null {
   if (problem.status === 500 && !isSetUp(code)) return internalError(problem);
   if (!isErrorCode(code)) return null;
   const message = detailOf(problem);
-  const make = makers[code];
-  if (make !== undefined) return make(message, {});
+  const StoreError = storeErrors[code];
+  if (StoreError !== undefined) return new StoreError(message);
   if (code.startsWith("TASKGATE_ARG_"))
     return new InvalidArgumentError(message, { code, details: detailsOf(problem) });
   return new TaskgateError(code, message);
@@ -45,11 +45,11 @@ export function detailOf({ detail, title }: ProblemAnswer): string {
   return typeof text === "string" ? text.slice(0, detailLengthMax) : "The app gave no reason.";
 }
 
-const makers: Partial<Record<ErrorCode, (text: string, options: ErrorOptions) => TaskgateError>> = {
-  TASKGATE_STORE_UNAVAILABLE: (text, options) => new StoreUnavailableError(text, options),
-  TASKGATE_STORE_FORBIDDEN: (text, options) => new StoreForbiddenError(text, options),
-  TASKGATE_STORE_CONFLICT: (text, options) => new StoreConflictError(text, options),
-  TASKGATE_STORE_UNCERTAIN: (text, options) => new StoreUncertainError(text, options),
+const storeErrors: Partial<Record<ErrorCode, new (message: string) => TaskgateError>> = {
+  TASKGATE_STORE_UNAVAILABLE: StoreUnavailableError,
+  TASKGATE_STORE_FORBIDDEN: StoreForbiddenError,
+  TASKGATE_STORE_CONFLICT: StoreConflictError,
+  TASKGATE_STORE_UNCERTAIN: StoreUncertainError,
 };
 
 /** A set-up that lacks something is told in words; of any other mistake the app's log has the details. */

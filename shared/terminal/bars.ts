@@ -14,6 +14,11 @@ export function tokenBar(held: number, limit: number | null): string {
   return `${"#".repeat(full)}${".".repeat(Math.max(0, cells - full))}  ${String(held)}/${String(limit)}`.trim();
 }
 
+/** `[#####-----]  42 %`, as lines of progress have it. */
+export function shareBar(share: number): string {
+  return `${progressBar(share, 26)} ${`${String(Math.floor(share * 100))} %`.padStart(5)}`;
+}
+
 /** `[#####-----]` of exactly `width` characters, at least 3; `share` is cut to 0..1. */
 export function progressBar(share: number, width: number): string {
   const cells = Math.max(1, width - 2);

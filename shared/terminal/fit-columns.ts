@@ -4,11 +4,11 @@
 export interface FittedColumn {
   /** Of its longest cell or its title. */
   readonly width: number;
-  /** Its texts may take several lines: at most one column of a table, the last. */
+  /** Its texts take several lines rather than being cut, such as errors: at most one column of a table, the last. */
   readonly wraps?: boolean;
-  /** It is left out where the terminal is too narrow. */
+  /** It is left out first where the terminal is too narrow. */
   readonly isSpare?: boolean;
-  /** Numbers are never cut. */
+  /** Numbers stand right, and are never cut. */
   readonly isNumber?: boolean;
 }
 

@@ -3,7 +3,7 @@ import type { Rate } from "../core/rate";
 import { listMax } from "../admin/listing";
 import type { Listing } from "../admin/listing";
 import { columnGap, fitColumns } from "./fit-columns";
-import type { Fit } from "./fit-columns";
+import type { Fit, FittedColumn } from "./fit-columns";
 import { cutToWidth, padToWidth, printable, textWidth } from "./text-width";
 import { plainTheme } from "./theme";
 import type { Theme } from "./theme";
@@ -27,15 +27,9 @@ export interface Output {
 export type Screen = Pick<Output, "columns" | "theme">;
 
 /** One column of a table. */
-export interface Column<Row> {
+export interface Column<Row> extends Omit<FittedColumn, "width"> {
   readonly title: string;
   readonly value: (row: Row) => string;
-  /** Numbers stand right. */
-  readonly isNumber?: boolean;
-  /** Its texts take several lines rather than being cut, such as errors: at most one column, the last. */
-  readonly wraps?: boolean;
-  /** It is left out first where the terminal is too narrow. */
-  readonly isSpare?: boolean;
   /** The colour of its cell; undefined: none. */
   readonly tone?: (row: Row) => keyof Theme | undefined;
 }

@@ -9,20 +9,19 @@ const [clearScreen, toTop, restOfLine, restOfScreen] = [
   "\u001b[J",
 ];
 
+/** The part of a terminal's stream that is used. */
+interface Terminal {
+  readonly columns: number;
+  readonly rows: number;
+  write(text: string): unknown;
+}
+
 /** Draws lines over what stood on the screen before, without a flash between; lines without room are counted. */
 export class Redraw {
-  readonly #stream: {
-    readonly columns: number;
-    readonly rows: number;
-    write(text: string): unknown;
-  };
+  readonly #stream: Terminal;
   #hasDrawn = false;
 
-  constructor(stream: {
-    readonly columns: number;
-    readonly rows: number;
-    write(text: string): unknown;
-  }) {
+  constructor(stream: Terminal) {
     this.#stream = stream;
   }
 

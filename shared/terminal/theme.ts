@@ -26,7 +26,12 @@ export function chooseTheme(
   stream: { readonly isTTY?: boolean },
   environment: Readonly<Record<string, string | undefined>>,
 ): Theme {
-  if (!wantsColours(stream, environment)) return plainTheme;
+  const { NO_COLOR: none = "", FORCE_COLOR: forced = "", TERM: terminal } = environment;
+  const isColoured =
+    forced === ""
+      ? stream.isTTY === true && none === "" && terminal !== "dumb"
+      : forced !== "0" && forced !== "false";
+  if (!isColoured) return plainTheme;
   const colour = (code: number) => (text: string) => `\u001b[${String(code)}m${text}\u001b[0m`;
   return {
     strong: colour(1),
@@ -35,13 +40,4 @@ export function chooseTheme(
     bad: colour(31),
     accent: colour(36),
   };
-}
-
-function wantsColours(
-  stream: { readonly isTTY?: boolean },
-  environment: Readonly<Record<string, string | undefined>>,
-): boolean {
-  const { NO_COLOR: none = "", FORCE_COLOR: forced = "", TERM: terminal } = environment;
-  if (forced !== "") return forced !== "0" && forced !== "false";
-  return stream.isTTY === true && none === "" && terminal !== "dumb";
 }

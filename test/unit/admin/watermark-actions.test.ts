@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { watermarkCalls } from "../../../shared/admin/families/watermarks";
-import type { WatermarkCalls } from "../../../shared/admin/families/watermarks";
+import type { Admin } from "../../../shared/admin/create-admin";
+import { watermarkCalls } from "../../../shared/admin/watermark-actions";
 import { realRandom } from "../../../shared/platform/real-clock";
 import { MemoryTaskStore } from "../../../shared/testing/memory-store/memory-task-store";
 import { define } from "../../support/builders";
@@ -8,16 +8,18 @@ import { expectError } from "../../support/expect-error";
 
 const changedBy = "ada";
 
-async function openCalls(watermarks: readonly string[]): Promise<WatermarkCalls> {
+async function openCalls(
+  watermarks: readonly string[],
+): Promise<Pick<Admin, "setWatermark" | "watermarks">> {
   const store = new MemoryTaskStore({ clock: { now: () => Date.now() }, random: realRandom });
   await define(store, {}, "import");
-  const calls = watermarkCalls({ store, random: realRandom } as never);
+  const calls = watermarkCalls({ store, random: realRandom });
   for (const watermark of watermarks)
     await calls.setWatermark({ definition: "import", watermark, value: "[1]", changedBy });
   return calls;
 }
 
-const clear = (calls: WatermarkCalls, watermark: string, definition = "import") =>
+const clear = (calls: Pick<Admin, "setWatermark">, watermark: string, definition = "import") =>
   calls.setWatermark({ definition, watermark, value: null, changedBy });
 
 describe("a watermark that is cleared", () => {

@@ -12,7 +12,7 @@ async function pause(definition: string): Promise<string> {
     changedBy: "ada",
     isJson: false,
     output: { line: (text: string) => lines.push(text) },
-    admin: () => Promise.resolve(admin),
+    admin: () => admin,
   } as unknown as CommandContext);
   return lines.join("\n");
 }
