@@ -1,6 +1,6 @@
 // Who changed what, when and why.
 
-import { element, makeEmpty, makeTable, redraw, setText } from "./dom.js";
+import { element, makeTable, redraw, setText } from "./dom.js";
 import { formatCount, formatDistance, formatInstant } from "./format.js";
 import { placeOf } from "./place.js";
 
@@ -31,15 +31,10 @@ export function makeAuditTable() {
         redraw(changed, [entry.old, entry.new, entry.tasks], () => drawChange(entry));
         setText(reason, entry.reason ?? "");
       },
-    none: () =>
-      makeEmpty(
-        "No change is recorded.",
-        element(
-          "p",
-          {},
-          "Limits, rates, pauses, cancelled and redriven tasks stand here with who did it and why, whether by this page, the command line or the API.",
-        ),
-      ),
+    none: [
+      "No change is recorded.",
+      "Limits, rates, pauses, cancelled and redriven tasks stand here with who did it and why, whether by this page, the command line or the API.",
+    ],
   });
 }
 

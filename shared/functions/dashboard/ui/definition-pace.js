@@ -1,6 +1,6 @@
 // How fast a definition's tasks end, the estimate, and the tasks that run now.
 
-import { badge, element, makeEmpty, makeTable, redraw, section, setText } from "./dom.js";
+import { badge, element, makeTable, redraw, section, setText } from "./dom.js";
 import { formatCount, formatDuration, formatInstant } from "./format.js";
 import { placeOf } from "./place.js";
 
@@ -42,7 +42,7 @@ function makeRunning() {
         redraw(mark, marks, () => marks.map(([text, mood]) => badge(text, mood)));
       };
     },
-    none: () => makeEmpty("Nothing runs."),
+    none: ["Nothing runs."],
   });
   return { node: section("Running", table.node), fill: (tasks) => table.fill(tasks) };
 }
@@ -109,7 +109,7 @@ function makeKinds() {
         setText(p50, entry.p50Ms == null ? "-" : formatDuration(entry.p50Ms));
         setText(p99, entry.p99Ms == null ? "-" : formatDuration(entry.p99Ms));
       },
-    none: () => makeEmpty("No task has finished lately: durations show up with the first."),
+    none: ["No task has finished lately: durations show up with the first."],
   });
   return table;
 }

@@ -2,7 +2,7 @@
 
 import { inPath, send } from "./api.js";
 import { change, say } from "./change.js";
-import { badge, button, element, makeEmpty, makeTable, redraw, setText, showOne } from "./dom.js";
+import { badge, button, element, makeTable, redraw, setText, showOne } from "./dom.js";
 import { formatCount } from "./format.js";
 import { makePlace, placeOf } from "./place.js";
 import { drawHeld } from "./slots.js";
@@ -24,17 +24,12 @@ export function makeGroupTable({ isOfOne = false } = {}) {
     ],
     keyOf: ({ definition, key }) => JSON.stringify([definition, key]),
     row: makeRow,
-    none: () =>
-      makeEmpty(
-        "No task has a group.",
-        element(
-          "p",
-          {},
-          "Tasks of one group, such as those of one customer, run one after the other: give them a ",
-          element("code", {}, "group"),
-          " when they are added.",
-        ),
-      ),
+    none: [
+      "No task has a group.",
+      "Tasks of one group, such as those of one customer, run one after the other: give them a ",
+      element("code", {}, "group"),
+      " when they are added.",
+    ],
   });
 }
 

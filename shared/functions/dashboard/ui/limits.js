@@ -2,7 +2,7 @@
 
 import { call, inPath, send } from "./api.js";
 import { change, say } from "./change.js";
-import { badge, button, element, makeEmpty, makeTable, redraw, section, setText } from "./dom.js";
+import { badge, button, element, makeTable, redraw, section, setText } from "./dom.js";
 import { formatDuration, formatLimit, formatRate } from "./format.js";
 import { placeOf } from "./place.js";
 import { drawHeld } from "./slots.js";
@@ -55,7 +55,7 @@ function makeOwn() {
         setText(shared, definition.sharedLimits.map((each) => each.name).join(", ") || "-");
       };
     },
-    none: () => makeEmpty("No definition is registered."),
+    none: ["No definition is registered."],
   });
 }
 
@@ -83,17 +83,12 @@ function makeShared() {
         setText(by, users.join(", ") || "no definition draws from it");
       };
     },
-    none: () =>
-      makeEmpty(
-        "No definition shares a limit with others.",
-        element(
-          "p",
-          {},
-          "Definitions that call the same partner can draw from one limit: name it in their ",
-          element("code", {}, "sharedLimits"),
-          ".",
-        ),
-      ),
+    none: [
+      "No definition shares a limit with others.",
+      "Definitions that call the same partner can draw from one limit: name it in their ",
+      element("code", {}, "sharedLimits"),
+      ".",
+    ],
   });
 }
 

@@ -2,7 +2,7 @@
 
 import { inPath, send } from "./api.js";
 import { change, say } from "./change.js";
-import { badge, button, element, makeEmpty, makeTable, redraw, setText, showOne } from "./dom.js";
+import { badge, button, element, makeTable, redraw, setText, showOne } from "./dom.js";
 import { formatDistance, formatDuration, formatInstant } from "./format.js";
 import { placeOf } from "./place.js";
 import { runNow } from "./schedule-run.js";
@@ -28,17 +28,12 @@ export function makeScheduleTable({ isOfOne = false } = {}) {
     ],
     keyOf: ({ id }) => id,
     row: makeRow,
-    none: () =>
-      makeEmpty(
-        "No definition has a schedule.",
-        element(
-          "p",
-          {},
-          "A schedule adds a task at fixed times. It is written in code, with ",
-          element("code", {}, "schedules"),
-          " of a definition, and shows up here after the next run of the app.",
-        ),
-      ),
+    none: [
+      "No definition has a schedule.",
+      "A schedule adds a task at fixed times. It is written in code, with ",
+      element("code", {}, "schedules"),
+      " of a definition, and shows up here after the next run of the app.",
+    ],
   });
 }
 

@@ -3,7 +3,7 @@
 import { askIfThere, call, send, slowly } from "./api.js";
 import { change, say } from "./change.js";
 import { button, byId, element, redraw } from "./dom.js";
-import { formatDistance, formatInstant } from "./format.js";
+import { counted, formatDistance, formatInstant } from "./format.js";
 
 const everyMs = 4_000;
 
@@ -51,7 +51,7 @@ function describeWhat({ definitions, schedules }) {
   return `${count(definitions, "definition")} and ${count(schedules, "schedule")} were paused by it.`;
 }
 
-const count = (list, noun) => `${list.length} ${noun}${list.length === 1 ? "" : "s"}`;
+const count = (list, noun) => counted(list.length, noun);
 
 const leftOf = ({ left }) => left?.length ?? 0;
 

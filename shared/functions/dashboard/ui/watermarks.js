@@ -1,7 +1,7 @@
 // How far blocks have been made.
 
 import { call } from "./api.js";
-import { element, makeEmpty, makeTable, section, setText } from "./dom.js";
+import { element, makeTable, section, setText } from "./dom.js";
 import { formatDistance, formatInstant } from "./format.js";
 import { placeOf } from "./place.js";
 
@@ -30,15 +30,10 @@ export const watermarks = {
           changed.title = formatDistance(watermark.changedAt);
         };
       },
-      none: () =>
-        makeEmpty(
-          "No blocks have been made.",
-          element(
-            "p",
-            {},
-            "A watermark remembers how far new data has been cut into tasks, so that each range becomes one task once.",
-          ),
-        ),
+      none: [
+        "No blocks have been made.",
+        "A watermark remembers how far new data has been cut into tasks, so that each range becomes one task once.",
+      ],
     });
     main.append(section("How far blocks have been made", table.node));
     return async () => {

@@ -1,7 +1,8 @@
 // Executions (workers at work for one definition), and the hosts that they run on.
 
 import { call } from "./api.js";
-import { badge, element, makeEmpty, makeTable, redraw, section, setText } from "./dom.js";
+import { badge, element, makeTable, redraw, section, setText } from "./dom.js";
+import { makeFilterForm } from "./fields.js";
 import { formatDistance, formatDuration, formatInstant } from "./format.js";
 import { makePlace, placeOf } from "./place.js";
 
@@ -13,11 +14,9 @@ export const workers = {
     const hosts = makeHosts();
     const executions = makeExecutions();
     const all = element("input", { id: "workers-all", type: "checkbox", role: "switch" });
-    const form = element(
-      "form",
-      { class: "filters" },
-      element("label", { for: "workers-all", class: "switch" }, all, "Ended ones, too"),
-    );
+    const form = makeFilterForm([], {
+      more: [element("label", { class: "switch" }, all, "Ended ones, too")],
+    });
     all.addEventListener("change", () => {
       window.location.hash = makePlace("workers", { all: all.checked ? "yes" : "" });
     });
@@ -81,7 +80,7 @@ function makeHosts() {
         setText(processes, host.processes.size);
         ["tokens", "running", "prefetched"].forEach((name, at) => setText(numbers[at], host[name]));
       },
-    none: () => makeEmpty("No host works."),
+    none: ["No host works."],
   });
 }
 
@@ -121,15 +120,10 @@ function makeExecutions() {
         started.title = formatDistance(read.startedAt);
       };
     },
-    none: () =>
-      makeEmpty(
-        "Nobody works.",
-        element(
-          "p",
-          {},
-          "A worker starts when tasks are added or due, and ends when there is nothing to do. Ready tasks without a worker for longer than a minute: see the runbook.",
-        ),
-      ),
+    none: [
+      "Nobody works.",
+      "A worker starts when tasks are added or due, and ends when there is nothing to do. Ready tasks without a worker for longer than a minute: see the runbook.",
+    ],
   });
 }
 
