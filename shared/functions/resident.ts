@@ -4,6 +4,7 @@ import { InvalidArgumentError, isForLater, SchemaError } from "../core/errors";
 import { checkNames } from "../core/known-names";
 import { limits } from "../core/limits";
 import { didYouMean } from "../core/near-name";
+import { refusedField } from "../core/refused-field";
 import { checkInteger } from "../core/text";
 import { checkList, wrongValue } from "../core/wrong-value";
 import { onAbort } from "../core/on-abort";
@@ -231,10 +232,7 @@ function readDefinitions(registry: Registry, asked: readonly string[] | undefine
   const unknown = names.find((name) => !known.includes(name));
   if (unknown === undefined && names.length > 0) return names;
   if (unknown === undefined)
-    throw new InvalidArgumentError(
-      "definitions: expected at least one, got none: the app has no tasks",
-      { details: { field: "definitions" } },
-    );
+    throw refusedField("definitions", "at least one, got none: the app has no tasks");
   throw new InvalidArgumentError(
     `definitions: expected names of this app's definitions, got \`${unknown.slice(0, 200)}\`.${didYouMean(unknown, known)} It has ${known.join(", ")}`,
     { code: "TASKGATE_ARG_UNKNOWN", details: { field: "definitions" } },

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { InvalidArgumentError } from "../core/errors";
+import type { InvalidArgumentError } from "../core/errors";
+import { refusedField } from "../core/refused-field";
 import type { StorageSettings } from "./settings";
 
 /** The part of an invocation's trigger that names its storage queue. */
@@ -60,9 +61,7 @@ function readConnection(prefix: string, environment: Environment): StorageSettin
 }
 
 function missing(field: string, expected: string): InvalidArgumentError {
-  return new InvalidArgumentError(`${field}: expected ${expected} (it isn't set)`, {
-    details: { field },
-  });
+  return refusedField(field, `${expected} (it isn't set)`);
 }
 
 /** The app setting that stands over host.json; the host compares such names without case. */
