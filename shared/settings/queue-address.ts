@@ -49,6 +49,15 @@ function readConnection(prefix: string, environment: Environment): StorageSettin
   const read = (part: string): string | null => environment[`${prefix}${part}`] || null;
   const connectionString = read("");
   if (connectionString !== null) return { kind: "connection-string", connectionString };
+  return readIdentity(read);
+}
+
+/** The identity's settings of a storage connection, by what stands behind the connection's name; null: there are none. */
+export function readIdentity(
+  read: (
+    part: `__${"accountName" | "queueServiceUri" | "credential" | "clientId"}`,
+  ) => string | null,
+): Extract<StorageSettings, { readonly kind: "identity" }> | null {
   const account = read("__accountName");
   const queueServiceUri =
     read("__queueServiceUri") ??
