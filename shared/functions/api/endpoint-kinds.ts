@@ -5,11 +5,12 @@ import type { ReadResult } from "../../admin/read-result";
 import { readPage } from "./paging";
 import type { Paging } from "./paging";
 import { bodyOf } from "./read-body";
-import { callerOf, queryOf, refuseQuery } from "./read-request";
+import { queryOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 import { changeIfMatch } from "./settings";
 import type { SettingsPlace } from "./settings";
 import type { Tagged } from "./settings-tag";
+import { callerName } from "./sign-in";
 
 /** The three kinds of endpoints: one shows a thing, one lists rows, one changes something. */
 
@@ -92,7 +93,7 @@ export function changes<Place extends object, Value extends object>(
     refuseQuery(request);
     const where = place(request);
     const value = take(read(await body(request)));
-    const change = { ...value, ...where, changedBy: callerOf(request) };
+    const change = { ...value, ...where, changedBy: callerName(request) };
     const make = (each: typeof change) => call(admin, each);
     if (settings === undefined) return { body: await make(change) };
     return { body: await changeIfMatch({ request, admin, place: settings }, change, make) };
