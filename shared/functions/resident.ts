@@ -7,7 +7,6 @@ import { didYouMean } from "../core/near-name";
 import { refusedField } from "../core/refused-field";
 import { checkInteger } from "../core/text";
 import { checkList, wrongValue } from "../core/wrong-value";
-import { onAbort } from "../core/on-abort";
 import { nodeTimers } from "../platform/node-timers";
 import { NotifyingWakeUp } from "../platform/notifying-wake-up";
 import { realClock, sleep } from "../platform/real-clock";
@@ -18,6 +17,7 @@ import type { Registry } from "../worker/define/registry";
 import { ResidentProcess } from "../worker/resident/resident-process";
 import { ResidentWakeUp } from "../worker/resident/resident-wake-up";
 import type { WorkerSession } from "../worker/run/run-worker";
+import { afterAbort } from "./invocations";
 import { addressOf } from "./runtime";
 import type { AppProcess, Runtime } from "./runtime";
 
@@ -88,24 +88,6 @@ export async function workResident(app: AppProcess, options: WorkOptions): Promi
     cancelStop();
     patience.cancel();
   }
-}
-
-/** `over` resolves so many milliseconds after the signal is aborted. */
-function afterAbort(signal: AbortSignal, ms: number): { over: Promise<void>; cancel: () => void } {
-  let cancelTimer = (): void => undefined;
-  let leave = (): void => undefined;
-  const over = new Promise<void>((resolve) => {
-    const begin = (): void => {
-      cancelTimer = nodeTimers.after(ms, resolve);
-    };
-    if (signal.aborted) begin();
-    else leave = onAbort(signal, begin);
-  });
-  const cancel = (): void => {
-    leave();
-    cancelTimer();
-  };
-  return { over, cancel };
 }
 
 /** Before the database is waited for. Throws InvalidArgumentError, naming the option. */

@@ -9,7 +9,8 @@ import { connect, createServer } from "node:net";
 import type { Server } from "node:net";
 import { join } from "node:path";
 import { sleep } from "../platform/real-clock";
-import { LOCAL_HOST } from "./free-port";
+import { codeOf } from "./error-code";
+import { LOCAL_HOST, portOf } from "./free-port";
 
 /** The lock while it is held. */
 export interface HomeLock {
@@ -32,8 +33,7 @@ const triesMax = 3;
 export async function lockHome(folder: string): Promise<HomeLock> {
   const secret = randomUUID();
   const server = await listen(secret);
-  const address = server.address();
-  const port = address !== null && typeof address === "object" ? address.port : 0;
+  const port = portOf(server);
   const path = join(folder, "lock.json");
   const text = JSON.stringify({ port, secret, pid: process.pid });
   for (let attempt = 1; attempt <= triesMax; attempt += 1) {
@@ -80,7 +80,7 @@ async function create(path: string, text: string): Promise<boolean> {
     await writeFile(path, text, { flag: "wx", mode: 0o600 });
     return true;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    if (codeOf(error) === "EEXIST") return false;
     throw error;
   }
 }
