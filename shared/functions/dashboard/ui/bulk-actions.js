@@ -1,7 +1,7 @@
 // Several tasks at once: a preview says what would become of each, then a second press does it.
 
 import { send } from "./api.js";
-import { change, makePreview, say } from "./change.js";
+import { change, makePreview } from "./change.js";
 import { counted } from "./format.js";
 import { makeRunIn } from "./run-in.js";
 
@@ -89,7 +89,7 @@ export const cancelAll = (ids, then) =>
 export const redriveAll = (ids, then) =>
   ask({
     title: `Redrive ${countOf(ids)}?`,
-    body: [say("They keep their numbers and payloads; their counters begin at 0.")],
+    body: ["They keep their numbers and payloads; their counters begin at 0."],
     verb: "Redrive them",
     path: "tasks/redrive",
     ids,
@@ -100,7 +100,7 @@ export function rescheduleAll(ids, then) {
   const runIn = makeRunIn();
   return ask({
     title: `When shall ${countOf(ids)} run?`,
-    body: [runIn.node, say("0 is as soon as a token is free.")],
+    body: [runIn.node, "0 is as soon as a token is free."],
     verb: "Reschedule them",
     path: "tasks/reschedule",
     ids,

@@ -62,7 +62,7 @@ function ask({ title, body, verb, isDanger = false, canAct, asksReason = true })
     "form",
     {},
     element("h2", { id: "dialog-title" }, title),
-    ...body,
+    ...body.map((part) => (typeof part === "string" ? element("p", {}, part) : part)),
     asksReason
       ? element(
           "p",
@@ -115,6 +115,3 @@ export function makePreview({ start, failed, ask }) {
   };
   return { node, canAct };
 }
-
-/** A sentence of a dialog. */
-export const say = (...parts) => element("p", {}, ...parts);

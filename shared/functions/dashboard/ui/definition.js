@@ -1,7 +1,7 @@
 // One definition: limit and rate, running tasks, pace, failures and changes.
 
 import { askIfThere, call, inPath, send, slowly } from "./api.js";
-import { change, say } from "./change.js";
+import { change } from "./change.js";
 import { makeControls } from "./definition-controls.js";
 import { makeLists } from "./definition-lists.js";
 import { makePace } from "./definition-pace.js";
@@ -134,9 +134,7 @@ function setPaused(shown, isPaused) {
   const what = isPaused ? "pause" : "resume";
   return change({
     title: `${isPaused ? "Pause" : "Resume"} ${name}?`,
-    body: [
-      say(isPaused ? effectOfPause(name) : "Its tasks start again as its limit and rate allow."),
-    ],
+    body: [isPaused ? effectOfPause(name) : "Its tasks start again as its limit and rate allow."],
     verb: isPaused ? "Pause it" : "Resume it",
     doIt: (reason) => send("POST", `definitions/${inPath(name)}/${what}`, reason, shown),
     sentence: ({ status }) =>

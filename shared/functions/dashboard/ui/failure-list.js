@@ -1,7 +1,7 @@
 // Failures that are alike, as one: the error, how many, since when, an example, and all of them redriven.
 
 import { askIfThere, call, inPath, send } from "./api.js";
-import { change, makePreview, say } from "./change.js";
+import { change, makePreview } from "./change.js";
 import { button, describeCut, element, keepLines, makeEmpty, setText } from "./dom.js";
 import { counted, firstLine, formatCount, formatDistance, formatInstant } from "./format.js";
 import { placeOf } from "./place.js";
@@ -155,7 +155,7 @@ function redriveGroup(group) {
   if (like === null) {
     return change({
       title: `Redrive task ${example}?`,
-      body: [say("It will run again; its counters begin at 0.")],
+      body: ["It will run again; its counters begin at 0."],
       verb: "Redrive 1",
       doIt: (reason) => send("POST", "tasks/redrive", { tasks: [example], ...reason }),
       sentence: ({ tasks: [result] }) => `Task ${example}: ${result.outcome}.`,

@@ -1,7 +1,7 @@
 // Groups: the tasks that use their slots and those that wait; paused and resumed here.
 
 import { inPath, send } from "./api.js";
-import { change, say } from "./change.js";
+import { change } from "./change.js";
 import { badge, button, element, makeTable, redraw, setText, showOne } from "./dom.js";
 import { formatCount } from "./format.js";
 import { makePlace, placeOf } from "./place.js";
@@ -65,11 +65,9 @@ function setPaused(shown, paused) {
   return change({
     title: `${paused ? "Pause" : "Resume"} group ${key}?`,
     body: [
-      say(
-        paused
-          ? "None of its waiting tasks starts. Running ones go on."
-          : "Its tasks start again as its slots allow.",
-      ),
+      paused
+        ? "None of its waiting tasks starts. Running ones go on."
+        : "Its tasks start again as its slots allow.",
     ],
     verb: paused ? "Pause the group" : "Resume the group",
     doIt: (reason) =>

@@ -1,7 +1,7 @@
 // Limits and rates of definitions, and the limits that they share, which are set here.
 
 import { call, inPath, send } from "./api.js";
-import { change, say } from "./change.js";
+import { change } from "./change.js";
 import { badge, button, element, makeTable, redraw, section, setText } from "./dom.js";
 import { formatDuration, formatLimit, formatRate } from "./format.js";
 import { placeOf } from "./place.js";
@@ -128,9 +128,7 @@ function setShared(shown) {
     title: `Set shared limit ${name}?`,
     body: [
       element("p", { class: "field" }, label, number),
-      say(
-        `An empty field is no limit; ${describeCode(shown)}. ${held} tokens are held now: those above a lower limit come back as their tasks end.`,
-      ),
+      `An empty field is no limit; ${describeCode(shown)}. ${held} tokens are held now: those above a lower limit come back as their tasks end.`,
     ],
     verb: "Set the limit",
     doIt: (reason) =>

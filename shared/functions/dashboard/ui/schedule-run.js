@@ -1,7 +1,7 @@
 // A run of a schedule out of turn: what it adds, a second press, then the new task on its way.
 
 import { call, inPath, newOperationId, send } from "./api.js";
-import { change, keepNotice, makePreview, say } from "./change.js";
+import { change, keepNotice, makePreview } from "./change.js";
 import { element, setText } from "./dom.js";
 import { formatCount, formatInstant } from "./format.js";
 import { placeOf } from "./place.js";
@@ -26,7 +26,7 @@ export function runNow(schedule) {
   });
   return change({
     title: `Run schedule ${name} of ${definition} now?`,
-    body: [say(describeTask(schedule)), preview.node],
+    body: [describeTask(schedule), preview.node],
     verb: "Run it now",
     asksReason: false,
     canAct: preview.canAct,

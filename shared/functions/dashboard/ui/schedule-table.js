@@ -1,7 +1,7 @@
 // Schedules with their next and last runs; run out of turn, paused and resumed here.
 
 import { inPath, send } from "./api.js";
-import { change, say } from "./change.js";
+import { change } from "./change.js";
 import { badge, button, element, makeTable, redraw, setText, showOne } from "./dom.js";
 import { formatDistance, formatDuration, formatInstant } from "./format.js";
 import { placeOf } from "./place.js";
@@ -80,11 +80,9 @@ function setPaused(shown, isPaused) {
   return change({
     title: `${isPaused ? "Pause" : "Resume"} schedule ${name} of ${definition}?`,
     body: [
-      say(
-        isPaused
-          ? "It adds no task until it is resumed. Instants that pass meanwhile aren't made up for."
-          : "It goes on with its next instant from now.",
-      ),
+      isPaused
+        ? "It adds no task until it is resumed. Instants that pass meanwhile aren't made up for."
+        : "It goes on with its next instant from now.",
     ],
     verb: isPaused ? "Pause the schedule" : "Resume the schedule",
     doIt: (reason) =>
