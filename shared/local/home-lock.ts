@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { sleep } from "../platform/real-clock";
 import { codeOf } from "./error-code";
 import { LOCAL_HOST, portOf } from "./free-port";
+import { jsonMembers } from "../core/json-members";
 
 /** The lock while it is held. */
 export interface HomeLock {
@@ -87,15 +88,9 @@ async function create(path: string, text: string): Promise<boolean> {
 
 /** The content of the file; null: it is gone, or cut short by a crash. */
 async function readLock(path: string): Promise<LockFile | null> {
-  try {
-    const value: unknown = JSON.parse(await readFile(path, "utf8"));
-    if (typeof value !== "object" || value === null) return null;
-    const { port, secret, pid } = value as Partial<Record<keyof LockFile, unknown>>;
-    const isLock = typeof port === "number" && typeof secret === "string";
-    return isLock && typeof pid === "number" ? { port, secret, pid } : null;
-  } catch {
-    return null;
-  }
+  const { port, secret, pid } = jsonMembers(await readFile(path, "utf8").catch(() => ""));
+  const isLock = typeof port === "number" && typeof secret === "string";
+  return isLock && typeof pid === "number" ? { port, secret, pid } : null;
 }
 
 function isHeld({ port, secret }: LockFile): Promise<boolean> {
