@@ -16,9 +16,6 @@ import { callerName } from "./sign-in";
 
 type Reader<Value> = (input: unknown) => ReadResult<Value>;
 
-/** For routes whose path names nothing. */
-export const everywhere = (): object => ({});
-
 /** Answers what `read` makes of a request without a query; with `tag` also the ETag of its settings. */
 export function shows<Shown>(
   read: (admin: Admin, request: HttpRequest) => Promise<Shown>,
@@ -31,29 +28,24 @@ export function shows<Shown>(
   };
 }
 
-interface List<Place, Query, Row> extends Omit<Paging<Place & Query, Row>, "list"> {
-  /** The member of the answer. */
-  readonly member: string;
-  readonly place?: (request: HttpRequest) => Place;
+interface List<Query, Row> extends Paging<Query, Row> {
   readonly query: Reader<Query>;
+  readonly rows: (admin: Admin, query: Query) => Promise<readonly Row[]>;
   /** The tag of a row's settings: the row has it as `etag`, and a list of one row as its header, too. */
   readonly tag?: (row: Row) => Tagged;
   /** Of what a caller may see of a row. */
   readonly show?: (row: Row, request: HttpRequest) => unknown;
 }
 
-/** Answers the rows that a query asks for, whether there are more, and the cursor that leads to them. */
-export function lists<Place extends object, Query extends { readonly max: number }, Row>(
-  list: List<Place, Query, Row>,
-  rowsOf: (admin: Admin, query: Place & Query) => Promise<readonly Row[]>,
+/** Answers the rows that a query asks for, in the member `list`, whether there are more, and the cursor that leads to them. */
+export function lists<Query extends { readonly max: number }, Row>(
+  list: List<Query, Row>,
 ): Endpoint {
-  const { member, place = everywhere as () => Place, query, tag, show = (row: Row) => row } = list;
+  const { tag, show = (row: Row) => row } = list;
   return async (request, admin) => {
     const { cursor, ...filter } = queryOf(request);
-    const asked = { ...place(request), ...take(query(filter)) };
-    const page = await readPage({ ...list, list: member }, { query: asked, cursor }, (each) =>
-      rowsOf(admin, each),
-    );
+    const query = take(list.query(filter));
+    const page = await readPage(list, { query, cursor }, (each) => list.rows(admin, each));
     const { rows, ...rest } = page;
     const tags = tag === undefined ? [] : rows.map((row) => tag(row).tag);
     const shown = rows.map((row, at) => {
@@ -63,11 +55,12 @@ export function lists<Place extends object, Query extends { readonly max: number
     });
     const [etag, ...others] = tags;
     const isOne = etag !== undefined && others.length === 0 && cursor === undefined && !rest.more;
-    return { body: { [member]: shown, ...rest }, ...(isOne ? { headers: { etag } } : {}) };
+    return { body: { [list.list]: shown, ...rest }, ...(isOne ? { headers: { etag } } : {}) };
   };
 }
 
 interface Change<Place, Value> {
+  /** Left out: the path of the route names nothing. */
   readonly place?: (request: HttpRequest) => Place;
   readonly read: Reader<Value>;
   readonly body?: (request: HttpRequest) => Promise<unknown>;
@@ -82,7 +75,7 @@ interface ByCaller {
 /** Changes what the body says, in the name of the caller; of settings only where If-Match, if it is there, is met. */
 export function changes<Place extends object, Value extends object>(
   {
-    place = everywhere as () => Place,
+    place = () => ({}) as Place,
     read,
     body = (request) => bodyOf(request),
     settings,
