@@ -156,15 +156,16 @@ function arrange(parent, wanted) {
 }
 
 /**
- * A table whose rows are kept by key. `columns` are `[title, class?]`; on narrow screens each row is a card, with the titles
- * before its cells. `row(item, cells)` answers `fill(item)`; `none` are the sentence and the hint of an empty table. `fill(items,
- * more)` draws, and says where the list was cut.
+ * A table whose rows are kept by key. `columns` are `[title, class, write?]`; on narrow screens each row is a card, with the titles
+ * before its cells. `write(item)` answers the text of a cell, or the text and its title. `row(item, cells)` fills the other cells; for those
+ * that change it answers `fill(item)`. `none` are the sentence and the hint of an empty table. `fill(items, more)` draws, and says where
+ * the list was cut.
  */
 export function makeTable({ label, columns, keyOf, row, none, className = "" }) {
   const head = element(
     "tr",
     {},
-    ...columns.map(([title, kind = ""]) => element("th", { scope: "col", class: kind }, title)),
+    ...columns.map(([title, kind]) => element("th", { scope: "col", class: kind }, title)),
   );
   const body = element("tbody");
   const table = element(
@@ -175,13 +176,20 @@ export function makeTable({ label, columns, keyOf, row, none, className = "" }) 
   );
   const cut = element("p", { class: "cut" });
   const make = (item) => {
-    const cells = columns.map(([title, kind = ""], at) =>
+    const cells = columns.map(([title, kind], at) =>
       at === 0
         ? element("th", { scope: "row", class: kind })
         : element("td", { "data-label": title, class: kind }),
     );
     const line = element("tr", {}, ...cells);
-    return { line, fill: row(item, cells, line) };
+    const written = columns.flatMap(([, , write], at) => (write ? [[cells[at], write]] : []));
+    const others = cells.filter((_, at) => columns[at][2] === undefined);
+    const fillOthers = row?.(item, others, line);
+    const fill = (next) => {
+      for (const [cell, write] of written) writeCell(cell, write(next));
+      fillOthers?.(next);
+    };
+    return { line, fill };
   };
   const makeNone = () => {
     const attributes = { class: "none", colspan: columns.length };
@@ -193,6 +201,12 @@ export function makeTable({ label, columns, keyOf, row, none, className = "" }) 
     setText(cut, describeCut(items.length, more));
   };
   return { node: element("div", {}, table, cut), fill };
+}
+
+function writeCell(cell, said) {
+  const [text, title] = [said].flat();
+  setText(cell, text);
+  if (title !== undefined) cell.title = title;
 }
 
 /** `Showing 50; there are more.` */

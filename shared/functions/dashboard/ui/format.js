@@ -75,6 +75,9 @@ export function formatDistance(instant) {
   return ms < 0 ? `${formatDuration(-ms)} ago` : `in ${formatDuration(ms)}`;
 }
 
+/** An instant as a cell says it: its distance is the title. */
+export const sayInstant = (instant) => [formatInstant(instant), formatDistance(instant)];
+
 /** The first line of a text. */
 export function firstLine(text) {
   return text.split("\n", 1)[0];

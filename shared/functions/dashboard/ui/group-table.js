@@ -8,6 +8,7 @@ import { makePlace, placeOf } from "./place.js";
 import { drawHeld } from "./slots.js";
 
 const waitingMax = 1_000;
+const describeWaiting = (count) => (count >= waitingMax ? "1,000+" : formatCount(count));
 
 /** Those with waiting tasks first, as the API lists them. `isOfOne`: all are of one definition, which isn't repeated. */
 export function makeGroupTable({ isOfOne = false } = {}) {
@@ -18,8 +19,8 @@ export function makeGroupTable({ isOfOne = false } = {}) {
       ["group", "value"],
       ["definition", "value"],
       ["slots used", ""],
-      ["waiting", "number"],
-      ["order", ""],
+      ["waiting", "number", ({ waiting }) => describeWaiting(waiting)],
+      ["order", "", ({ strict }) => (strict ? "strict" : "by priority")],
       ["", "buttons-cell"],
     ],
     keyOf: ({ definition, key }) => JSON.stringify([definition, key]),
@@ -33,7 +34,7 @@ export function makeGroupTable({ isOfOne = false } = {}) {
   });
 }
 
-function makeRow({ definition, key }, [title, owner, used, waiting, order, control]) {
+function makeRow({ definition, key }, [title, owner, used, control]) {
   const place = `group ${key} of ${definition ?? "all definitions"}`;
   let shown = null;
   const pause = button("Pause ..", `pause ${place}`, () => void setPaused(shown, true));
@@ -53,8 +54,6 @@ function makeRow({ definition, key }, [title, owner, used, waiting, order, contr
       ...(group.paused ? [" ", badge("paused", "warn")] : []),
     ]);
     drawHeld(used, group.used, group.slots);
-    setText(waiting, group.waiting >= waitingMax ? "1,000+" : formatCount(group.waiting));
-    setText(order, group.strict ? "strict" : "by priority");
     showOne(group.paused, resume, pause);
     why.hidden = group.waiting === 0;
   };

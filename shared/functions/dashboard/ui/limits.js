@@ -2,7 +2,7 @@
 
 import { call, inPath, send } from "./api.js";
 import { change } from "./change.js";
-import { badge, button, element, makeTable, redraw, section, setText } from "./dom.js";
+import { badge, button, element, makeTable, redraw, section } from "./dom.js";
 import { formatDuration, formatLimit, formatRate } from "./format.js";
 import { placeOf } from "./place.js";
 import { drawHeld } from "./slots.js";
@@ -36,23 +36,19 @@ function makeOwn() {
     columns: [
       ["definition", "value"],
       ["tokens held", ""],
-      ["limit", "value"],
-      ["rate", "value"],
-      ["next start", ""],
-      ["shared limits", "value"],
+      ["limit", "value", describeSource],
+      ["rate", "value", describeRate],
+      ["next start", "", describeNext],
+      ["shared limits", "value", describeShared],
     ],
     keyOf: ({ name }) => name,
-    row: ({ name }, [title, held, limit, rate, next, shared]) => {
+    row: ({ name }, [title, held]) => {
       const link = element("a", { href: placeOf.definition(name) }, name);
       const chip = element("span");
       title.append(link, " ", chip);
       return (definition) => {
         redraw(chip, definition.paused, () => (definition.paused ? [badge("paused", "warn")] : []));
         drawHeld(held, definition.held, definition.limit);
-        setText(limit, describeSource(definition));
-        setText(rate, describeRate(definition));
-        setText(next, describeNext(definition));
-        setText(shared, definition.sharedLimits.map((each) => each.name).join(", ") || "-");
       };
     },
     none: ["No definition is registered."],
@@ -63,24 +59,20 @@ function makeShared() {
   return makeTable({
     label: "Shared limits",
     columns: [
-      ["shared limit", "value"],
+      ["shared limit", "value", ({ name }) => name],
       ["tokens held", ""],
-      ["limit", "value"],
-      ["held by", "value"],
+      ["limit", "value", describeSource],
+      ["held by", "value", describeUsers],
       ["", "buttons-cell"],
     ],
     keyOf: ({ name }) => name,
-    row: (shared, [title, held, limit, by, control]) => {
+    row: (shared, [held, control]) => {
       let read = shared;
       const set = button("Set ..", `set shared limit ${shared.name}`, () => void setShared(read));
       control.append(element("span", { class: "buttons changes" }, set));
       return (next) => {
         read = next;
-        setText(title, next.name);
         drawHeld(held, next.held, next.limit);
-        setText(limit, describeSource(next));
-        const users = next.definitions.map((user) => `${user.name} ${user.held}`);
-        setText(by, users.join(", ") || "no definition draws from it");
       };
     },
     none: [
@@ -91,6 +83,12 @@ function makeShared() {
     ],
   });
 }
+
+const describeShared = ({ sharedLimits }) => sharedLimits.map(({ name }) => name).join(", ") || "-";
+
+const describeUsers = ({ definitions }) =>
+  definitions.map(({ name, held }) => `${name} ${held}`).join(", ") ||
+  "no definition draws from it";
 
 /** `4`, or `2, by an operator; the code says 4`. */
 function describeSource(limited) {

@@ -2,8 +2,8 @@
 
 import { inPath, send } from "./api.js";
 import { change } from "./change.js";
-import { badge, button, element, makeTable, redraw, setText, showOne } from "./dom.js";
-import { formatDistance, formatDuration, formatInstant } from "./format.js";
+import { badge, button, element, makeTable, redraw, showOne } from "./dom.js";
+import { formatDuration, formatInstant, sayInstant } from "./format.js";
 import { placeOf } from "./place.js";
 import { runNow } from "./schedule-run.js";
 
@@ -19,11 +19,11 @@ export function makeScheduleTable({ isOfOne = false } = {}) {
     columns: [
       ["schedule", "value"],
       ["definition", "value"],
-      ["next run", "when"],
-      ["cron", "cron"],
-      ["cron's zone", ""],
-      ["last run", "when"],
-      ["missed runs", ""],
+      ["next run", "when", describeNext],
+      ["cron", "cron", ({ cron }) => cron],
+      ["cron's zone", "", ({ timeZone }) => timeZone],
+      ["last run", "when", ({ lastRunAt: at }) => (at === null ? ["never", ""] : sayInstant(at))],
+      ["missed runs", "", ({ missed }) => missedTexts[missed] ?? missed],
       ["", "buttons-cell"],
     ],
     keyOf: ({ id }) => id,
@@ -37,7 +37,7 @@ export function makeScheduleTable({ isOfOne = false } = {}) {
   });
 }
 
-function makeRow({ definition, name }, [title, owner, next, cron, zone, last, missed, control]) {
+function makeRow({ definition, name }, [title, owner, control]) {
   const place = `schedule ${name} of ${definition}`;
   let shown = null;
   const pause = button("Pause ..", `pause ${place}`, () => void setPaused(shown, true));
@@ -47,18 +47,12 @@ function makeRow({ definition, name }, [title, owner, next, cron, zone, last, mi
   owner.append(element("a", { href: placeOf.definition(definition) }, definition));
   return (schedule) => {
     shown = schedule;
-    const { paused, lastRunAt } = schedule;
+    const { paused } = schedule;
     redraw(title, [name, paused, isLate(schedule)], () => [
       name,
       ...(paused ? [" ", badge("paused", "warn")] : []),
       ...(isLate(schedule) ? [" ", badge("late", "bad")] : []),
     ]);
-    setText(cron, schedule.cron);
-    setText(zone, schedule.timeZone);
-    setText(next, describeNext(schedule));
-    setText(last, lastRunAt === null ? "never" : formatInstant(lastRunAt));
-    last.title = lastRunAt === null ? "" : formatDistance(lastRunAt);
-    setText(missed, missedTexts[schedule.missed] ?? schedule.missed);
     showOne(paused, resume, pause);
   };
 }

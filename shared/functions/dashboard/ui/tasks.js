@@ -2,9 +2,9 @@
 
 import { call, inPath } from "./api.js";
 import { cancelAll, redriveAll, rescheduleAll } from "./bulk-actions.js";
-import { element, makeTable, section, setText } from "./dom.js";
+import { element, makeTable, section } from "./dom.js";
 import { fillSelect, makeFilterForm, makeSelect } from "./fields.js";
-import { firstLine, formatDistance, formatInstant } from "./format.js";
+import { firstLine, sayInstant } from "./format.js";
 import { isPast, makePlace, placeOf } from "./place.js";
 import { makeSelection } from "./selection.js";
 import { makeFilters, readFilters } from "./task-filters.js";
@@ -170,31 +170,23 @@ const toItem = ({ task }) => ({ key: task, name: `task ${task}` });
 function makeTasks(state, isSearch) {
   const bar = makeBar(state);
   const isAny = state === anyState;
+  const isOver = state === "dead" || state === "cancelled";
+  const [member, since] = sinceOf[state] ?? ["createdAt", "created"];
   const table = makeTable({
     label: isAny ? "Tasks that were found" : `Tasks, ${state}`,
     columns: [
       ["task", "id"],
-      [isAny ? "state" : "kind", "value"],
-      [sinceOf[state]?.[1] ?? "created", "when"],
-      ["priority", "number"],
-      ["failed", "number"],
-      ["lost", "number"],
-      [state === "dead" || state === "cancelled" ? "error" : "worker, or last error", "value wide"],
+      isAny ? ["state", "value", (entry) => entry.state] : ["kind", "value", ({ kind }) => kind],
+      [since, "when", (entry) => sayInstant(entry[member] ?? entry.createdAt)],
+      ["priority", "number", ({ priority }) => priority],
+      ["failed", "number", ({ failedCount }) => failedCount],
+      ["lost", "number", ({ lostCount }) => lostCount],
+      [isOver ? "error" : "worker, or last error", "value wide", describeEntry],
     ],
     keyOf: ({ task }) => task,
-    row: ({ task }, [id, kind, when, priority, failed, lost, says]) => {
+    row: ({ task }, [id]) => {
       if (bar !== null) id.append(bar.box(toItem({ task })), " ");
       id.append(element("a", { href: placeOf.task(task) }, task));
-      return (entry) => {
-        setText(kind, isAny ? entry.state : entry.kind);
-        const instant = entry[sinceOf[state]?.[0] ?? "createdAt"] ?? entry.createdAt;
-        setText(when, formatInstant(instant));
-        when.title = formatDistance(instant);
-        setText(priority, entry.priority);
-        setText(failed, entry.failedCount);
-        setText(lost, entry.lostCount);
-        setText(says, firstLine(entry.error ?? "") || describeWhere(entry));
-      };
     },
     none: isSearch
       ? ["No such task was found.", ...searchHint()]
@@ -237,6 +229,8 @@ async function fillTasks(table, name, state) {
   const { tasks: found, more } = name === undefined ? { tasks: [], more: false } : await call(path);
   table.fill(found, more);
 }
+
+const describeEntry = (entry) => firstLine(entry.error ?? "") || describeWhere(entry);
 
 /** What a claimed task does, and with whom. */
 const claimedStates = { running: "running on", prefetched: "prefetched by", lost: "lost by" };

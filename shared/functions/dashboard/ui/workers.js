@@ -1,12 +1,18 @@
 // Executions (workers at work for one definition), and the hosts that they run on.
 
 import { call } from "./api.js";
-import { badge, element, makeTable, redraw, section, setText } from "./dom.js";
+import { badge, element, makeTable, redraw, section } from "./dom.js";
 import { makeFilterForm } from "./fields.js";
-import { formatDistance, formatDuration, formatInstant } from "./format.js";
+import { formatDuration, sayInstant } from "./format.js";
 import { makePlace, placeOf } from "./place.js";
 
 const executionsMax = 100;
+/** Columns of executions and of their sums. */
+const counts = ["tokens", "running", "prefetched"].map((name) => [
+  name,
+  "number",
+  (counted) => counted[name],
+]);
 
 export const workers = {
   title: () => "Workers",
@@ -51,7 +57,7 @@ function groupByHost(executions) {
     };
     host.processes.add(each.worker);
     host.lost += each.state === "dead" ? 1 : 0;
-    for (const count of ["tokens", "running", "prefetched"]) host[count] += each[count];
+    for (const [count] of counts) host[count] += each[count];
     hosts.set(name, host);
   }
   return [...hosts.values()].toSorted(
@@ -64,21 +70,17 @@ function makeHosts() {
     label: "Hosts",
     columns: [
       ["host", "value"],
-      ["processes", "number"],
-      ["tokens", "number"],
-      ["running", "number"],
-      ["prefetched", "number"],
+      ["processes", "number", ({ processes }) => processes.size],
+      ...counts,
     ],
     keyOf: ({ name }) => name,
     row:
-      (_, [title, processes, ...numbers]) =>
+      (_, [title]) =>
       (host) => {
         redraw(title, [host.name, host.lost], () => [
           host.name,
           ...(host.lost > 0 ? [" ", badge(`${host.lost} lost`, "bad")] : []),
         ]);
-        setText(processes, host.processes.size);
-        ["tokens", "running", "prefetched"].forEach((name, at) => setText(numbers[at], host[name]));
       },
     none: ["No host works."],
   });
@@ -92,32 +94,20 @@ function makeExecutions() {
   return makeTable({
     label: "Executions",
     columns: [
-      ["worker", "value"],
+      ["worker", "value", ({ worker, execution }) => [worker, `execution ${execution}`]],
       ["definition", "value"],
       ["state", ""],
-      ["tokens", "number"],
-      ["running", "number"],
-      ["prefetched", "number"],
-      ["lease left", "number"],
-      ["started", "when"],
+      ...counts,
+      ["lease left", "number", describeLease],
+      ["started", "when", ({ startedAt }) => sayInstant(startedAt)],
     ],
     keyOf: ({ execution }) => execution,
-    row: (execution, [worker, owner, state, tokens, running, prefetched, lease, started]) => {
-      setText(worker, execution.worker);
-      worker.title = `execution ${execution.execution}`;
-      owner.append(
-        element("a", { href: placeOf.definition(execution.definition) }, execution.definition),
-      );
+    row: ({ definition }, [owner, state]) => {
+      owner.append(element("a", { href: placeOf.definition(definition) }, definition));
       return (read) => {
         redraw(state, read.state, () => [
           badge(words[read.state] ?? read.state, moods[read.state]),
         ]);
-        setText(tokens, read.tokens);
-        setText(running, read.running);
-        setText(prefetched, read.prefetched);
-        setText(lease, describeLease(read));
-        setText(started, formatInstant(read.startedAt));
-        started.title = formatDistance(read.startedAt);
       };
     },
     none: [
