@@ -1,6 +1,7 @@
-import { InvalidArgumentError } from "../core/errors";
-import { describeValue } from "../core/foreign-value";
+import type { InvalidArgumentError } from "../core/errors";
 import { checkNames } from "../core/known-names";
+import { refusedField } from "../core/refused-field";
+import { wrongValue } from "../core/wrong-value";
 import { checkOpenTelemetry, createOwnOpenTelemetry } from "../platform/own-open-telemetry";
 import type { Logger } from "../ports/logger";
 import { noTelemetry } from "../ports/telemetry";
@@ -104,7 +105,7 @@ const identityNames = ["server", "database", "clientId"] satisfies readonly (key
 /** Throws InvalidArgumentError naming the option, its value (no secrets) and the expected form. */
 export function checkClientOptions(options: ClientOptions): CheckedOptions {
   // A text may be an address with a password: its value isn't shown.
-  if (typeof options !== "object") throw refused("options", "an object with `store`", undefined);
+  if (typeof options !== "object") throw refusedField("options", "an object with `store`");
   checkNames("createClient", options, names);
   const { store, tasks = [], hints, sweepSchedule, logger, openTelemetry } = options;
   if (openTelemetry !== undefined) checkOpenTelemetry(openTelemetry);
@@ -129,7 +130,7 @@ export function checkClientOptions(options: ClientOptions): CheckedOptions {
 }
 
 function checkHints(hints: HintQueueAddress): NonNullable<CheckedOptions["hints"]> {
-  if (typeof hints !== "object") throw refused("hints", "an object with `storage`", undefined);
+  if (typeof hints !== "object") throw refusedField("hints", "an object with `storage`");
   checkNames("hints", hints, hintNames);
   const { storage, clientId } = hints;
   const queue = checked("hints.queue", hints.queue ?? "taskgate-hints");
@@ -159,6 +160,5 @@ function checked<Value extends string | number>(
 }
 
 function refused(field: string, expected: string, value: unknown): InvalidArgumentError {
-  const shown = value === undefined ? "" : ` (${describeValue(value)})`;
-  return new InvalidArgumentError(`${field}: expected ${expected}${shown}`, { details: { field } });
+  return value === undefined ? refusedField(field, expected) : wrongValue(field, expected, value);
 }

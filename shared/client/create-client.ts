@@ -1,7 +1,7 @@
 import { StoreContractError } from "../core/errors";
 import { createConsoleLogger } from "../platform/console-logger";
 import { nodeTimers } from "../platform/node-timers";
-import { realClock, realRandom, sleep } from "../platform/real-clock";
+import { realClock, realRandom, sleep, within } from "../platform/real-clock";
 import { AppHints } from "../platform/app-hints";
 import { NotifyingWakeUp } from "../platform/notifying-wake-up";
 import { createHintQueue } from "../platform/storage-hint-queue";
@@ -185,12 +185,7 @@ class Hints implements WakeUp {
 
   /** Resolves when every hint under way is sent or given up, after 2 s at the latest. */
   async settled(): Promise<void> {
-    let cancel = (): void => undefined;
-    const patience = new Promise<void>((resolve) => {
-      cancel = nodeTimers.after(closeHintsMs, resolve);
-    });
-    await Promise.race([Promise.all(this.#underWay), patience]);
-    cancel();
+    await within(closeHintsMs, Promise.all(this.#underWay));
   }
 
   startsWithinMs(definition: string): Promise<number | null> {

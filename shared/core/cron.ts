@@ -1,8 +1,9 @@
 import { createRequire } from "node:module";
 import type * as Croner from "croner";
-import { InvalidArgumentError } from "./errors";
+import type { InvalidArgumentError } from "./errors";
 import { messageOf } from "./foreign-value";
 import { limits } from "./limits";
+import { refusedField } from "./refused-field";
 import { cleanText } from "./text";
 
 /*
@@ -73,9 +74,7 @@ function checkTimeZone(field: string, timeZone: string): void {
 }
 
 function refused(field: string, value: string, expected: string): InvalidArgumentError {
-  return new InvalidArgumentError(`${field}: expected ${expected} (${cleanText(value, 100)})`, {
-    details: { field },
-  });
+  return refusedField(field, `${expected} (${cleanText(value, 100)})`);
 }
 
 /** The first instant after the given one; null: none. Throws for what `checkCron` refuses. */

@@ -165,11 +165,16 @@ export class AssertionError extends TaskgateError {
   }
 }
 
-/** Of the store's state, not of what a call says: the same call may succeed later. */
-const storeStates: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+/** The store was away or too busy, or its answer was lost. */
+export const outages: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "TASKGATE_STORE_UNAVAILABLE",
   "TASKGATE_STORE_UNCERTAIN",
   "TASKGATE_STORE_CONFLICT",
+]);
+
+/** Of the store's state, not of what a call says: the same call may succeed later. */
+const storeStates: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  ...outages,
   "TASKGATE_STORE_FORBIDDEN",
   "TASKGATE_SCHEMA_MISSING",
   "TASKGATE_SCHEMA_TOO_OLD",

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "./errors";
+import { refusedField } from "./refused-field";
 import { wrongValue } from "./wrong-value";
 
 /** What the databases keep: SQL Server's datetime2 knows no other years. */
@@ -12,13 +12,8 @@ export function instantMs(field: string, value: Date): number {
   if (!isDate(value)) throw wrongValue(field, "an instant as a Date", value);
   const ms = value.getTime();
   if (ms >= first && ms <= last) return ms;
-  const isInvalid = Number.isNaN(ms);
-  throw new InvalidArgumentError(
-    isInvalid
-      ? `${field}: expected an instant (Invalid Date)`
-      : `${field}: expected an instant of the years 1 to 9999 (${value.toISOString()})`,
-    { details: { field } },
-  );
+  if (Number.isNaN(ms)) throw refusedField(field, "an instant (Invalid Date)");
+  throw refusedField(field, `an instant of the years 1 to 9999 (${value.toISOString()})`);
 }
 
 /** Also one of another realm, such as that of a test runner's outside. */

@@ -42,7 +42,7 @@ export function jsonTextOf(field: string, value: unknown, as: "container" | "val
     return { problem, isFinal: true, isTooLarge: false };
   }
   if (isTooDeep(text)) {
-    const problem = `Expected \`${field}\` to be nested at most ${String(depthMax)} levels deep, got ${describeValue(value)} of more`;
+    const problem = `Expected \`${field}\` to be nested at most ${String(limits.payloadDepthMax)} levels deep, got ${describeValue(value)} of more`;
     return { problem, isFinal: true, isTooLarge: false };
   }
   return { text };
@@ -57,12 +57,9 @@ function isThenable(value: unknown): boolean {
   return typeof value === "object" && value !== null && typeof read(value, "then") === "function";
 }
 
-/** As deep as a payload may be: SQL Server reads no JSON of more than 128 levels. */
-const depthMax = 100;
-
 /** Counted in the text: nothing of the value's own runs again. */
 function isTooDeep(text: string): boolean {
-  if (openings(text) <= depthMax) return false;
+  if (openings(text) <= limits.payloadDepthMax) return false;
   let depth = 0;
   let isInText = false;
   for (let at = 0; at < text.length; at += 1) {
@@ -73,7 +70,7 @@ function isTooDeep(text: string): boolean {
     } else if (character === '"') isInText = true;
     else if (character === "{" || character === "[") {
       depth += 1;
-      if (depth > depthMax) return true;
+      if (depth > limits.payloadDepthMax) return true;
     } else if (character === "}" || character === "]") depth -= 1;
   }
   return false;
@@ -84,7 +81,7 @@ function openings(text: string): number {
   let count = 0;
   for (const opening of ["{", "["]) {
     let at = text.indexOf(opening);
-    while (at !== -1 && count <= depthMax) {
+    while (at !== -1 && count <= limits.payloadDepthMax) {
       count += 1;
       at = text.indexOf(opening, at + 1);
     }

@@ -1,6 +1,6 @@
-import { InvalidArgumentError } from "./errors";
 import type { JsonObject } from "./json";
 import { limits } from "./limits";
+import { refusedField } from "./refused-field";
 import { cleanText, isKey } from "./text";
 import { wrongValue } from "./wrong-value";
 
@@ -49,9 +49,9 @@ export function checkPath(field: string, path: string): void {
   if (typeof path !== "string")
     throw wrongValue(field, "the path of a member, a text such as customer.id", path);
   if (path.length <= limits.nameLengthMax && pathForm.test(path)) return;
-  throw new InvalidArgumentError(
-    `${field}: expected names of letters, digits and _ joined by dots, 1..${String(limits.nameLengthMax)} characters, such as customer.id (${cleanText(path, 220)})`,
-    { details: { field } },
+  throw refusedField(
+    field,
+    `names of letters, digits and _ joined by dots, 1..${String(limits.nameLengthMax)} characters, such as customer.id (${cleanText(path, 220)})`,
   );
 }
 

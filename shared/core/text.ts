@@ -1,5 +1,5 @@
-import { InvalidArgumentError } from "./errors";
 import { limits } from "./limits";
+import { refusedField } from "./refused-field";
 
 /*
  * Texts as both databases can keep them: PostgreSQL refuses U+0000, and half a surrogate pair would be stored as another
@@ -17,9 +17,9 @@ export function cleanText(text: string, lengthMax: number): string {
  */
 export function checkKey(field: string, value: string): void {
   if (isKey(value)) return;
-  throw new InvalidArgumentError(
-    `${field}: expected 1..${String(limits.nameLengthMax)} characters without blanks at either end, U+0000 or half surrogate pairs (${shown(value)})`,
-    { details: { field } },
+  throw refusedField(
+    field,
+    `1..${String(limits.nameLengthMax)} characters without blanks at either end, U+0000 or half surrogate pairs (${shown(value)})`,
   );
 }
 
@@ -48,9 +48,9 @@ export function isKey(value: string): boolean {
  */
 export function wholeText(field: string, text: string, lengthMax: number): string {
   if (text.length <= lengthMax) return cleanText(text, lengthMax);
-  throw new InvalidArgumentError(
-    `${field}: expected at most ${String(lengthMax)} characters (${cleanText(text, lengthMax + 20)})`,
-    { details: { field } },
+  throw refusedField(
+    field,
+    `at most ${String(lengthMax)} characters (${cleanText(text, lengthMax + 20)})`,
   );
 }
 
@@ -61,9 +61,9 @@ export function checkInteger(
   range: { min: number; max: number },
 ): void {
   if (Number.isSafeInteger(value) && value >= range.min && value <= range.max) return;
-  throw new InvalidArgumentError(
-    `${field}: expected a whole number in ${String(range.min)}..${String(range.max)} (${typeof value === "string" ? `the text "${shown(value)}"` : shown(value)})`,
-    { details: { field } },
+  throw refusedField(
+    field,
+    `a whole number in ${String(range.min)}..${String(range.max)} (${typeof value === "string" ? `the text "${shown(value)}"` : shown(value)})`,
   );
 }
 

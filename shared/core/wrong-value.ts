@@ -1,11 +1,10 @@
-import { InvalidArgumentError } from "./errors";
+import type { InvalidArgumentError } from "./errors";
 import { describeValue } from "./foreign-value";
+import { refusedField } from "./refused-field";
 
 /** The error of a value that a caller without TypeScript gave: it names the field, what is expected, and the value. */
 export function wrongValue(field: string, expected: string, value: unknown): InvalidArgumentError {
-  return new InvalidArgumentError(`${field}: expected ${expected} (${describeValue(value)})`, {
-    details: { field },
-  });
+  return refusedField(field, `${expected} (${describeValue(value)})`);
 }
 
 /** Throws InvalidArgumentError, naming the field, unless it is a function. */

@@ -1,5 +1,5 @@
 import type { InvocationContext } from "@azure/functions";
-import { InvalidArgumentError } from "../core/errors";
+import { refusedField } from "../core/refused-field";
 import { realRandom } from "../platform/real-clock";
 import { queueOfTrigger } from "./trigger-queue";
 
@@ -29,15 +29,13 @@ export async function putBack(
 ): Promise<void> {
   const { trigger } = context.options;
   if (trigger.type !== "queueTrigger")
-    throw new InvalidArgumentError(
-      `trigger: expected queueTrigger (${trigger.type}); a message of another trigger can't be put back`,
-      { details: { field: "trigger" } },
+    throw refusedField(
+      "trigger",
+      `queueTrigger (${trigger.type}); a message of another trigger can't be put back`,
     );
   const text = typeof message === "string" ? message : JSON.stringify(message);
   if (message instanceof Uint8Array || typeof text !== "string")
-    throw new InvalidArgumentError("message: expected a text or JSON (bytes can't be put back)", {
-      details: { field: "message" },
-    });
+    throw refusedField("message", "a text or JSON (bytes can't be put back)");
   const seconds = Math.ceil(inMs / 1_000);
   await queueOfTrigger({ ...trigger }).send(text, Math.min(seconds, delaySecondsMax));
 }

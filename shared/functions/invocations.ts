@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { StoreUncertainError } from "../core/errors";
 import { onAbort } from "../core/on-abort";
 import { nodeTimers } from "../platform/node-timers";
-import { sleep } from "../platform/real-clock";
+import { within } from "../platform/real-clock";
 
 /** Those of all apps in this process: a process that leaves lets each of them finish. */
 const inProcess = new Set<Promise<unknown>>();
@@ -42,16 +42,6 @@ export class Invocations {
   }
 }
 
-/** Waits for `work`, `mostMs` at most. No timer stays behind: it would keep the process alive. */
-export async function within(mostMs: number, work: Promise<unknown>): Promise<void> {
-  const over = new AbortController();
-  try {
-    await Promise.race([work, sleep(mostMs, over.signal)]);
-  } finally {
-    over.abort();
-  }
-}
-
 const leftBehind = (): Error =>
   new StoreUncertainError(
     "The app ends in this process: the call was left behind, and may have happened",
@@ -61,7 +51,7 @@ const leftBehind = (): Error =>
  * What `work` gives. When the app ends first and `work` needs longer than `graceMs` more, it is left behind, and this
  * throws StoreUncertainError, or what `toError` makes: time remains to put a message back.
  */
-export function untilEnd<Result>(
+export async function untilEnd<Result>(
   work: Promise<Result>,
   {
     ending,
@@ -69,22 +59,36 @@ export function untilEnd<Result>(
     toError = leftBehind,
   }: { ending: AbortSignal; graceMs: number; toError?: () => Error },
 ): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    let cancel = (): void => undefined;
-    const onEnd = (): void => {
-      cancel = nodeTimers.after(graceMs, () => {
-        reject(toError());
-      });
-    };
-    let leave = (): void => undefined;
-    if (ending.aborted) onEnd();
-    else leave = onAbort(ending, onEnd);
-    const settle = (): void => {
-      cancel();
-      leave();
-    };
-    work.finally(settle).then(resolve, reject);
+  const { over, cancel } = afterAbort(ending, graceMs);
+  const late = over.then(() => {
+    throw toError();
   });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    cancel();
+  }
+}
+
+/** `over` resolves so many milliseconds after the signal is aborted. */
+export function afterAbort(
+  signal: AbortSignal,
+  ms: number,
+): { readonly over: Promise<void>; readonly cancel: () => void } {
+  let cancelTimer = (): void => undefined;
+  let leave = (): void => undefined;
+  const over = new Promise<void>((resolve) => {
+    const begin = (): void => {
+      cancelTimer = nodeTimers.after(ms, resolve);
+    };
+    if (signal.aborted) begin();
+    else leave = onAbort(signal, begin);
+  });
+  const cancel = (): void => {
+    leave();
+    cancelTimer();
+  };
+  return { over, cancel };
 }
 
 /** Waits until the invocations that run in this process now have ended by themselves, `maxMs` at most. */

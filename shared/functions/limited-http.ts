@@ -1,16 +1,8 @@
-import { StoreUnavailableError, TaskgateError } from "../core/errors";
-import type { ErrorCode } from "../core/errors";
+import { StoreUnavailableError, TaskgateError, outages } from "../core/errors";
 import type { Denial } from "../worker/run/ask-outlook";
 import { answerMs, awayRetrySeconds, lateAfter } from "./in-time";
 
 /** What an HTTP function under a limit answers when its handler doesn't run. */
-
-/** Without a token nothing has happened, also where the answer to the ask was lost. */
-const outages: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  "TASKGATE_STORE_UNAVAILABLE",
-  "TASKGATE_STORE_UNCERTAIN",
-  "TASKGATE_STORE_CONFLICT",
-]);
 
 /** No token was free in time. */
 export function tooMany(limit: string, { retryInMs, reason }: Denial): object {
@@ -21,6 +13,7 @@ export function tooMany(limit: string, { retryInMs, reason }: Denial): object {
 
 /** The database is away: 503; null: the error is another one, which the invocation throws. */
 export function away(limit: string, error: unknown): object | null {
+  // Without a token nothing has happened, also where the answer to the ask was lost.
   if (!(error instanceof TaskgateError) || !outages.has(error.code)) return null;
   const message = `limit ${limit}: ${error.message}`;
   return answer(503, awayRetrySeconds, { code: error.code, message });

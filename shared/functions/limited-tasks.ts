@@ -1,7 +1,8 @@
 import { InvocationContext } from "@azure/functions";
 import type { LogLevel } from "@azure/functions";
-import { InvalidArgumentError, TaskgateError } from "../core/errors";
+import { TaskgateError } from "../core/errors";
 import type { JsonObject } from "../core/json";
+import { refusedField } from "../core/refused-field";
 import { RetryLater } from "../core/task-failure";
 import type { TaskClient } from "../worker/client/client";
 import { defineTask } from "../worker/define/define-task";
@@ -54,14 +55,14 @@ export class LimitedTasks {
     handler: TokenHandler,
   ): AnyTaskKind {
     if (this.#isRead)
-      throw new InvalidArgumentError(
-        `name: expected gate.limited to be called while the app is loaded (${name}), not in an invocation`,
-        { details: { field: "name" } },
+      throw refusedField(
+        "name",
+        `gate.limited to be called while the app is loaded (${name}), not in an invocation`,
       );
     if (this.#kinds.has(name))
-      throw new InvalidArgumentError(
-        `name: expected a name of its own for each handler (${name} is taken); give one of them as { name: ".." }`,
-        { details: { field: "name" } },
+      throw refusedField(
+        "name",
+        `a name of its own for each handler (${name} is taken); give one of them as { name: ".." }`,
       );
     if (own !== null) this.#noteOwnName(own);
     const leaseMs = leaseOf(limits);
@@ -96,9 +97,9 @@ export class LimitedTasks {
     const isMinified = /^[\w$]{1,2}$/.test(name);
     const maker = other === undefined ? "a minifier" : `with ${other} beside it a bundler`;
     if (other !== undefined || isMinified)
-      throw new InvalidArgumentError(
-        `name: expected one that stays in the next build (${name}); ${maker} seems to have made it. Give the handler a name as { name: ".." }`,
-        { details: { field: "name" } },
+      throw refusedField(
+        "name",
+        `one that stays in the next build (${name}); ${maker} seems to have made it. Give the handler a name as { name: ".." }`,
       );
     this.#ownNames.push(name);
   }

@@ -1,6 +1,7 @@
 import type { InvocationContext } from "@azure/functions";
-import { InvalidArgumentError, isForLater, LimitReachedError } from "../core/errors";
+import { isForLater, LimitReachedError } from "../core/errors";
 import { checkNames } from "../core/known-names";
+import { refusedField } from "../core/refused-field";
 import { checkFunction, wrongValue } from "../core/wrong-value";
 import type { Denial } from "../worker/run/ask-outlook";
 import { hasRate, labelOf, listLimits } from "../worker/run/call-limits";
@@ -81,9 +82,9 @@ export function limited<Trigger, Result>(
   const label = labelOf(limits);
   const mayBeTask = want === 1 && !hasRate(limits);
   if (overflow === "task" && !mayBeTask)
-    throw new InvalidArgumentError(
-      "overflow: expected defer or refuse (task): a task holds one token and has a rate of its own",
-      { details: { field: "overflow" } },
+    throw refusedField(
+      "overflow",
+      "defer or refuse (task): a task holds one token and has a rate of its own",
     );
   // Apps of one database have handlers of equal names.
   const prefix = app.app.app === undefined ? "" : `${app.app.app}.`;

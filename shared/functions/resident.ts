@@ -4,9 +4,9 @@ import { InvalidArgumentError, isForLater, SchemaError } from "../core/errors";
 import { checkNames } from "../core/known-names";
 import { limits } from "../core/limits";
 import { didYouMean } from "../core/near-name";
+import { refusedField } from "../core/refused-field";
 import { checkInteger } from "../core/text";
 import { checkList, wrongValue } from "../core/wrong-value";
-import { onAbort } from "../core/on-abort";
 import { nodeTimers } from "../platform/node-timers";
 import { NotifyingWakeUp } from "../platform/notifying-wake-up";
 import { realClock, sleep } from "../platform/real-clock";
@@ -17,6 +17,7 @@ import type { Registry } from "../worker/define/registry";
 import { ResidentProcess } from "../worker/resident/resident-process";
 import { ResidentWakeUp } from "../worker/resident/resident-wake-up";
 import type { WorkerSession } from "../worker/run/run-worker";
+import { afterAbort } from "./invocations";
 import { addressOf } from "./runtime";
 import type { AppProcess, Runtime } from "./runtime";
 
@@ -87,24 +88,6 @@ export async function workResident(app: AppProcess, options: WorkOptions): Promi
     cancelStop();
     patience.cancel();
   }
-}
-
-/** `over` resolves so many milliseconds after the signal is aborted. */
-function afterAbort(signal: AbortSignal, ms: number): { over: Promise<void>; cancel: () => void } {
-  let cancelTimer = (): void => undefined;
-  let leave = (): void => undefined;
-  const over = new Promise<void>((resolve) => {
-    const begin = (): void => {
-      cancelTimer = nodeTimers.after(ms, resolve);
-    };
-    if (signal.aborted) begin();
-    else leave = onAbort(signal, begin);
-  });
-  const cancel = (): void => {
-    leave();
-    cancelTimer();
-  };
-  return { over, cancel };
 }
 
 /** Before the database is waited for. Throws InvalidArgumentError, naming the option. */
@@ -231,10 +214,7 @@ function readDefinitions(registry: Registry, asked: readonly string[] | undefine
   const unknown = names.find((name) => !known.includes(name));
   if (unknown === undefined && names.length > 0) return names;
   if (unknown === undefined)
-    throw new InvalidArgumentError(
-      "definitions: expected at least one, got none: the app has no tasks",
-      { details: { field: "definitions" } },
-    );
+    throw refusedField("definitions", "at least one, got none: the app has no tasks");
   throw new InvalidArgumentError(
     `definitions: expected names of this app's definitions, got \`${unknown.slice(0, 200)}\`.${didYouMean(unknown, known)} It has ${known.join(", ")}`,
     { code: "TASKGATE_ARG_UNKNOWN", details: { field: "definitions" } },

@@ -5,8 +5,8 @@ import { describeProblems } from "../admin/problem-list";
 import type * as Requests from "../admin/requests";
 import type { HintMessage } from "../admin/requests";
 import { isForLater } from "../core/errors";
-import type { LoopEnd } from "../core/next-call";
 import type { WorkerResult } from "../worker/run/run-worker";
+import { isBroken } from "../worker/run/run-worker";
 import { fireDueSchedules } from "../worker/run/schedules";
 import { deferHint, refuse } from "./messages";
 import type { AppProcess, Runtime } from "./runtime";
@@ -15,8 +15,6 @@ import type { Services } from "./services";
 const requireLater = createRequire(__filename);
 /** For about an hour a hint waits for a build that knows its definition; later ones are the sweep's of that build. */
 const unknownTriesMax = 16;
-/** The store went away while the worker worked, or a handler got stuck: what it left is for the next one. */
-const broken: readonly (LoopEnd | null)[] = ["failed", "lost", "stuck"];
 
 /** A hint, and how often it has been put back. */
 interface DeliveredHint {
@@ -68,7 +66,7 @@ async function isFollowed(
     );
     // A process that is about to end takes nothing: the hint is for another one.
     const isRefused = result.status === "none" && result.end === "stopped";
-    return !isRefused && !broken.includes(result.end);
+    return !isRefused && !isBroken(result);
   } catch (error) {
     if (isForLater(error)) return false;
     throw error;

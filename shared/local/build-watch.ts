@@ -4,21 +4,7 @@ import { sleep } from "../platform/real-clock";
 import { builtFolder } from "./local-app";
 import type { LocalApp } from "./local-app";
 
-/** The watched app, and the listener. */
-export interface BuildWatchOptions {
-  readonly app: LocalApp;
-  /** Called when the files have changed and then stayed the same for one look. The next look waits for it. */
-  readonly onChange: () => Promise<void>;
-  /** Between two looks. */
-  readonly everyMs?: number;
-}
-
-/** A watch that runs. */
-export interface BuildWatch {
-  /** Ends the watch and waits for a call of `onChange` that runs. */
-  stop(): Promise<void>;
-}
-
+/** Between two looks. */
 const lookEveryMs = 400;
 /** A larger app is looked at less often: a look takes at most a tenth of the time. */
 const lookShare = 10;
@@ -29,10 +15,14 @@ const settingFiles = ["host.json", "local.settings.json", "package.json"];
 
 /**
  * Tells when the app was built anew, or its settings changed. It looks at names, sizes and times of the compiled files: a
- * folder that a build removes and makes again is no obstacle, nor is a file system without notifications.
+ * folder that a build removes and makes again is no obstacle, nor is a file system without notifications. `onChange` is called
+ * when the files have changed and then stayed the same for one look; the next look waits for it. The returned function ends the
+ * watch and waits for a call of `onChange` that runs.
  */
-export async function watchBuild(options: BuildWatchOptions): Promise<BuildWatch> {
-  const { app, onChange, everyMs = lookEveryMs } = options;
+export async function watchBuild(
+  app: LocalApp,
+  onChange: () => Promise<void>,
+): Promise<() => Promise<void>> {
   const stopping = new AbortController();
   const { signal } = stopping;
   let known = await lookAt(app);
@@ -40,7 +30,7 @@ export async function watchBuild(options: BuildWatchOptions): Promise<BuildWatch
     let previous = known;
     let lookMs = 0;
     for (;;) {
-      await sleep(Math.max(everyMs, lookMs * lookShare), signal);
+      await sleep(Math.max(lookEveryMs, lookMs * lookShare), signal);
       if (signal.aborted) return;
       const startedAtMs = performance.now();
       const current = await lookAt(app);
@@ -52,11 +42,9 @@ export async function watchBuild(options: BuildWatchOptions): Promise<BuildWatch
       await onChange();
     }
   })();
-  return {
-    stop: async () => {
-      stopping.abort();
-      await watching;
-    },
+  return async () => {
+    stopping.abort();
+    await watching;
   };
 }
 

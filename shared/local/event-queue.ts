@@ -1,5 +1,8 @@
 import { QueueServiceClient } from "@azure/storage-queue";
 import type { QueueClient } from "@azure/storage-queue";
+import { isQueueMissing } from "../platform/storage-hint-queue";
+import { encodeMessage } from "./functions-host/queue-message";
+import type { MessageEncoding } from "./functions-host/queue-message";
 
 /** The queues as a local run needs them: it sends events and asks whether all of them were taken. */
 export interface EventQueue {
@@ -16,7 +19,7 @@ export async function openEventQueue(
   options: {
     readonly name: string;
     readonly others: readonly string[];
-    readonly encoding: "base64" | "none";
+    readonly encoding: MessageEncoding;
   },
 ): Promise<EventQueue> {
   const service = QueueServiceClient.fromConnectionString(connectionString);
@@ -27,9 +30,7 @@ export async function openEventQueue(
   }
   return {
     send: async (event) => {
-      const text = JSON.stringify(event);
-      const isPlain = options.encoding === "none";
-      await queue.sendMessage(isPlain ? text : Buffer.from(text, "utf8").toString("base64"));
+      await queue.sendMessage(encodeMessage(JSON.stringify(event), options.encoding));
     },
     pending: () => count(queue),
     poisoned: () => count(poison),
@@ -40,8 +41,7 @@ async function count(queue: QueueClient): Promise<number> {
   try {
     return (await queue.getProperties()).approximateMessagesCount ?? 0;
   } catch (error) {
-    const isAbsent = error instanceof Error && "code" in error && error.code === "QueueNotFound";
-    if (isAbsent) return 0;
+    if (isQueueMissing(error)) return 0;
     throw error;
   }
 }

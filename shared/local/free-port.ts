@@ -1,4 +1,5 @@
 import { createServer } from "node:net";
+import type { AddressInfo, Server } from "node:net";
 
 /** The only address anything local listens on. */
 export const LOCAL_HOST = "127.0.0.1";
@@ -26,10 +27,15 @@ async function probePort(port: number): Promise<number | null> {
       resolve(null);
     });
     server.listen(port, LOCAL_HOST, () => {
-      const address = server.address();
+      const given = portOf(server);
       server.close(() => {
-        resolve(address !== null && typeof address === "object" ? address.port : null);
+        resolve(given);
       });
     });
   });
+}
+
+/** The port that a server listens on. */
+export function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
 }

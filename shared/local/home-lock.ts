@@ -9,7 +9,9 @@ import { connect, createServer } from "node:net";
 import type { Server } from "node:net";
 import { join } from "node:path";
 import { sleep } from "../platform/real-clock";
-import { LOCAL_HOST } from "./free-port";
+import { codeOf } from "./error-code";
+import { LOCAL_HOST, portOf } from "./free-port";
+import { jsonMembers } from "../core/json-members";
 
 /** The lock while it is held. */
 export interface HomeLock {
@@ -32,8 +34,7 @@ const triesMax = 3;
 export async function lockHome(folder: string): Promise<HomeLock> {
   const secret = randomUUID();
   const server = await listen(secret);
-  const address = server.address();
-  const port = address !== null && typeof address === "object" ? address.port : 0;
+  const port = portOf(server);
   const path = join(folder, "lock.json");
   const text = JSON.stringify({ port, secret, pid: process.pid });
   for (let attempt = 1; attempt <= triesMax; attempt += 1) {
@@ -80,22 +81,16 @@ async function create(path: string, text: string): Promise<boolean> {
     await writeFile(path, text, { flag: "wx", mode: 0o600 });
     return true;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    if (codeOf(error) === "EEXIST") return false;
     throw error;
   }
 }
 
 /** The content of the file; null: it is gone, or cut short by a crash. */
 async function readLock(path: string): Promise<LockFile | null> {
-  try {
-    const value: unknown = JSON.parse(await readFile(path, "utf8"));
-    if (typeof value !== "object" || value === null) return null;
-    const { port, secret, pid } = value as Partial<Record<keyof LockFile, unknown>>;
-    const isLock = typeof port === "number" && typeof secret === "string";
-    return isLock && typeof pid === "number" ? { port, secret, pid } : null;
-  } catch {
-    return null;
-  }
+  const { port, secret, pid } = jsonMembers(await readFile(path, "utf8").catch(() => ""));
+  const isLock = typeof port === "number" && typeof secret === "string";
+  return isLock && typeof pid === "number" ? { port, secret, pid } : null;
 }
 
 function isHeld({ port, secret }: LockFile): Promise<boolean> {

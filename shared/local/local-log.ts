@@ -2,18 +2,6 @@ import { createWriteStream, renameSync, rmSync } from "node:fs";
 import type { WriteStream } from "node:fs";
 import { realClock } from "../platform/real-clock";
 
-/** Everything that the hosts and the functions write: a file, and the last line that a person should see. */
-export interface LocalLog {
-  /** Absolute. */
-  readonly path: string;
-  /** Adds a line. */
-  add(line: string): void;
-  /** The last line that says something: not a debug line, not the library's talk. Null at the start. */
-  last(): string | null;
-  /** Flushes and closes the file. */
-  close(): Promise<void>;
-}
-
 /** What differs in tests. */
 export interface LocalLogOptions {
   /** The file is put aside as `<path>.1`, over the one before, when it has so many bytes. Default 16 MiB. */
@@ -29,23 +17,11 @@ const retryAfterMs = 5_000;
 /** The host says at each invocation that it begins and that it went well. */
 const dull = /^\S*\s*(?:\[\S+\]\s*)?(?:debug|trace)\b|Executing '|\(Succeeded, /i;
 
-/** Begins the file anew. Its owner alone may read it: what functions log is theirs. */
-export function openLocalLog(path: string, options: LocalLogOptions = {}): LocalLog {
-  const file = new LogFile(path, options);
-  let last: string | null = null;
-  return {
-    path,
-    add: (line) => {
-      file.write(line);
-      if (line.trim() !== "" && !dull.test(line)) last = line.slice(0, shownLengthMax);
-    },
-    last: () => last,
-    close: () => file.close(),
-  };
-}
-
-/** A file of bounded size. An error never ends the run, for the log is a convenience; lines of that time are lost. */
-class LogFile {
+/**
+ * Everything that the hosts and the functions write: a file of bounded size, and the last line that a person should see. An error
+ * never ends the run, for the log is a convenience; lines of that time are lost.
+ */
+export class LocalLog {
   readonly #path: string;
   readonly #bytesMax: number;
   readonly #nowMs: () => number;
@@ -53,8 +29,10 @@ class LogFile {
   #stream: WriteStream | null = null;
   #bytes = 0;
   #failedAtMs = 0;
+  #last: string | null = null;
 
-  constructor(path: string, { bytesMax = fileBytesMax, nowMs }: LocalLogOptions) {
+  /** Begins the file anew. Its owner alone may read it: what functions log is theirs. */
+  constructor(path: string, { bytesMax = fileBytesMax, nowMs }: LocalLogOptions = {}) {
     this.#path = path;
     this.#bytesMax = bytesMax;
     this.#nowMs = nowMs ?? (() => realClock.monotonicMs());
@@ -65,7 +43,14 @@ class LogFile {
     this.#open("w");
   }
 
-  write(line: string): void {
+  /** The last line that says something: not a debug line, not the library's talk. Null at the start. */
+  last(): string | null {
+    return this.#last;
+  }
+
+  /** Adds a line. */
+  add(line: string): void {
+    if (line.trim() !== "" && !dull.test(line)) this.#last = line.slice(0, shownLengthMax);
     const isTimeToTry = this.#nowMs() - this.#failedAtMs >= retryAfterMs;
     if (this.#stream === null && isTimeToTry) this.#open("a");
     if (this.#bytes >= this.#bytesMax) this.#putAside();
@@ -73,6 +58,7 @@ class LogFile {
     this.#stream?.write(`${line}\n`);
   }
 
+  /** Flushes and closes the file. */
   close(): Promise<void> {
     const stream = this.#stream;
     return new Promise((resolve) => {

@@ -26,8 +26,7 @@ import { LandingFolder } from "./landing-folder";
 import { readLocalSettings } from "./local-app";
 import type { LocalApp } from "./local-app";
 import { requireLocalPackages } from "./local-packages";
-import { openLocalLog } from "./local-log";
-import type { LocalLog } from "./local-log";
+import { LocalLog } from "./local-log";
 import { LocalWorkers } from "./local-workers";
 import { makeFolder } from "./make-folder";
 import { readRunState, removeLocalRun, writeLocalRun, writeRunState } from "./run-files";
@@ -79,7 +78,7 @@ export async function startLocalRun(plan: RunPlan): Promise<LocalRun> {
   requireLocalPackages({ postgres: databaseUrl === null });
   await writeIgnoreFile(folder);
   if (!(await isPortFree(options.port))) throw new Error(portInUse(options.port));
-  const log = openLocalLog(join(folder, "local.log"));
+  const log = new LocalLog(join(folder, "local.log"));
   teardown.add("the log", () => log.close());
   const broken = new Breakage();
   const emulator = beginQueues(plan);

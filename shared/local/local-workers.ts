@@ -60,11 +60,9 @@ export class LocalWorkers {
     const { app, options, teardown, signal } = this.#plan;
     if (options.hosts === 0) return;
     // Before the workers load the build: a later one is noticed.
-    const watch = this.#isWatching
-      ? await watchBuild({ app, onChange: () => this.#restart() })
-      : null;
+    const endWatch = this.#isWatching ? await watchBuild(app, () => this.#restart()) : null;
     teardown.add("the workers", () => this.#hosts.stop());
-    if (watch !== null) teardown.add("the watch of the build", () => watch.stop());
+    if (endWatch !== null) teardown.add("the watch of the build", endWatch);
     const what = options.hosts === 1 ? "a worker" : `${String(options.hosts)} workers`;
     await showStep(this.#plan, `Starting ${what}`, () => this.#hosts.start());
     signal.throwIfAborted();

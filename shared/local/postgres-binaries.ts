@@ -22,6 +22,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, parse, relative, resolve } from "node:path";
 import { promisify } from "node:util";
+import { codeOf } from "./error-code";
 import type { ServiceUser } from "./supervised-service";
 
 const run = promisify(execFile);
@@ -251,10 +252,4 @@ export async function canOthersEnter(folder: string): Promise<boolean> {
     if ((info.mode & 0o001) === 0) return false;
     if (dirname(path) === path || basename(path) === "") return true;
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string"
-    ? error.code
-    : undefined;
 }

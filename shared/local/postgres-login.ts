@@ -11,6 +11,7 @@ import { openStore } from "../store/open-store";
 import { codeOf } from "./error-code";
 import { LOCAL_HOST } from "./free-port";
 import type { ServiceUser } from "./supervised-service";
+import { jsonMembers } from "../core/json-members";
 
 /** The passwords of one data folder. */
 export interface PostgresLogins {
@@ -68,20 +69,12 @@ export async function readLogins(dataDir: string): Promise<PostgresLogins> {
 }
 
 function parse(text: string): PostgresLogins | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null) return null;
-    const { superuserPassword, appPassword } = value as Partial<
-      Record<keyof PostgresLogins, unknown>
-    >;
-    const isPassword = (part: unknown): part is string =>
-      typeof part === "string" && password.test(part);
-    return isPassword(superuserPassword) && isPassword(appPassword)
-      ? { superuserPassword, appPassword }
-      : null;
-  } catch {
-    return null;
-  }
+  const { superuserPassword, appPassword } = jsonMembers(text);
+  const isPassword = (part: unknown): part is string =>
+    typeof part === "string" && password.test(part);
+  return isPassword(superuserPassword) && isPassword(appPassword)
+    ? { superuserPassword, appPassword }
+    : null;
 }
 
 /** `postgres://<name>:<password>@127.0.0.1:<port>/postgres` */

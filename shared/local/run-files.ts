@@ -1,6 +1,7 @@
 /** The small files that `taskgate dev` keeps in `.taskgate/`. */
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { jsonMembers } from "../core/json-members";
 
 /** How far the last run on the embedded database came. */
 export interface RunState {
@@ -23,15 +24,10 @@ const factsName = "local.json";
 
 /** The mark that the last run left; null: there was none, or it can't be read. */
 export async function readRunState(folder: string): Promise<RunState | null> {
-  try {
-    const value: unknown = JSON.parse(await readFile(join(folder, stateName), "utf8"));
-    if (typeof value !== "object" || value === null) return null;
-    const { state, startedAt } = value as Partial<Record<keyof RunState, unknown>>;
-    if (state !== "running" && state !== "finished") return null;
-    return typeof startedAt === "string" ? { state, startedAt } : null;
-  } catch {
-    return null;
-  }
+  const text = await readFile(join(folder, stateName), "utf8").catch(() => "");
+  const { state, startedAt } = jsonMembers(text);
+  if (state !== "running" && state !== "finished") return null;
+  return typeof startedAt === "string" ? { state, startedAt } : null;
 }
 
 /** Writes the mark; a crash in between leaves the old one. */

@@ -9,6 +9,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { extname, join } from "node:path";
 import type * as Swc from "@swc/core";
+import { codeOf } from "./error-code";
 
 /** A user to run as; only root may ask for one. */
 export interface ServiceUser {
@@ -76,15 +77,10 @@ export class ServiceStartError extends Error {
 }
 
 /** Asks the supervisor to start a service. */
-export interface StartRequest {
+export interface StartRequest extends Omit<ServiceOptions, "stopStepMs"> {
   readonly kind: "start";
   readonly id: number;
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly cwd: string | undefined;
   readonly env: NodeJS.ProcessEnv;
-  readonly user: ServiceUser | undefined;
-  readonly stopSteps: readonly StopStep[];
   readonly removeAfter: readonly string[];
 }
 
@@ -272,12 +268,8 @@ function endOrphan(pid: number): void {
     // SIGQUIT is PostgreSQL's immediate shutdown: unlike SIGKILL it takes its children along.
     process.kill(pid, "SIGQUIT");
   } catch (error) {
-    if (!isNoSuchProcess(error)) throw error;
+    if (codeOf(error) !== "ESRCH") throw error;
   }
-}
-
-function isNoSuchProcess(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ESRCH";
 }
 
 function closeWhenIdle(supervisor: Supervisor): void {
@@ -297,7 +289,8 @@ export async function startService(options: ServiceOptions): Promise<SupervisedS
   const supervisor = openSupervisor();
   lastId += 1;
   const id = lastId;
-  const handle = new ServiceHandle(supervisor.process, id, options.stopStepMs ?? STOP_STEP_MS);
+  const { stopStepMs = STOP_STEP_MS, env = process.env, removeAfter = [], ...service } = options;
+  const handle = new ServiceHandle(supervisor.process, id, stopStepMs);
   supervisor.handles.set(id, handle);
   const answer = await new Promise<SupervisorAnswer | undefined>((resolve) => {
     const timer = setTimeout(() => {
@@ -307,17 +300,7 @@ export async function startService(options: ServiceOptions): Promise<SupervisedS
       clearTimeout(timer);
       resolve(given);
     });
-    tell(supervisor.process, {
-      kind: "start",
-      id,
-      command: options.command,
-      args: options.args,
-      cwd: options.cwd,
-      env: options.env === undefined ? process.env : { ...options.env },
-      user: options.user,
-      stopSteps: options.stopSteps,
-      removeAfter: options.removeAfter ?? [],
-    });
+    tell(supervisor.process, { kind: "start", id, ...service, env: { ...env }, removeAfter });
   });
   supervisor.starting.delete(id);
   if (answer?.kind === "started") {

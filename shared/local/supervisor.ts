@@ -44,7 +44,7 @@ function start(request: StartRequest): void {
   const child = spawn(request.command, request.args, {
     cwd: request.cwd,
     env: request.env,
-    ...(request.user === undefined ? {} : request.user),
+    ...request.user,
     stdio: ["ignore", "pipe", "pipe"],
     windowsHide: true,
   });

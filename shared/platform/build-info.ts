@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { SettingsError } from "../core/errors";
+import { jsonMembers } from "../core/json-members";
 
 /** Where the build leaves its number: dist/build-info.json, two folders above this compiled file. */
 const defaultPath = join(__dirname, "..", "..", "build-info.json");
@@ -45,12 +46,6 @@ function buildIn(path: string): number | null {
 }
 
 function readBuild(text: string): number | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null || !("build" in value)) return null;
-    const { build } = value;
-    return typeof build === "number" && Number.isSafeInteger(build) && build >= 0 ? build : null;
-  } catch {
-    return null;
-  }
+  const { build } = jsonMembers(text);
+  return typeof build === "number" && Number.isSafeInteger(build) && build >= 0 ? build : null;
 }

@@ -10,8 +10,9 @@ import type {
   TelemetryHistogram,
   TelemetrySpan,
 } from "../ports/telemetry";
+import { within } from "./real-clock";
 
-/** What `createOpenTelemetry` stands on: the interface package, loaded by the caller, and how to send. */
+/** What `OpenTelemetry` stands on: the interface package, loaded by the caller, and how to send. */
 export interface OpenTelemetryOptions {
   readonly api: typeof openTelemetry;
   /** Sends pending data; may hang or reject. */
@@ -33,11 +34,7 @@ const traceParentForm = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
  * The Telemetry port over OpenTelemetry's interface package, with any exporter. What the providers throw, such as an app's own span
  * processor, changes nothing: a measurement is lost then.
  */
-export function createOpenTelemetry(options: OpenTelemetryOptions): Telemetry {
-  return new OpenTelemetry(options);
-}
-
-class OpenTelemetry implements Telemetry {
+export class OpenTelemetry implements Telemetry {
   readonly gauge?: NonNullable<Telemetry["gauge"]>;
   readonly #api: typeof openTelemetry;
   readonly #send: () => Promise<void>;
@@ -152,15 +149,10 @@ class OpenTelemetry implements Telemetry {
   }
 
   async flush(timeoutMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, timeoutMs);
-    });
     const sent = Promise.resolve()
       .then(() => this.#send())
       .catch(() => undefined);
-    await Promise.race([sent, timeout]);
-    clearTimeout(timer);
+    await within(timeoutMs, sent);
   }
 
   #remoteParent(traceParent: string | null | undefined): Context | null {

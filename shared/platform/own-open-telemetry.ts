@@ -2,7 +2,7 @@ import type * as openTelemetry from "@opentelemetry/api";
 import { read } from "../core/foreign-value";
 import { wrongValue } from "../core/wrong-value";
 import type { OpenTelemetryModule, Telemetry } from "../ports/telemetry";
-import { createOpenTelemetry } from "./open-telemetry";
+import { OpenTelemetry } from "./open-telemetry";
 
 /** Throws InvalidArgumentError, naming the field `openTelemetry`, for another value than that module. */
 export function checkOpenTelemetry(given: unknown): void {
@@ -32,7 +32,7 @@ function isModule(given: unknown): given is OpenTelemetryModule {
  */
 export function createOwnOpenTelemetry(module: OpenTelemetryModule): Telemetry {
   const api = module as typeof openTelemetry;
-  return createOpenTelemetry({ api, send: () => flushProviders(api), withGauges: true });
+  return new OpenTelemetry({ api, send: () => flushProviders(api), withGauges: true });
 }
 
 /** The interface has no flush; the providers of the SDK have one, behind the proxy that the interface hands out. */

@@ -10,7 +10,7 @@ import { noTelemetry } from "../ports/telemetry";
 import type { Telemetry } from "../ports/telemetry";
 import { currentEnvironment } from "../settings/load-settings";
 import type { TelemetrySettings } from "../settings/settings";
-import { createOpenTelemetry } from "./open-telemetry";
+import { OpenTelemetry } from "./open-telemetry";
 
 /**
  * Application Insights behind the Telemetry port. Its packages are loaded here and nowhere else, and only when a
@@ -52,7 +52,7 @@ function start(settings: TelemetrySettings, logger: Logger): Telemetry {
   useAzureMonitor(monitorOptions(settings));
   if (isInstalled("tedious")) instrumentTedious(api, logger);
   instrumentLoaded();
-  return createOpenTelemetry({ api, send: flushAzureMonitor });
+  return new OpenTelemetry({ api, send: flushAzureMonitor });
 }
 
 /** An app on PostgreSQL has no tedious, and needs no package that instruments it. */

@@ -3,6 +3,7 @@ import { SettingsError } from "../core/errors";
 import { didYouMean } from "../core/near-name";
 import { listOfProcedures } from "../core/procedure-name";
 import { commandLineNames } from "./command-line-settings";
+import { readIdentity } from "./queue-address";
 import { describeExpected, isExpected } from "./setting-formats";
 import { settingsTable } from "./settings";
 import type {
@@ -240,21 +241,13 @@ function readSignIn(reader: SettingsReader, environment: Environment): SignInSet
 
 function readStorage(reader: SettingsReader): StorageSettings | null {
   const connectionString = reader.textOrNull("AzureWebJobsStorage");
-  const account = reader.textOrNull("AzureWebJobsStorage__accountName");
-  const queueServiceUri =
-    reader.textOrNull("AzureWebJobsStorage__queueServiceUri") ??
-    (account === null ? null : `https://${account}.queue.core.windows.net`);
-  if (connectionString !== null && queueServiceUri !== null) {
+  const identity = readIdentity((part) => reader.textOrNull(`AzureWebJobsStorage${part}`));
+  if (connectionString !== null && identity !== null) {
     reader.addProblem(
       "AzureWebJobsStorage: expected either a connection string or AzureWebJobsStorage__queueServiceUri, got both. Remove one of the two",
     );
   }
-  if (connectionString !== null) return { kind: "connection-string", connectionString };
-  if (queueServiceUri === null) return null;
-  const clientId = reader.textOrNull("AzureWebJobsStorage__clientId");
-  const isManaged = clientId !== null || reader.isSet("AzureWebJobsStorage__credential");
-  const credential = isManaged ? "managedidentity" : "default";
-  return { kind: "identity", queueServiceUri, credential, clientId };
+  return connectionString === null ? identity : { kind: "connection-string", connectionString };
 }
 
 function readTelemetry(reader: SettingsReader): TelemetrySettings | null {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { InvalidArgumentError } from "../core/errors";
+import type { InvalidArgumentError } from "../core/errors";
+import { refusedField } from "../core/refused-field";
 import type { StorageSettings } from "./settings";
 
 /** The part of an invocation's trigger that names its storage queue. */
@@ -48,6 +49,15 @@ function readConnection(prefix: string, environment: Environment): StorageSettin
   const read = (part: string): string | null => environment[`${prefix}${part}`] || null;
   const connectionString = read("");
   if (connectionString !== null) return { kind: "connection-string", connectionString };
+  return readIdentity(read);
+}
+
+/** The identity's settings of a storage connection, by what stands behind the connection's name; null: there are none. */
+export function readIdentity(
+  read: (
+    part: `__${"accountName" | "queueServiceUri" | "credential" | "clientId"}`,
+  ) => string | null,
+): Extract<StorageSettings, { readonly kind: "identity" }> | null {
   const account = read("__accountName");
   const queueServiceUri =
     read("__queueServiceUri") ??
@@ -60,9 +70,7 @@ function readConnection(prefix: string, environment: Environment): StorageSettin
 }
 
 function missing(field: string, expected: string): InvalidArgumentError {
-  return new InvalidArgumentError(`${field}: expected ${expected} (it isn't set)`, {
-    details: { field },
-  });
+  return refusedField(field, `${expected} (it isn't set)`);
 }
 
 /** The app setting that stands over host.json; the host compares such names without case. */

@@ -42,7 +42,9 @@ export interface SettingEntry {
   readonly sentence: string;
 }
 
-const text = { min: 1, unit: "characters", isSecret: false } as const;
+const text = { default: null, min: 1, unit: "characters", isSecret: false } as const;
+const onOff = { ...text, type: "choice", max: 3, choices: ["on", "off"] } as const;
+const guid = { ...text, type: "guid", max: 36 } as const;
 const integer = { type: "integer", isSecret: false } as const;
 
 /** Every setting, in the order of the reference page. */
@@ -51,7 +53,6 @@ export const settingsTable = [
     ...text,
     name: "TASKGATE_DATABASE_URL",
     type: "database-url",
-    default: null,
     max: 2_000,
     isSecret: true,
     sentence:
@@ -61,7 +62,6 @@ export const settingsTable = [
     ...text,
     name: "TASKGATE_SQL_SERVER",
     type: "host",
-    default: null,
     max: 253,
     sentence:
       "Host name of the Azure SQL server, signed in to with the Entra identity of the process, without a password; only together with TASKGATE_SQL_DATABASE.",
@@ -70,16 +70,12 @@ export const settingsTable = [
     ...text,
     name: "TASKGATE_SQL_DATABASE",
     type: "text",
-    default: null,
     max: 128,
     sentence: "Name of the database on TASKGATE_SQL_SERVER; needed with it.",
   },
   {
-    ...text,
+    ...guid,
     name: "TASKGATE_SQL_CLIENT_ID",
-    type: "guid",
-    default: null,
-    max: 36,
     sentence:
       "Client id of the user-assigned identity for TASKGATE_SQL_SERVER; without it the identity of the system or of the developer (AZURE_TOKEN_CREDENTIALS).",
   },
@@ -169,12 +165,9 @@ export const settingsTable = [
     sentence: "How long a worker waits between two reads that find no task.",
   },
   {
-    ...text,
+    ...onOff,
     name: "TASKGATE_WORK_AT_ONCE",
-    type: "choice",
     default: "on",
-    max: 3,
-    choices: ["on", "off"],
     sentence:
       "Whether an invocation of `run` or `ingest` runs tasks that it has made ready itself, as far as it has tokens and time; off: a hint wakes another invocation for them.",
   },
@@ -192,7 +185,6 @@ export const settingsTable = [
     ...text,
     name: "TASKGATE_WORKER_NAME",
     type: "text",
-    default: null,
     max: 200,
     sentence:
       "How this process appears in lists of workers; without it WEBSITE_INSTANCE_ID or the host name, and the process id.",
@@ -210,7 +202,6 @@ export const settingsTable = [
     ...text,
     name: "TASKGATE_TRACE_URL",
     type: "trace-url",
-    default: null,
     max: 4_000,
     sentence:
       "Address of the page that shows a trace, with {trace} in place of its id; a task's page and `taskgate explain` link to it.",
@@ -235,12 +226,9 @@ export const settingsTable = [
       "Storage queue of the events that become tasks; another one than TASKGATE_HINT_QUEUE.",
   },
   {
-    ...text,
+    ...onOff,
     name: "TASKGATE_OPERATOR_API",
-    type: "choice",
     default: "on",
-    max: 3,
-    choices: ["on", "off"],
     sentence:
       "Whether the app has the HTTP routes that only an operator may call (limits, pauses, cancel, redrive and so on); reading and enqueueing stay.",
   },
@@ -268,18 +256,14 @@ export const settingsTable = [
     ...text,
     name: "TASKGATE_SQL_PROCEDURES",
     type: "procedures",
-    default: null,
     max: 4_000,
     sentence:
       "Stored procedures that tasks of the built-in kind `sql` may call, each as schema.name, joined by commas; without it there is no such kind.",
   },
   {
-    ...text,
+    ...onOff,
     name: "TASKGATE_PROBE",
-    type: "choice",
     default: "off",
-    max: 3,
-    choices: ["on", "off"],
     sentence:
       "Whether the app has the built-in kind taskgate-probe, which does nothing: `taskgate doctor --latency` measures with it.",
   },
@@ -287,7 +271,6 @@ export const settingsTable = [
     ...text,
     name: "AzureWebJobsStorage",
     type: "storage-connection",
-    default: null,
     max: 4_000,
     isSecret: true,
     sentence:
@@ -297,7 +280,6 @@ export const settingsTable = [
     ...text,
     name: "AzureWebJobsStorage__queueServiceUri",
     type: "https-url",
-    default: null,
     max: 500,
     sentence: "Address of the queues, reached with the Entra identity of the process.",
   },
@@ -305,7 +287,6 @@ export const settingsTable = [
     ...text,
     name: "AzureWebJobsStorage__accountName",
     type: "account-name",
-    default: null,
     min: 3,
     max: 24,
     sentence: "Name of the storage account; stands for its queueServiceUri in the public cloud.",
@@ -314,24 +295,19 @@ export const settingsTable = [
     ...text,
     name: "AzureWebJobsStorage__credential",
     type: "choice",
-    default: null,
     max: 20,
     choices: ["managedidentity"],
     sentence: "How to sign in to AzureWebJobsStorage__queueServiceUri.",
   },
   {
-    ...text,
+    ...guid,
     name: "AzureWebJobsStorage__clientId",
-    type: "guid",
-    default: null,
-    max: 36,
     sentence: "Client id of the user-assigned identity for the queues.",
   },
   {
     ...text,
     name: "APPLICATIONINSIGHTS_CONNECTION_STRING",
     type: "insights-connection",
-    default: null,
     max: 2_000,
     isSecret: true,
     sentence: "Where telemetry goes; without it none is collected.",
@@ -340,7 +316,6 @@ export const settingsTable = [
     ...text,
     name: "APPLICATIONINSIGHTS_AUTHENTICATION_STRING",
     type: "insights-authentication",
-    default: null,
     max: 500,
     sentence:
       "Signs telemetry in with an identity: Authorization=AAD, with ClientId=.. for a user-assigned one.",

@@ -1,5 +1,5 @@
-import { InvalidArgumentError } from "../errors";
 import type { JsonValue } from "../json";
+import { refusedField } from "../refused-field";
 import type { PlannedBlock } from "./planned-block";
 import { memberOf, unfit } from "./watermark-value";
 import { wholeNumber } from "./whole-number";
@@ -77,8 +77,5 @@ function lastOf(stands: JsonValue): bigint | null {
 function atLeast(field: string, value: WholeNumber, min: bigint): bigint {
   const number = wholeNumber(field, value);
   if (number >= min) return number;
-  throw new InvalidArgumentError(
-    `${field}: expected a whole number of at least ${String(min)} (${String(number)})`,
-    { details: { field } },
-  );
+  throw refusedField(field, `a whole number of at least ${String(min)} (${String(number)})`);
 }

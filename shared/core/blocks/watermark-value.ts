@@ -1,6 +1,7 @@
-import { InvalidArgumentError } from "../errors";
+import type { InvalidArgumentError } from "../errors";
 import type { JsonObject, JsonValue } from "../json";
 import { jsonTextOf } from "../json-text";
+import { refusedField } from "../refused-field";
 import { cleanText } from "../text";
 import { wrongValue } from "../wrong-value";
 
@@ -42,9 +43,9 @@ export function markAt<Item>(markOf: (item: Item) => JsonValue, item: Item): Jso
 
 /** Names the error of a watermark. */
 export function unfit(stands: JsonValue, expected: string): InvalidArgumentError {
-  return new InvalidArgumentError(
-    `watermark: expected its value to be ${expected} (${cleanText(JSON.stringify(stands), 100)}); set it right, or name another watermark`,
-    { details: { field: "watermark" } },
+  return refusedField(
+    "watermark",
+    `its value to be ${expected} (${cleanText(JSON.stringify(stands), 100)}); set it right, or name another watermark`,
   );
 }
 

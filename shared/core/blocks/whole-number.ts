@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "../errors";
+import { refusedField } from "../refused-field";
 import { cleanText } from "../text";
 
 /** A whole number of 64 bits, as code or either driver has it; in texts decimal digits. */
@@ -14,8 +14,8 @@ export function wholeNumber(field: string, value: WholeNumber): bigint {
     (typeof value === "number" ? Number.isSafeInteger(value) : /^-?[0-9]{1,19}$/.test(value));
   const number = isWhole ? BigInt(value) : null;
   if (number !== null && number >= least && number <= greatest) return number;
-  throw new InvalidArgumentError(
-    `${field}: expected a whole number of 64 bits, exact or as text (${cleanText(String(value), 100)})`,
-    { details: { field } },
+  throw refusedField(
+    field,
+    `a whole number of 64 bits, exact or as text (${cleanText(String(value), 100)})`,
   );
 }

@@ -5,18 +5,16 @@ import type { ReadResult } from "../../admin/read-result";
 import { readPage } from "./paging";
 import type { Paging } from "./paging";
 import { bodyOf } from "./read-body";
-import { callerOf, queryOf, refuseQuery } from "./read-request";
+import { queryOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 import { changeIfMatch } from "./settings";
 import type { SettingsPlace } from "./settings";
 import type { Tagged } from "./settings-tag";
+import { callerName } from "./sign-in";
 
 /** The three kinds of endpoints: one shows a thing, one lists rows, one changes something. */
 
 type Reader<Value> = (input: unknown) => ReadResult<Value>;
-
-/** For routes whose path names nothing. */
-export const everywhere = (): object => ({});
 
 /** Answers what `read` makes of a request without a query; with `tag` also the ETag of its settings. */
 export function shows<Shown>(
@@ -30,29 +28,24 @@ export function shows<Shown>(
   };
 }
 
-interface List<Place, Query, Row> extends Omit<Paging<Place & Query, Row>, "list"> {
-  /** The member of the answer. */
-  readonly member: string;
-  readonly place?: (request: HttpRequest) => Place;
+interface List<Query, Row> extends Paging<Query, Row> {
   readonly query: Reader<Query>;
+  readonly rows: (admin: Admin, query: Query) => Promise<readonly Row[]>;
   /** The tag of a row's settings: the row has it as `etag`, and a list of one row as its header, too. */
   readonly tag?: (row: Row) => Tagged;
   /** Of what a caller may see of a row. */
   readonly show?: (row: Row, request: HttpRequest) => unknown;
 }
 
-/** Answers the rows that a query asks for, whether there are more, and the cursor that leads to them. */
-export function lists<Place extends object, Query extends { readonly max: number }, Row>(
-  list: List<Place, Query, Row>,
-  rowsOf: (admin: Admin, query: Place & Query) => Promise<readonly Row[]>,
+/** Answers the rows that a query asks for, in the member `list`, whether there are more, and the cursor that leads to them. */
+export function lists<Query extends { readonly max: number }, Row>(
+  list: List<Query, Row>,
 ): Endpoint {
-  const { member, place = everywhere as () => Place, query, tag, show = (row: Row) => row } = list;
+  const { tag, show = (row: Row) => row } = list;
   return async (request, admin) => {
     const { cursor, ...filter } = queryOf(request);
-    const asked = { ...place(request), ...take(query(filter)) };
-    const page = await readPage({ ...list, list: member }, { query: asked, cursor }, (each) =>
-      rowsOf(admin, each),
-    );
+    const query = take(list.query(filter));
+    const page = await readPage(list, { query, cursor }, (each) => list.rows(admin, each));
     const { rows, ...rest } = page;
     const tags = tag === undefined ? [] : rows.map((row) => tag(row).tag);
     const shown = rows.map((row, at) => {
@@ -62,11 +55,12 @@ export function lists<Place extends object, Query extends { readonly max: number
     });
     const [etag, ...others] = tags;
     const isOne = etag !== undefined && others.length === 0 && cursor === undefined && !rest.more;
-    return { body: { [member]: shown, ...rest }, ...(isOne ? { headers: { etag } } : {}) };
+    return { body: { [list.list]: shown, ...rest }, ...(isOne ? { headers: { etag } } : {}) };
   };
 }
 
 interface Change<Place, Value> {
+  /** Left out: the path of the route names nothing. */
   readonly place?: (request: HttpRequest) => Place;
   readonly read: Reader<Value>;
   readonly body?: (request: HttpRequest) => Promise<unknown>;
@@ -81,7 +75,7 @@ interface ByCaller {
 /** Changes what the body says, in the name of the caller; of settings only where If-Match, if it is there, is met. */
 export function changes<Place extends object, Value extends object>(
   {
-    place = everywhere as () => Place,
+    place = () => ({}) as Place,
     read,
     body = (request) => bodyOf(request),
     settings,
@@ -92,7 +86,7 @@ export function changes<Place extends object, Value extends object>(
     refuseQuery(request);
     const where = place(request);
     const value = take(read(await body(request)));
-    const change = { ...value, ...where, changedBy: callerOf(request) };
+    const change = { ...value, ...where, changedBy: callerName(request) };
     const make = (each: typeof change) => call(admin, each);
     if (settings === undefined) return { body: await make(change) };
     return { body: await changeIfMatch({ request, admin, place: settings }, change, make) };

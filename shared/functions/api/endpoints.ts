@@ -23,15 +23,8 @@ import {
 } from "../../admin/schedule-requests";
 import * as tasks from "../../admin/task-requests";
 import { readStatisticsQuery } from "../../admin/statistics-requests";
-import type { WatermarkReport } from "../../admin/watermark-actions";
 import { readListWatermarksQuery, readWatermarkRequest } from "../../admin/watermark-requests";
 import { limits } from "../../core/limits";
-import type {
-  ExecutionStatus,
-  GroupStatus,
-  ScheduleStatus,
-  SharedLimitReading,
-} from "../../ports/task-store";
 import { changes, lists, shows } from "./endpoint-kinds";
 import { listAudit, listBatches, listFailures, listTasks } from "./long-lists";
 import type { RouteName } from "./openapi/descriptions";
@@ -94,51 +87,41 @@ const reads = {
   ),
   "api-batch": shows((admin, request) => admin.batch(ofBatch(request).batchId)),
   "api-tasks": listTasks,
-  "api-shared-limits": lists(
-    {
-      member: "sharedLimits",
-      query: readListSharedLimitsQuery,
-      keyOf: ({ name }: SharedLimitReading) => name,
-      tag: tagSharedLimit,
-    },
-    (admin, query) => admin.sharedLimits(query),
-  ),
-  "api-groups": lists(
-    {
-      member: "groups",
-      query: tasks.readListGroupsQuery,
-      keyOf: ({ definition, key }: GroupStatus) => [definition, key],
-      tag: tagGroup,
-    },
-    (admin, query) => admin.groups(query),
-  ),
-  "api-schedules": lists(
-    {
-      member: "schedules",
-      query: readListSchedulesQuery,
-      keyOf: ({ id }: ScheduleStatus) => id,
-      tag: tagSchedule,
-      show: showSchedule,
-    },
-    (admin, query) => admin.schedules(query),
-  ),
-  "api-watermarks": lists(
-    {
-      member: "watermarks",
-      query: readListWatermarksQuery,
-      keyOf: ({ definition, name }: WatermarkReport) => [definition, name],
-      tag: tagWatermark,
-    },
-    (admin, query) => admin.watermarks(query),
-  ),
-  "api-executions": lists(
-    {
-      member: "executions",
-      query: readListExecutionsQuery,
-      keyOf: ({ execution }: ExecutionStatus) => execution,
-    },
-    (admin, query) => admin.executions(query),
-  ),
+  "api-shared-limits": lists({
+    list: "sharedLimits",
+    query: readListSharedLimitsQuery,
+    rows: (admin, query) => admin.sharedLimits(query),
+    keyOf: ({ name }) => name,
+    tag: tagSharedLimit,
+  }),
+  "api-groups": lists({
+    list: "groups",
+    query: tasks.readListGroupsQuery,
+    rows: (admin, query) => admin.groups(query),
+    keyOf: ({ definition, key }) => [definition, key],
+    tag: tagGroup,
+  }),
+  "api-schedules": lists({
+    list: "schedules",
+    query: readListSchedulesQuery,
+    rows: (admin, query) => admin.schedules(query),
+    keyOf: ({ id }) => id,
+    tag: tagSchedule,
+    show: showSchedule,
+  }),
+  "api-watermarks": lists({
+    list: "watermarks",
+    query: readListWatermarksQuery,
+    rows: (admin, query) => admin.watermarks(query),
+    keyOf: ({ definition, name }) => [definition, name],
+    tag: tagWatermark,
+  }),
+  "api-executions": lists({
+    list: "executions",
+    query: readListExecutionsQuery,
+    rows: (admin, query) => admin.executions(query),
+    keyOf: ({ execution }) => execution,
+  }),
   "api-audit": listAudit,
   "api-failures": listFailures,
   "api-pace": shows((admin, request) => admin.pace(definitionOf(request))),

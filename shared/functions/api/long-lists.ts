@@ -1,6 +1,5 @@
 import { readListAuditQuery } from "../../admin/audit-requests";
 import { readListBatchesQuery } from "../../admin/batch-requests";
-import type { BatchReport } from "../../admin/batch-actions";
 import type { FailuresReport } from "../../admin/failure-actions";
 import type { FailureGroup } from "../../admin/failure-groups";
 import { readFailuresQuery } from "../../admin/failure-requests";
@@ -11,7 +10,7 @@ import { filterOf, statesOf } from "../../admin/task-list";
 import type { TaskPlace } from "../../admin/task-list";
 import { asBatchId } from "../../core/ids";
 import type { BatchId } from "../../core/ids";
-import type { AuditEntry, ListableState } from "../../ports/task-store";
+import type { ListableState } from "../../ports/task-store";
 import { readBehind, readCursor, refuseCursor, writeCursor } from "./cursor";
 import { lists } from "./endpoint-kinds";
 import { readPage } from "./paging";
@@ -22,40 +21,36 @@ import { needPayloads } from "./sign-in";
 /** Lists that are paged in a way of their own. */
 
 /** `GET audit`: entries of one millisecond may stand on both sides of a place, so the next read begins with all of them. */
-export const listAudit = lists(
-  {
-    member: "entries",
-    query: readListAuditQuery,
-    top: auditListMax,
-    // Entries have no id; no two are alike in all.
-    keyOf: (entry: AuditEntry) => entry,
-    seek: {
-      placeOf: ({ at }) => new Date(Date.parse(at) + 1).toISOString(),
-      tieOf: ({ at }) => at,
-      from: (query, place) => ({ ...query, before: earlier(query.before, new Date(place)) }),
-    },
+export const listAudit = lists({
+  list: "entries",
+  query: readListAuditQuery,
+  rows: (admin, query) => admin.audit(query),
+  top: auditListMax,
+  // Entries have no id; no two are alike in all.
+  keyOf: (entry) => entry,
+  seek: {
+    placeOf: ({ at }) => new Date(Date.parse(at) + 1).toISOString(),
+    tieOf: ({ at }) => at,
+    from: (query, place) => ({ ...query, before: earlier(query.before, new Date(place)) }),
   },
-  (admin, query) => admin.audit(query),
-);
+});
 
 /** `GET batches`: the next read begins before the last one that was shown. */
-export const listBatches = lists(
-  {
-    member: "batches",
-    query: readListBatchesQuery,
-    top: batchListMax,
-    keyOf: ({ batch }: BatchReport) => batch,
-    seek: {
-      placeOf: ({ batch }) => batch,
-      tieOf: ({ batch }) => batch,
-      from: (query, place): { before?: BatchId; max: number } => ({
-        ...query,
-        before: asBatchId(place),
-      }),
-    },
+export const listBatches = lists({
+  list: "batches",
+  query: readListBatchesQuery,
+  rows: (admin, query) => admin.batches(query),
+  top: batchListMax,
+  keyOf: ({ batch }) => batch,
+  seek: {
+    placeOf: ({ batch }) => batch,
+    tieOf: ({ batch }) => batch,
+    from: (query, place): { before?: BatchId; max: number } => ({
+      ...query,
+      before: asBatchId(place),
+    }),
   },
-  (admin, query) => admin.batches(query),
-);
+});
 
 /** `GET failures`: all groups come of one read, whose sums each answer tells. */
 export const listFailures: Endpoint = async (request, admin) => {

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "../../core/errors";
+import { refusedField } from "../../core/refused-field";
 
 /** Where the HTTP API and the status page lie. */
 export interface ApiPlace {
@@ -16,9 +16,9 @@ export function placeRoute(
 ): { name: string; route: string } {
   if (prefix === undefined) return { name, route };
   if (!/^[A-Za-z][A-Za-z0-9-]{0,49}$/.test(prefix)) {
-    throw new InvalidArgumentError(
-      `prefix: expected 1 to 50 letters, digits and hyphens, a letter first (${prefix.slice(0, 100)})`,
-      { details: { field: "prefix" } },
+    throw refusedField(
+      "prefix",
+      `1 to 50 letters, digits and hyphens, a letter first (${prefix.slice(0, 100)})`,
     );
   }
   return { name: `${prefix}-${name}`, route: `${prefix}/${route}` };

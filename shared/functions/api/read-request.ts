@@ -1,7 +1,6 @@
 import type { HttpRequest } from "@azure/functions";
 import { invalidInput, take } from "../../admin/read-result";
 import { readDefinitionName, readNothing } from "../../admin/requests";
-import { callerName } from "./sign-in";
 
 /** Reads the parts of a request but its body (read-body.ts); throws InvalidArgumentError where a part can't be read. */
 
@@ -35,9 +34,4 @@ function parametersOf({ url, query }: HttpRequest): URLSearchParams {
 /** For routes without a query. */
 export function refuseQuery(request: HttpRequest): void {
   take(readNothing(queryOf(request)));
-}
-
-/** Who calls, for the audit: the name that the platform's sign-in knows, where that is switched on. */
-export function callerOf(request: HttpRequest): string {
-  return callerName(request);
 }

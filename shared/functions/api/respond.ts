@@ -62,14 +62,11 @@ export interface Entry {
 }
 
 /** Makes a handler of an endpoint. */
-export function createHandler(
-  { admin, letIn, ending = noEnd, readTurns }: Entry,
-  endpoint: Endpoint,
-): ApiHandler {
+export function createHandler(entry: Entry, endpoint: Endpoint): ApiHandler {
   return async (request, context) => {
     try {
-      letIn?.(request);
-      const answer = await answerOf(request, { admin, endpoint, ending, readTurns });
+      entry.letIn?.(request);
+      const answer = await answerOf(request, entry, endpoint);
       return {
         status: answer.status ?? 200,
         jsonBody: answer.body,
@@ -84,17 +81,8 @@ export function createHandler(
 /** A stream may take as long as it likes: each of its slices has its own bound. */
 async function answerOf(
   request: HttpRequest,
-  {
-    admin,
-    endpoint,
-    ending,
-    readTurns,
-  }: {
-    admin: () => Promise<Admin>;
-    endpoint: Endpoint;
-    ending: AbortSignal;
-    readTurns: ReadTurns | undefined;
-  },
+  { admin, ending = noEnd, readTurns }: Entry,
+  endpoint: Endpoint,
 ): Promise<Answer> {
   const reads = request.method === "GET";
   const bounds = { reads, ending };

@@ -81,39 +81,28 @@ const ofDefinition = [
 
 type DefinitionPlace = SettingsPlace<{ readonly definition: string }>;
 
-/** Settings of a definition: limit, rate, pause, owner. */
-const definitionPlace: Omit<DefinitionPlace, "expected"> = {
+/** Settings of a definition: limit, rate, pause, owner. The database compares one of them. */
+const definitionPlace = (expected: string, compared: string): DefinitionPlace => ({
   entries: ({ definition }) => ({
     object: definition,
     isOf: (entry) => entry.definition === definition && ofDefinition.includes(entry.action),
   }),
   read: async (admin, { definition }) =>
     tagOrNull((await admin.definitions(definition))[0], tagDefinition),
-};
+  expected: ({ settings }) => ({ [expected]: settings[compared] }),
+});
 
 /** Of a definition; the database compares its limit. */
-export const limitPlace: DefinitionPlace = {
-  ...definitionPlace,
-  expected: ({ settings }) => ({ expectedLimit: settings["limit"] }),
-};
+export const limitPlace = definitionPlace("expectedLimit", "limit");
 
 /** Of a definition; the database compares its rate. */
-export const ratePlace: DefinitionPlace = {
-  ...definitionPlace,
-  expected: ({ settings }) => ({ expectedRate: settings["rate"] }),
-};
+export const ratePlace = definitionPlace("expectedRate", "rate");
 
 /** Of a definition; the database compares whether it is paused. */
-export const pausePlace: DefinitionPlace = {
-  ...definitionPlace,
-  expected: ({ settings }) => ({ expectedPaused: settings["paused"] }),
-};
+export const pausePlace = definitionPlace("expectedPaused", "paused");
 
 /** Of a definition; the database compares the app that it belongs to. */
-export const ownerPlace: DefinitionPlace = {
-  ...definitionPlace,
-  expected: ({ settings }) => ({ expectedApp: settings["app"] }),
-};
+export const ownerPlace = definitionPlace("expectedApp", "app");
 
 /** A limit that definitions share. The database compares the limit that it replaces. */
 export const sharedLimitPlace: SettingsPlace<{ readonly name: string }> = {

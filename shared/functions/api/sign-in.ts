@@ -1,6 +1,7 @@
 import type { HttpRequest } from "@azure/functions";
 import { isStorable } from "../../admin/text-rule";
 import type { SignInSettings } from "../../settings/settings";
+import { jsonMembers } from "../../core/json-members";
 
 /**
  * Who calls the API and what they may do. Where callers sign in with Entra, the platform checks their token before the
@@ -151,17 +152,8 @@ interface Claim {
 
 /** Base64 of `{ auth_typ, role_typ, claims: [{ typ, val }] }`; null where it isn't that, or isn't Entra's. */
 function readPrincipal(header: string): { claims: Claim[]; roleType: string } | null {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(Buffer.from(header, "base64").toString("utf8"));
-  } catch {
-    return null;
-  }
-  const {
-    auth_typ: provider,
-    role_typ: roleType,
-    claims,
-  } = (parsed ?? {}) as Record<string, unknown>;
+  const text = Buffer.from(header, "base64").toString("utf8");
+  const { auth_typ: provider, role_typ: roleType, claims } = jsonMembers(text);
   if (provider !== "aad" || !Array.isArray(claims)) return null;
   return {
     claims: claims.filter(isClaim),

@@ -39,20 +39,19 @@ const bounds = { linesMax: limits.httpLinesMax, lineBytesMax: limits.httpTaskByt
 async function* slicesOf({ body }: HttpRequest): AsyncGenerator<TaskLine[]> {
   let slice: TaskLine[] = [];
   let byteCount = 0;
+  const takeSlice = (): TaskLine[] => {
+    const taken = slice;
+    slice = [];
+    byteCount = 0;
+    return taken;
+  };
   for await (const lines of linesOf((body ?? []) as AsyncIterable<Uint8Array>, bounds)) {
     for (const { number, text, bytes } of lines) {
       if (text.trim() === "") continue;
-      if (byteCount + bytes > limits.httpSliceBytesMax) {
-        yield slice;
-        slice = [];
-        byteCount = 0;
-      }
+      if (byteCount + bytes > limits.httpSliceBytesMax) yield takeSlice();
       slice.push({ number, text });
       byteCount += bytes;
-      if (slice.length < limits.httpSliceTasksMax) continue;
-      yield slice;
-      slice = [];
-      byteCount = 0;
+      if (slice.length >= limits.httpSliceTasksMax) yield takeSlice();
     }
   }
   if (slice.length > 0) yield slice;

@@ -5,8 +5,9 @@ import type { EnqueueRequest } from "../../admin/enqueue-request";
 import { traceParentForm } from "../../core/trace-parent";
 import { inTime } from "../in-time";
 import { isStream, taskBodyOf } from "./read-body";
+import { callerName } from "./sign-in";
 import { enqueueStream } from "./task-stream";
-import { callerOf, definitionOf, refuseQuery } from "./read-request";
+import { definitionOf, refuseQuery } from "./read-request";
 import type { Endpoint } from "./respond";
 
 /**
@@ -16,7 +17,7 @@ import type { Endpoint } from "./respond";
 export const enqueueTasks: Endpoint = async (request, admin, ending) => {
   refuseQuery(request);
   const definition = definitionOf(request);
-  const changedBy = callerOf(request);
+  const changedBy = callerName(request);
   if (isStream(request)) {
     const done = await enqueueStream(request, (tasks) =>
       inTime(admin.enqueue({ ...withTrace({ tasks }, request), definition, changedBy }), {

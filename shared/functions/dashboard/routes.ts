@@ -2,28 +2,19 @@
  * The status page: static files, open to all because they hold no data, and its data beyond the API.
  * Data comes from the routes of shared/functions/api, which want a function key on Azure, for which the page asks, or a sign-in.
  */
-import type { HttpMethod } from "@azure/functions";
 import type { SignInSettings } from "../../settings/settings";
 import { createHandler } from "../api/respond";
-import type { ApiHandler } from "../api/respond";
 import { authLevelOf } from "../api/routes";
-import type { AuthLevel } from "../api/routes";
+import type { ApiRoute } from "../api/routes";
 import { admit } from "../api/sign-in";
 import type { AppProcess } from "../runtime";
 import { serveAsset } from "./assets";
 import { createGetResults } from "./app-results";
 
 /** One route as `app.http` takes it. */
-export interface DashboardRoute {
-  /** Name of the function. */
-  readonly name: string;
-  readonly methods: readonly HttpMethod[];
-  /** Without the host's `api/`. */
-  readonly route: string;
-  readonly authLevel: AuthLevel;
+export interface DashboardRoute extends ApiRoute {
   /** Files alone: a visitor loads no telemetry and never wakes the database. */
   readonly isStatic: boolean;
-  readonly handler: ApiHandler;
 }
 
 /** All routes of the page. */

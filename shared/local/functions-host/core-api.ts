@@ -234,12 +234,10 @@ export class CoreRegistry {
   }
 
   /** Passes a line on, after the app's log hooks have had a chance to change it. */
-  write(line: LogLine): void {
+  write({ source, ...line }: LogLine): void {
     const context = {
-      level: line.level,
-      message: line.message,
-      category: line.category,
-      invocationContext: line.invocationContext,
+      invocationContext: undefined,
+      ...line,
       hookData: {},
       appHookData: this.appHookData,
     };
@@ -252,7 +250,7 @@ export class CoreRegistry {
         this.#isInLogHook = false;
       }
     }
-    this.#log(context.level, context.message, line.source);
+    this.#log(context.level, context.message, source);
   }
 }
 

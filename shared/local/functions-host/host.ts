@@ -12,12 +12,13 @@ import { CoreRegistry, installCoreApi, type HostLog, type RegisteredFunction } f
 import { loadApp } from "./load-app";
 import { LoadFailure } from "./load-failure";
 import { readHostSettings, type HostSettings } from "./host-json";
-import { createHttpListener, type HttpListener } from "./http-listener";
+import { HttpListener } from "./http-listener";
 import { createInvoker, triggerOf, type InvocationInput, type Invoker } from "./invoke";
 import type { Listener } from "./listener";
-import { createQueueListener, type QueueListener } from "./queue-listener";
+import { QueueListener } from "./queue-listener";
 import { createQueueOutput, queueOf } from "./queue-output";
-import { createTimerListener } from "./timer-listener";
+import { TimerListener } from "./timer-listener";
+import { within } from "../../platform/real-clock";
 
 /** What a host needs. */
 export interface FunctionsHostOptions {
@@ -47,29 +48,6 @@ export interface HostLimits {
   readonly leaseMs: number;
 }
 
-/** A running host. */
-export interface FunctionsHost {
-  /** `http://127.0.0.1:<port>` */
-  readonly url: string;
-  /** Names of the functions that run here, in the order of registration. */
-  readonly functions: readonly string[];
-  /** Names of the functions whose triggers or bindings this host does not have. */
-  readonly skipped: readonly string[];
-  /** Paths of the HTTP functions, with the prefix and without a leading slash: `api/items/{id}`. */
-  readonly routes: readonly string[];
-  /**
-   * Runs a timer function now, or a queue function with a message (text, or a value that becomes
-   * JSON), output bindings included. Rejects with what the function threw.
-   */
-  invoke(name: string, input?: unknown): Promise<void>;
-  /**
-   * Takes no more work, waits up to 10 s for running invocations, runs the appTerminate hooks (up to 5 s),
-   * answers those that ended meanwhile, and returns. An invocation that still runs then is lost, as on Azure, where the
-   * process exits here: the caller should exit, too. A second call waits for the first.
-   */
-  stop(): Promise<void>;
-}
-
 const LIMITS: HostLimits = { drainMs: 10_000, terminateMs: 5_000, leaseMs: 600_000 };
 /** After the hooks: for the answers of invocations that ended because of a hook. */
 const SETTLE_MS = 250;
@@ -87,7 +65,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
   const registry = new CoreRegistry(options.log);
   installCoreApi(registry);
   await load(appRoot, registry, options.log);
-  const host = new LocalHost(options, settings, registry);
+  const host = new FunctionsHost(options, settings, registry);
   await host.start(appRoot);
   return host;
 }
@@ -103,16 +81,20 @@ async function load(appRoot: string, registry: CoreRegistry, log: HostLog): Prom
 }
 
 function withoutUndefined(env: AppSettings): Record<string, string> {
-  const entries = Object.entries(env).filter((entry): entry is [string, string] => {
-    return entry[1] !== undefined;
-  });
-  return Object.fromEntries(entries);
+  return Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
 }
 
-class LocalHost implements FunctionsHost {
+/** A running host. */
+export class FunctionsHost {
+  /** `http://127.0.0.1:<port>` */
   url = "";
+  /** Names of the functions that run here, in the order of registration. */
   readonly functions: string[] = [];
+  /** Names of the functions whose triggers or bindings this host does not have. */
   readonly skipped: string[] = [];
+  /** Paths of the HTTP functions, with the prefix and without a leading slash: `api/items/{id}`. */
   readonly routes: readonly string[];
   readonly #options: FunctionsHostOptions;
   readonly #settings: HostSettings;
@@ -143,7 +125,7 @@ class LocalHost implements FunctionsHost {
     const web: RegisteredFunction[] = [];
     for (const target of registry.functions.values()) this.#prepare(target, web);
     this.routes = web.map((target) => pathOf(target, settings.routePrefix));
-    this.#http = createHttpListener({
+    this.#http = new HttpListener({
       targets: web,
       port: options.port,
       routePrefix: settings.routePrefix,
@@ -153,6 +135,7 @@ class LocalHost implements FunctionsHost {
     });
   }
 
+  /** `startFunctionsHost` calls it. */
   async start(appRoot: string): Promise<void> {
     this.url = await this.#http.listen();
     try {
@@ -168,6 +151,10 @@ class LocalHost implements FunctionsHost {
     for (const listener of this.#listeners()) listener.start();
   }
 
+  /**
+   * Runs a timer function now, or a queue function with a message (text, or a value that becomes
+   * JSON), output bindings included. Rejects with what the function threw.
+   */
   async invoke(name: string, input?: unknown): Promise<void> {
     const target = this.#registry.functions.get(name);
     if (target === undefined || !this.functions.includes(name)) {
@@ -176,6 +163,11 @@ class LocalHost implements FunctionsHost {
     await this.#invoker.invoke(target, manualInput(target, input));
   }
 
+  /**
+   * Takes no more work, waits up to 10 s for running invocations, runs the appTerminate hooks (up to 5 s),
+   * answers those that ended meanwhile, and returns. An invocation that still runs then is lost, as on Azure, where the
+   * process exits here: the caller should exit, too. A second call waits for the first.
+   */
   async stop(): Promise<void> {
     this.#stopped ??= this.#shutDown();
     await this.#stopped;
@@ -211,13 +203,13 @@ class LocalHost implements FunctionsHost {
     if (type === "httptrigger") {
       web.push(target);
     } else if (type === "timertrigger") {
-      const timer = createTimerListener({ ...shared, settings: process.env });
+      const timer = new TimerListener({ ...shared, settings: process.env });
       if (this.#options.runsTimers !== false) this.#timers.push(timer);
     } else {
       const queue = queueOf(triggerOf(target).binding, process.env);
       const { leaseMs } = this.#limits;
       const settings = this.#settings.queues;
-      this.#queues.push(createQueueListener({ ...shared, ...queue, settings, leaseMs }));
+      this.#queues.push(new QueueListener({ ...shared, ...queue, settings, leaseMs }));
     }
   }
 
@@ -225,7 +217,7 @@ class LocalHost implements FunctionsHost {
     const listeners = this.#listeners();
     for (const listener of listeners) listener.stop();
     const idle = Promise.all(listeners.map((listener) => listener.idle()));
-    await within(idle, this.#limits.drainMs);
+    await within(this.#limits.drainMs, idle);
     const hooks = this.#registry.runHooks("appTerminate", {
       hookData: this.#registry.appLevelHookData,
       appHookData: this.#registry.appHookData,
@@ -233,10 +225,10 @@ class LocalHost implements FunctionsHost {
     const reported = hooks.catch((error: unknown) => {
       this.#warn(`An appTerminate hook failed: ${messageOf(error)}`);
     });
-    if (!(await within(reported, this.#limits.terminateMs))) {
+    if (!(await within(this.#limits.terminateMs, reported))) {
       this.#warn(`The appTerminate hooks took longer than ${String(this.#limits.terminateMs)} ms.`);
     }
-    if (!(await within(idle, SETTLE_MS))) {
+    if (!(await within(SETTLE_MS, idle))) {
       const count = String(this.#invoker.running);
       this.#warn(`Stopped with ${count} invocations running; what is not finished is lost.`);
     }
@@ -276,17 +268,4 @@ function manualInput(target: RegisteredFunction, input: unknown): InvocationInpu
     throw new Error(`Function "${target.metadata.name}" is called over HTTP, not by hand.`);
   }
   return { data: { string: typeof input === "string" ? input : JSON.stringify(input ?? null) } };
-}
-
-/** Whether the work ended within the time; never rejects later. */
-async function within(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((settle) => {
-    timer = setTimeout(() => {
-      settle(false);
-    }, timeoutMs);
-  });
-  const isInTime = await Promise.race([work.then(() => true), late]);
-  clearTimeout(timer);
-  return isInTime;
 }

@@ -1,7 +1,7 @@
 /** Serves HTTP-triggered functions on 127.0.0.1. */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { LOCAL_HOST } from "../free-port";
+import { LOCAL_HOST, portOf } from "../free-port";
 import type { CoreRegistry, RegisteredFunction, RpcHttpData, RpcNullable } from "./core-api";
 import { writeResponse } from "./http-response";
 import { passStreams, streamMetadata } from "./http-stream";
@@ -21,14 +21,6 @@ export interface HttpListenerOptions {
   readonly functionKey: string | undefined;
   readonly invoker: Invoker;
   readonly registry: CoreRegistry;
-}
-
-/** The server; it takes connections as soon as `listen()` has ended. */
-export interface HttpListener extends Listener {
-  /** Answers `http://127.0.0.1:<port>`. Throws a clear Error if the port is in use. */
-  listen(): Promise<string>;
-  /** Ends open connections, by force. */
-  close(): Promise<void>;
 }
 
 interface Route {
@@ -56,12 +48,8 @@ const closedToOthers = [
   ["cross-origin-resource-policy", "same-origin"],
 ] as const;
 
-/** Prepares the server. Throws for a route that this host does not know. */
-export function createHttpListener(options: HttpListenerOptions): HttpListener {
-  return new HttpTriggerListener(options);
-}
-
-class HttpTriggerListener implements HttpListener {
+/** The server; it takes connections as soon as `listen()` has ended. */
+export class HttpListener implements Listener {
   readonly #options: HttpListenerOptions;
   readonly #routes: readonly Route[];
   readonly #server: Server;
@@ -73,6 +61,7 @@ class HttpTriggerListener implements HttpListener {
   /** Where the server listens. */
   #port = 0;
 
+  /** Throws for a route that this host does not know. */
   constructor(options: HttpListenerOptions) {
     this.#options = options;
     this.#routes = options.targets
@@ -84,6 +73,7 @@ class HttpTriggerListener implements HttpListener {
     });
   }
 
+  /** Answers `http://127.0.0.1:<port>`. Throws a clear Error if the port is in use. */
   async listen(): Promise<string> {
     const { port } = this.#options;
     await new Promise<void>((resolve, reject) => {
@@ -93,8 +83,7 @@ class HttpTriggerListener implements HttpListener {
       });
       this.#server.listen(port, LOCAL_HOST, resolve);
     });
-    const address = this.#server.address();
-    this.#port = address !== null && typeof address === "object" ? address.port : port;
+    this.#port = portOf(this.#server);
     return `http://${LOCAL_HOST}:${String(this.#port)}`;
   }
 
@@ -112,6 +101,7 @@ class HttpTriggerListener implements HttpListener {
     await Promise.all(this.#working);
   }
 
+  /** Ends open connections, by force. */
   async close(): Promise<void> {
     this.#server.closeAllConnections();
     if (!this.#server.listening) return;

@@ -27,13 +27,6 @@ export interface QueueListenerOptions {
   readonly leaseMs: number;
 }
 
-/** A listener that can be told that there is something new. */
-export interface QueueListener extends Listener {
-  readonly queueName: string;
-  /** Looks at the queue now instead of after the pause: this process wrote to it. */
-  notify(): void;
-}
-
 const POLLING_INTERVAL_MIN_MS = 100;
 
 /** Opens queues with short, bounded repeats: the emulator is next door or gone. */
@@ -48,12 +41,8 @@ export function openQueueService(connection: string): QueueServiceClient {
   });
 }
 
-/** Prepares a queue trigger; nothing is fetched before `start()`. An absent queue is waited for. */
-export function createQueueListener(options: QueueListenerOptions): QueueListener {
-  return new StorageQueueListener(options);
-}
-
-class StorageQueueListener implements QueueListener {
+/** A queue trigger; nothing is fetched before `start()`. An absent queue is waited for. */
+export class QueueListener implements Listener {
   readonly queueName: string;
   readonly #options: QueueListenerOptions;
   readonly #queue: QueueClient;
@@ -85,6 +74,7 @@ class StorageQueueListener implements QueueListener {
     this.#endPause();
   }
 
+  /** Looks at the queue now instead of after the pause: this process wrote to it. */
   notify(): void {
     this.#emptyLooks = 0;
     this.#endPause();

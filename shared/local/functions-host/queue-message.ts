@@ -1,6 +1,7 @@
 /** The text of queue messages, and what the host tells a function about one. */
 import type { DequeuedMessageItem } from "@azure/storage-queue";
 import type { RpcTypedData } from "./core-api";
+import { jsonMembers } from "../../core/json-members";
 
 /** host.json's messageEncoding. */
 export type MessageEncoding = "base64" | "none";
@@ -48,21 +49,12 @@ export function queueTriggerMetadata(
     ExpirationTime: { json: JSON.stringify(message.expiresOn) },
     NextVisibleTime: { json: JSON.stringify(message.nextVisibleOn) },
   };
-  for (const [name, value] of Object.entries(membersOf(content))) {
+  const members = content.trimStart().startsWith("{") ? jsonMembers(content) : {};
+  for (const [name, value] of Object.entries(members)) {
     if (value === null) continue;
     const hidden = Object.keys(metadata).find((key) => key.toLowerCase() === name.toLowerCase());
     metadata[hidden ?? name] =
       typeof value === "string" ? { string: value } : { json: JSON.stringify(value) };
   }
   return metadata;
-}
-
-function membersOf(content: string): Record<string, unknown> {
-  if (!content.trimStart().startsWith("{")) return {};
-  try {
-    return Object.fromEntries(Object.entries(JSON.parse(content) as object));
-  } catch (error) {
-    if (error instanceof SyntaxError) return {};
-    throw error;
-  }
 }

@@ -46,12 +46,8 @@ export function parseSchedule(text: string): Cron {
   return new Cron(fields.join(" "), options);
 }
 
-/** Prepares a timer; nothing runs before `start()`. Throws for a bad schedule. */
-export function createTimerListener(options: TimerListenerOptions): Listener {
-  return new TimerListener(options);
-}
-
-class TimerListener implements Listener {
+/** A timer trigger; nothing runs before `start()`. */
+export class TimerListener implements Listener {
   readonly #options: TimerListenerOptions;
   readonly #schedule: Cron;
   readonly #isMonitored: boolean;
@@ -61,6 +57,7 @@ class TimerListener implements Listener {
   #isStopped = false;
   #last = new Date(0);
 
+  /** Throws for a bad schedule. */
   constructor(options: TimerListenerOptions) {
     this.#options = options;
     const { binding } = triggerOf(options.target);

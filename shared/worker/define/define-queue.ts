@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { declared, nameIn } from "../../core/error-places";
-import { InvalidArgumentError } from "../../core/errors";
 import { checkNames } from "../../core/known-names";
 import { limits } from "../../core/limits";
 import { defaultBurst } from "../../core/rate";
 import type { Rate } from "../../core/rate";
+import { refusedField } from "../../core/refused-field";
 import { checkInteger, checkKey } from "../../core/text";
 import { checkList, wrongValue } from "../../core/wrong-value";
 import type { DefinitionSettings, Limit, SharedLimitUse } from "../../ports/task-store";
@@ -148,16 +148,12 @@ export function toDefinition(options: QueueOptions): Definition {
 
 function keepsPayload(choice: boolean | undefined): boolean {
   if (choice === undefined || typeof choice === "boolean") return choice ?? true;
-  throw new InvalidArgumentError(`keepPayload: expected true or false (${String(choice)})`, {
-    details: { field: "keepPayload" },
-  });
+  throw refusedField("keepPayload", `true or false (${String(choice)})`);
 }
 
 function checkUnknownKind(choice: string): "refuse" | "keep" {
   if (choice === "refuse" || choice === "keep") return choice;
-  throw new InvalidArgumentError(`onUnknownKind: expected refuse or keep (${choice})`, {
-    details: { field: "onUnknownKind" },
-  });
+  throw refusedField("onUnknownKind", `refuse or keep (${choice})`);
 }
 
 function checkSettings(settings: DefinitionSettings): void {

@@ -1,5 +1,4 @@
 import { declared, nameIn } from "../../core/error-places";
-import { InvalidArgumentError } from "../../core/errors";
 import { hasMember } from "../../core/foreign-value";
 import { checkNames } from "../../core/known-names";
 import type { JsonPayload } from "../../core/json";
@@ -7,6 +6,7 @@ import { storedKind } from "../../core/kind-version";
 import { limits } from "../../core/limits";
 import { checkPath } from "../../core/payload-key";
 import type { KeyPath } from "../../core/payload-key";
+import { refusedField } from "../../core/refused-field";
 import { checkInteger, checkKey } from "../../core/text";
 import { checkFunction, wrongValue } from "../../core/wrong-value";
 import type { KindRules } from "../../ports/task-store";
@@ -175,15 +175,11 @@ function sharedQueue(
   if (!hasMember(queue, "settingsHash"))
     throw wrongValue("queue", "what defineQueue returns", queue);
   const own = settingNames.find((name) => name !== "group" && options[name] !== undefined);
-  if (own !== undefined) throw wrong(own, `nothing here: queue \`${queue.name}\` has it`);
+  if (own !== undefined) throw refusedField(own, `nothing here: queue \`${queue.name}\` has it`);
   for (const name of ["slots", "strict"] as const)
     if (options.group?.[name] !== undefined)
-      throw wrong(`group.${name}`, `nothing here: queue \`${queue.name}\` has it`);
+      throw refusedField(`group.${name}`, `nothing here: queue \`${queue.name}\` has it`);
   return queue;
-}
-
-function wrong(field: string, expected: string): InvalidArgumentError {
-  return new InvalidArgumentError(`${field}: expected ${expected}`, { details: { field } });
 }
 
 /** Some libraries' schemas are functions. */
@@ -212,9 +208,9 @@ function rulesOf(options: TaskOptions<unknown, unknown, HandlerResult>, stored: 
   if (dedupe?.forMs !== undefined)
     checkInteger("dedupe.forMs", dedupe.forMs, { min: 1, max: limits.runInMsMax });
   if (group?.by !== undefined && groupKey !== undefined)
-    throw wrong("groupKey", "either `group.by` or `groupKey`, not both");
+    throw refusedField("groupKey", "either `group.by` or `groupKey`, not both");
   if (dedupe !== undefined && schedule !== undefined)
-    throw wrong(
+    throw refusedField(
       "dedupe",
       "either `dedupe` or `schedule`: each instant has a task of its own, not both",
     );

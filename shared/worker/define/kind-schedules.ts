@@ -5,6 +5,7 @@ import type { JsonObject } from "../../core/json";
 import { checkNames } from "../../core/known-names";
 import { limits } from "../../core/limits";
 import { keyOf } from "../../core/payload-key";
+import { refusedField } from "../../core/refused-field";
 import { checkKey } from "../../core/text";
 import type { KindRules } from "../../ports/task-store";
 import { validateGiven } from "./standard-schema";
@@ -108,23 +109,21 @@ function groupOf(
 
 function checkMissed(field: string, missed: string): void {
   if (["skip", "once", "all"].includes(missed)) return;
-  throw new InvalidArgumentError(`${field}: expected skip, once or all (${missed})`, {
-    details: { field },
-  });
+  throw refusedField(field, `skip, once or all (${missed})`);
 }
 
 function payloadText(field: string, payload: unknown): string {
   const text = JSON.stringify(payload);
   if (!text.startsWith("{") || Buffer.byteLength(text) > limits.schedulePayloadBytesMax)
-    throw new InvalidArgumentError(
-      `${field}: expected an object of at most ${String(limits.schedulePayloadBytesMax)} bytes of JSON (${text.slice(0, 100)})`,
-      { details: { field } },
+    throw refusedField(
+      field,
+      `an object of at most ${String(limits.schedulePayloadBytesMax)} bytes of JSON (${text.slice(0, 100)})`,
     );
   const { scheduledFor } = JSON.parse(text) as { scheduledFor?: unknown };
   if (scheduledFor === undefined) return text;
   const member = `${field}.scheduledFor`;
-  throw new InvalidArgumentError(
-    `${member}: expected no such member, since each instant adds its own (${JSON.stringify(scheduledFor).slice(0, 100)})`,
-    { details: { field: member } },
+  throw refusedField(
+    member,
+    `no such member, since each instant adds its own (${JSON.stringify(scheduledFor).slice(0, 100)})`,
   );
 }

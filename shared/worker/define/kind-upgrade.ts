@@ -1,7 +1,7 @@
-import { InvalidArgumentError } from "../../core/errors";
 import type { JsonPayload } from "../../core/json";
 import { storedKind } from "../../core/kind-version";
 import { limits } from "../../core/limits";
+import { refusedField } from "../../core/refused-field";
 import { checkInteger } from "../../core/text";
 
 /** The same type; the compiler infers nothing from where it stands. */
@@ -67,7 +67,7 @@ export function versionOf({ version = 1, upgrade }: GivenVersion): Omit<Versione
   checkInteger("version", version, { min: 1, max: limits.kindVersionMax });
   if (upgrade === undefined) {
     if (version === 1) return { version, upgrades: {} };
-    throw wrong(
+    throw refusedField(
       "upgrade",
       `steps from older versions, such as { ${String(version - 1)}: (old) => .. }`,
     );
@@ -78,11 +78,12 @@ export function versionOf({ version = 1, upgrade }: GivenVersion): Omit<Versione
   froms.forEach((from, index) => {
     const expected = version - froms.length + index;
     if (from !== expected || from < 1)
-      throw wrong(
+      throw refusedField(
         "upgrade",
         `one step for each version up to ${String(version - 1)}, without a gap (${froms.join(", ")})`,
       );
-    if (typeof upgrade[from] !== "function") throw wrong(`upgrade[${String(from)}]`, "a function");
+    if (typeof upgrade[from] !== "function")
+      throw refusedField(`upgrade[${String(from)}]`, "a function");
   });
   return { version, upgrades: Object.freeze({ ...upgrade }) };
 }
@@ -116,8 +117,4 @@ export function upgradePayload(
     current = step(current as JsonPayload);
   }
   return { payload: current };
-}
-
-function wrong(field: string, expected: string): InvalidArgumentError {
-  return new InvalidArgumentError(`${field}: expected ${expected}`, { details: { field } });
 }

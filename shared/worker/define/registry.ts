@@ -60,16 +60,12 @@ export function createRegistry(kinds: readonly AnyTaskKind[]): Registry {
     }
     schedules.set(kind.definition.name, scheduled);
   }
+  const kindsOf = (definition: string) =>
+    kinds.filter((kind) => kind.definition.name === definition);
   const definitions = new Map(
     [...byName].map(([name, definition]) => {
-      const own = kinds.filter((kind) => kind.definition.name === name);
-      return [
-        name,
-        withKinds(
-          definition,
-          own.map(({ rules }) => rules),
-        ),
-      ];
+      const rules = kindsOf(name).map((kind) => kind.rules);
+      return [name, withKinds(definition, rules)];
     }),
   );
   return {
@@ -77,7 +73,7 @@ export function createRegistry(kinds: readonly AnyTaskKind[]): Registry {
     definition: (name) => definitions.get(name) ?? null,
     kind: (name) => byKind.get(name) ?? null,
     longestTimeoutMs: (definition) => {
-      const own = kinds.filter((kind) => kind.definition.name === definition);
+      const own = kindsOf(definition);
       if (own.some(({ timeoutMs }) => timeoutMs === null)) return null;
       return Math.max(0, ...own.map(({ timeoutMs }) => timeoutMs ?? 0));
     },

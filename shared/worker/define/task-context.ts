@@ -92,18 +92,10 @@ export class Continuation {
 
 /** A logger that adds facts to every line. */
 export function withFields(logger: Logger, fields: LogFields): Logger {
-  return {
-    debug: (message, more) => {
-      logger.debug(message, { ...fields, ...more });
-    },
-    info: (message, more) => {
-      logger.info(message, { ...fields, ...more });
-    },
-    warn: (message, more) => {
-      logger.warn(message, { ...fields, ...more });
-    },
-    error: (message, more) => {
-      logger.error(message, { ...fields, ...more });
-    },
-  };
+  const at =
+    (level: keyof Logger): Logger["info"] =>
+    (message, more) => {
+      logger[level](message, { ...fields, ...more });
+    };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }

@@ -2,8 +2,9 @@ import { messageOf } from "../../core/foreign-value";
 import { isForLater } from "../../core/errors";
 import { lingerPauseMs } from "../../core/look-times";
 import type { TaskListener } from "../../ports/task-listener";
-import { runWorker } from "../run/run-worker";
-import type { WorkerOptions, WorkerResult, WorkerSession } from "../run/run-worker";
+import { pause } from "../run/pause";
+import { isBroken, runWorker } from "../run/run-worker";
+import type { WorkerOptions, WorkerSession } from "../run/run-worker";
 import type { Standby } from "../run/standby";
 import { EarliestTimer } from "../run/earliest-timer";
 
@@ -72,15 +73,15 @@ export class ResidentWorker implements Standby {
 
   /** Works until `draining` is aborted and the last session has ended. Never rejects. */
   async run(): Promise<void> {
-    const { draining } = this.#options;
+    const { draining, worker } = this.#options;
+    const { timers } = worker.environment;
     const onDrain = (): void => this.#resume?.();
     draining.addEventListener("abort", onDrain, { once: true });
     this.#list();
     while (!this.#isEnding) {
       this.#isPending = false;
       const isGood = await this.#session();
-      if (!isGood) await this.#pause(troubleMs);
-      else await this.#untilWoken();
+      await (isGood ? this.#untilWoken() : pause(timers, troubleMs, draining));
     }
     draining.removeEventListener("abort", onDrain);
     this.#due.cancel();
@@ -124,7 +125,7 @@ export class ResidentWorker implements Standby {
       // Without a token it can't take what it would be notified of; the poll that finds a free one wakes it.
       if (result.status === "limited" || result.status === "paused") this.#unlist();
       else this.#list();
-      return !hasFailed(result);
+      return !isBroken(result);
     } catch (error) {
       const reason = messageOf(error);
       if (!isForLater(error) && reason !== this.#trouble)
@@ -169,25 +170,4 @@ export class ResidentWorker implements Standby {
       };
     });
   }
-
-  async #pause(ms: number): Promise<void> {
-    if (this.#isEnding) return;
-    const { draining, worker } = this.#options;
-    let end = (): void => undefined;
-    let cancel = end;
-    await new Promise<void>((resolve) => {
-      end = resolve;
-      cancel = worker.environment.timers.after(ms, end);
-      draining.addEventListener("abort", end, { once: true });
-    });
-    cancel();
-    // Left behind, each second of an outage would add one.
-    draining.removeEventListener("abort", end);
-    this.#isPending = true;
-  }
-}
-
-/** The store went away, or a handler is stuck. */
-function hasFailed({ end }: WorkerResult): boolean {
-  return end === "failed" || end === "lost" || end === "stuck";
 }

@@ -1,5 +1,6 @@
 import type { Asked } from "../client/start-execution";
 import type { WorkerEnvironment } from "../environment";
+import { pause } from "./pause";
 import { TokenPollSchedule } from "./token-poll-schedule";
 
 /** How long a denied worker asks again. */
@@ -22,24 +23,14 @@ export async function askForTokens(
   while (asked.started.status === "limited") {
     if (asked.started.demand === "noted") polls.pollOften(environment.clock.monotonicMs());
     if (polls.nextPollMs >= endMs) return asked;
-    await pause(environment, polls.nextPollMs - environment.clock.monotonicMs(), until.signal);
+    await pause(
+      environment.timers,
+      polls.nextPollMs - environment.clock.monotonicMs(),
+      until.signal,
+    );
     if (until.signal.aborted) return asked;
     polls.notePoll(environment.clock.monotonicMs());
     asked = await ask();
   }
   return asked;
-}
-
-/** Resolves after `ms`, or when `signal` is aborted. */
-function pause(environment: WorkerEnvironment, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      cancel();
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const cancel = environment.timers.after(ms, end);
-    signal.addEventListener("abort", end, { once: true });
-    if (signal.aborted) end();
-  });
 }

@@ -1,8 +1,8 @@
 import { callsPrefix } from "../../core/calls-definition";
 import { hasMember } from "../../core/foreign-value";
-import { InvalidArgumentError } from "../../core/errors";
 import { checkNames } from "../../core/known-names";
 import { limits } from "../../core/limits";
+import { refusedField } from "../../core/refused-field";
 import { checkInteger, checkKey } from "../../core/text";
 import { wrongValue } from "../../core/wrong-value";
 import type { Limit } from "../../ports/task-store";
@@ -40,21 +40,19 @@ export function listLimits(given: CallLimits): readonly CallLimit[] {
     return [given];
   }
   if (given.length < 1 || given.length > limits.sharedLimitsMax)
-    throw new InvalidArgumentError(
-      `limits: expected 1..${String(limits.sharedLimitsMax)} limits (${String(given.length)})`,
-      { details: { field: "limits" } },
+    throw refusedField(
+      "limits",
+      `1..${String(limits.sharedLimitsMax)} limits (${String(given.length)})`,
     );
   for (const [index, limit] of given.entries()) checkLimit(`limits[${String(index)}]`, limit);
   const sorted = [...given].sort(byName);
   for (const [index, { name, rate }] of sorted.entries()) {
     if (name === sorted[index + 1]?.name)
-      throw new InvalidArgumentError(`limits: expected each limit once (${name} comes twice)`, {
-        details: { field: "limits" },
-      });
+      throw refusedField("limits", `each limit once (${name} comes twice)`);
     if (rate !== undefined && sorted.length > 1)
-      throw new InvalidArgumentError(
-        `rate: expected no rate among several limits (${name} has one): its starts are counted for calls of that limit alone`,
-        { details: { field: "rate" } },
+      throw refusedField(
+        "rate",
+        `no rate among several limits (${name} has one): its starts are counted for calls of that limit alone`,
       );
   }
   return sorted;

@@ -1,7 +1,7 @@
 import { messageOf } from "../../core/foreign-value";
 import type { HintOptions, WakeUp } from "../../ports/wake-up";
 import type { IdleSessions } from "./idle-sessions";
-import { runWorker } from "./run-worker";
+import { isBroken, runWorker } from "./run-worker";
 import type { WorkerOptions, WorkerResult, WorkerSession } from "./run-worker";
 import type { Standby } from "./standby";
 
@@ -211,9 +211,4 @@ export class InvocationWork implements WakeUp {
   #passOn(definition: string, options: HintOptions): Promise<void> {
     return this.#options.worker.environment.wakeUp.hint(definition, options);
   }
-}
-
-/** The store went away, or a handler is stuck. */
-function isBroken({ end }: WorkerResult): boolean {
-  return end === "failed" || end === "lost" || end === "stuck";
 }

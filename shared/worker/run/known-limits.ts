@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "../../core/errors";
+import { refusedField } from "../../core/refused-field";
 import type { CallLimit } from "./call-limits";
 
 /**
@@ -36,8 +36,8 @@ function expectEqual(
     limit[field] === undefined ? "none" : JSON.stringify(limit[field]),
   );
   if (first === second) return;
-  throw new InvalidArgumentError(
-    `${field}: expected ${first} (${second}), as this process uses limit ${given.name} with it already: define the limit once and import it`,
-    { details: { field } },
+  throw refusedField(
+    field,
+    `${first} (${second}), as this process uses limit ${given.name} with it already: define the limit once and import it`,
   );
 }

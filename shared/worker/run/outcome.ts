@@ -104,7 +104,8 @@ export function failed(as: "failed" | "dead" | "cancelled", error: string): Task
   return { kind: "failed", failure: ending(as, error) };
 }
 
-function ending(
+/** Such an end as the store is told, without retry or checkpoint. */
+export function ending(
   as: "failed" | "dead" | "cancelled",
   error: string,
 ): Omit<Failure, "taskId" | "fence" | "durationMs"> {

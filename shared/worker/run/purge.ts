@@ -22,13 +22,7 @@ export async function purge(environment: WorkerEnvironment, untilMs: number): Pr
   try {
     for (let isOver = false; !isOver && clock.monotonicMs() < untilMs;) {
       const answer = await store.purge({ max: sliceMax });
-      total.tasks += answer.tasks;
-      total.executions += answer.executions;
-      total.operations += answer.operations;
-      total.keys += answer.keys;
-      total.groups += answer.groups;
-      total.batches += answer.batches;
-      total.auditEntries += answer.auditEntries;
+      for (const name of Object.keys(total) as (keyof typeof total)[]) total[name] += answer[name];
       isOver = answer.status === "none" || !answer.more;
     }
   } catch (error) {

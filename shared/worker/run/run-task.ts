@@ -1,7 +1,8 @@
-import { InvalidArgumentError, LeaseLostError } from "../../core/errors";
+import { LeaseLostError } from "../../core/errors";
 import { describeThrown } from "../../core/describe-thrown";
 import { isOf } from "../../core/foreign-value";
 import { limits } from "../../core/limits";
+import { refusedField } from "../../core/refused-field";
 import type { PreparedTask } from "../../enqueue/enqueue-prepared";
 import type { LogFields } from "../../ports/logger";
 import type { ClaimedTask, StoreTransaction } from "../../ports/task-store";
@@ -94,9 +95,9 @@ class TaskRun implements RunCalls {
     body: (transaction: StoreTransaction) => Promise<Result>,
   ): Promise<Result> {
     if (this.#isCompleting || this.#completed !== null)
-      throw new InvalidArgumentError(
-        "completeWith: expected one call; what a second one writes would be no part of the completion",
-        { details: { field: "completeWith" } },
+      throw refusedField(
+        "completeWith",
+        "one call; what a second one writes would be no part of the completion",
       );
     this.#isCompleting = true; // before its body runs
     const completing = this.#complete(body);
@@ -145,9 +146,9 @@ class TaskRun implements RunCalls {
     const child = preparing instanceof Promise ? await preparing : preparing;
     if (isNow) await enqueueNow(environment, [child], held.task);
     else if (this.#closedBy !== null)
-      throw new InvalidArgumentError(
-        "enqueue: expected before the end of the handler, or of completeWith's body, or with `now: true`; nothing would add this child",
-        { details: { field: "enqueue" } },
+      throw refusedField(
+        "enqueue",
+        "before the end of the handler, or of completeWith's body, or with `now: true`; nothing would add this child",
       );
     else this.#ownChildren().push(child);
   }
@@ -224,10 +225,10 @@ class TaskRun implements RunCalls {
   }
 }
 
-function noPartFollows(): InvalidArgumentError {
-  return new InvalidArgumentError(
-    "completeWith: expected its body to return the task's result, got a checkpoint; the task is done when it commits, and no part follows. Return `ctx.checkpoint(..)` from the handler, without `completeWith`",
-    { details: { field: "completeWith" } },
+function noPartFollows(): Error {
+  return refusedField(
+    "completeWith",
+    "its body to return the task's result, got a checkpoint; the task is done when it commits, and no part follows. Return `ctx.checkpoint(..)` from the handler, without `completeWith`",
   );
 }
 

@@ -56,6 +56,11 @@ export interface WorkerResult {
   readonly tokens: number;
 }
 
+/** The store went away while the worker worked, or a handler is stuck: what it left is for the next one. */
+export function isBroken({ end }: WorkerResult): boolean {
+  return end === "failed" || end === "lost" || end === "stuck";
+}
+
 /** Of a worker that got no token. */
 const noStay = { end: null, tokens: 0 } as const;
 

@@ -1,4 +1,4 @@
-import { TaskgateError } from "../../core/errors";
+import { TaskgateError, outages } from "../../core/errors";
 import { isOf } from "../../core/foreign-value";
 import type { TaskId } from "../../core/ids";
 import type { TaskStore } from "../../ports/task-store";
@@ -15,12 +15,6 @@ const returnsMax = 15;
 /** Tasks that are kept in mind; the oldest goes. */
 const tasksMax = 10_000;
 
-const troubles: ReadonlySet<string> = new Set([
-  "TASKGATE_STORE_UNAVAILABLE",
-  "TASKGATE_STORE_CONFLICT",
-  "TASKGATE_STORE_UNCERTAIN",
-]);
-
 const returnsByStore = new WeakMap<TaskStore, Map<TaskId, number>>();
 
 /**
@@ -28,7 +22,7 @@ const returnsByStore = new WeakMap<TaskStore, Map<TaskId, number>>();
  * store's trouble, or it is for the sixteenth time.
  */
 export function returnInMs(store: TaskStore, taskId: TaskId, error: unknown): number | null {
-  if (!isOf(error, TaskgateError) || !troubles.has(error.code)) return null;
+  if (!isOf(error, TaskgateError) || !outages.has(error.code)) return null;
   const returns = returnsByStore.get(store) ?? new Map<TaskId, number>();
   returnsByStore.set(store, returns);
   const count = returns.get(taskId) ?? 0;

@@ -2,6 +2,7 @@ import { limits } from "../../core/limits";
 import type { ClaimedTask, Failure } from "../../ports/task-store";
 import type { WorkerEnvironment } from "../environment";
 import { EarliestTimer } from "./earliest-timer";
+import { ending } from "./outcome";
 import type { StopSignal } from "./stop-signal";
 import type { HeldTask } from "../client/transactions";
 
@@ -91,10 +92,10 @@ export class TimeLimits {
         taskId: held.task.taskId,
         fence: held.task.fence,
         durationMs: Math.round(nowMs - held.startedAtMs),
-        as: "failed",
-        error: `timed out after ${String(timeoutMs)} ms; the handler ran on for ${String(limits.timeoutGraceMs)} ms after its signal was aborted`,
-        retryInMs: null,
-        checkpoint: null,
+        ...ending(
+          "failed",
+          `timed out after ${String(timeoutMs)} ms; the handler ran on for ${String(limits.timeoutGraceMs)} ms after its signal was aborted`,
+        ),
       }));
   }
 

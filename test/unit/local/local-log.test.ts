@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { openLocalLog } from "../../../shared/local/local-log";
+import { LocalLog } from "../../../shared/local/local-log";
 import { sleep } from "../../../shared/platform/real-clock";
 
 let folder: string;
@@ -27,7 +27,7 @@ afterEach(() => {
 test("begins anew, readable by its owner only, also over a file that others could read", async () => {
   writeFileSync(path, "of the last run");
   chmodSync(path, 0o644);
-  const log = openLocalLog(path);
+  const log = new LocalLog(path);
   log.add("first");
   log.add("debug second");
   await log.close();
@@ -37,7 +37,7 @@ test("begins anew, readable by its owner only, also over a file that others coul
 });
 
 test("never takes more than twice its bound, and ends with the last line", async () => {
-  const log = openLocalLog(path, { bytesMax: 1_000 });
+  const log = new LocalLog(path, { bytesMax: 1_000 });
   for (let line = 0; line < 500; line += 1) {
     log.add(`line ${String(line)} ${"x".repeat(80)}`);
     // Streams are opened in the background: a run's lines come over minutes.
@@ -53,7 +53,7 @@ test("never takes more than twice its bound, and ends with the last line", async
 test("goes on after the file couldn't be written for a while, and ends no run meanwhile", async () => {
   let nowMs = 0;
   mkdirSync(path);
-  const log = openLocalLog(path, { nowMs: () => nowMs });
+  const log = new LocalLog(path, { nowMs: () => nowMs });
   log.add("lost");
   await sleep(50);
   rmSync(path, { recursive: true });

@@ -1,7 +1,7 @@
 // Who changed what, when and why.
 
-import { element, makeEmpty, makeTable, redraw, setText } from "./dom.js";
-import { formatCount, formatDistance, formatInstant } from "./format.js";
+import { element, makeTable, redraw } from "./dom.js";
+import { formatCount, sayInstant } from "./format.js";
 import { placeOf } from "./place.js";
 
 /** Tasks of an entry that are named one by one. */
@@ -11,35 +11,25 @@ export function makeAuditTable() {
   return makeTable({
     label: "Changes, newest first",
     columns: [
-      ["when", "when"],
-      ["who", "value"],
-      ["what", "value"],
+      ["when", "when", ({ at }) => sayInstant(at)],
+      ["who", "value", ({ actor }) => actor],
+      ["what", "value", describeWhat],
       ["of", "value"],
       ["change", "value wide"],
-      ["reason", "value wide"],
+      ["reason", "value wide", ({ reason }) => reason ?? ""],
     ],
     keyOf: (entry) =>
       JSON.stringify([entry.at, entry.action, entry.definition, entry.object, entry.setting]),
     row:
-      (_, [when, who, what, of, changed, reason]) =>
+      (_, [of, changed]) =>
       (entry) => {
-        setText(when, formatInstant(entry.at));
-        when.title = formatDistance(entry.at);
-        setText(who, entry.actor);
-        setText(what, describeWhat(entry));
         redraw(of, [entry.definition, entry.object], () => drawObject(entry));
         redraw(changed, [entry.old, entry.new, entry.tasks], () => drawChange(entry));
-        setText(reason, entry.reason ?? "");
       },
-    none: () =>
-      makeEmpty(
-        "No change is recorded.",
-        element(
-          "p",
-          {},
-          "Limits, rates, pauses, cancelled and redriven tasks stand here with who did it and why, whether by this page, the command line or the API.",
-        ),
-      ),
+    none: [
+      "No change is recorded.",
+      "Limits, rates, pauses, cancelled and redriven tasks stand here with who did it and why, whether by this page, the command line or the API.",
+    ],
   });
 }
 

@@ -3,6 +3,7 @@
 import { call } from "./api.js";
 import { makeAuditTable } from "./audit-table.js";
 import { element, makeFiller, section } from "./dom.js";
+import { makeFilterForm, makeSelect } from "./fields.js";
 import { isPast, makePlace } from "./place.js";
 
 const entriesMax = 50;
@@ -37,40 +38,29 @@ export const audit = {
       type: "search",
       placeholder: "definition, group, task ..",
     });
-    const action = element(
-      "select",
-      { id: "audit-action" },
-      element("option", { value: "" }, "all"),
-      ...actions.map((name) => element("option", { value: name }, name.replaceAll("_", " "))),
-    );
+    const action = makeSelect({ id: "audit-action" }, [
+      ["", "all"],
+      ...actions.map((name) => [name, name.replaceAll("_", " ")]),
+    ]);
     const actor = element("input", { id: "audit-actor", type: "search", placeholder: "http:NAME" });
-    const since = element(
-      "select",
-      { id: "audit-since" },
-      ...[
-        ["", "ever"],
-        ["1", "1 hour"],
-        ["24", "24 hours"],
-        ["168", "7 days"],
-      ].map(([value, text]) => element("option", { value }, text)),
-    );
+    const since = makeSelect({ id: "audit-since" }, [
+      ["", "ever"],
+      ["1", "1 hour"],
+      ["24", "24 hours"],
+      ["168", "7 days"],
+    ]);
     const fields = { object, action, actor, since };
-    const form = element(
-      "form",
-      { class: "filters" },
-      ...Object.entries({ object: "Of", action: "What", actor: "Who", since: "Since" }).flatMap(
-        ([name, text]) => [element("label", { for: `audit-${name}` }, text), fields[name]],
-      ),
-      element("button", {}, "Show"),
-    );
     const go = () => {
       const members = Object.entries(fields).map(([name, field]) => [name, field.value.trim()]);
       window.location.hash = makePlace("audit", Object.fromEntries(members));
     };
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      go();
-    });
+    const titled = [
+      ["Of", object],
+      ["What", action],
+      ["Who", actor],
+      ["Since", since],
+    ];
+    const form = makeFilterForm(titled, { more: [element("button", {}, "Show")], go });
     for (const select of [action, since]) select.addEventListener("change", go);
     const fill = makeFiller(fields);
     const table = makeAuditTable();

@@ -1,7 +1,7 @@
 // A batch as a card: state, progress, estimate, the reason why it stands, and its waves as bars. Resumed and cancelled here.
 
 import { inPath, send } from "./api.js";
-import { change, say } from "./change.js";
+import { change } from "./change.js";
 import { badge, button, element, keepLines, redraw, setText } from "./dom.js";
 import { formatCount, formatDistance, formatDuration, formatInstant } from "./format.js";
 import { placeOf } from "./place.js";
@@ -162,7 +162,7 @@ const resumed = {
 function resumeBatch(batch, name) {
   return change({
     title: `Resume batch ${batch}, ${name}?`,
-    body: [say("Its next wave opens, although tasks of an earlier one are dead. Those stay dead.")],
+    body: ["Its next wave opens, although tasks of an earlier one are dead. Those stay dead."],
     verb: "Resume the batch",
     doIt: (reason) => send("POST", `batches/${inPath(batch)}/resume`, reason),
     sentence: ({ status }) => `Batch ${batch} ${resumed[status]}.`,
@@ -173,8 +173,8 @@ function cancelBatch(batch, name) {
   return change({
     title: `Cancel batch ${batch}, ${name}?`,
     body: [
-      say("No further wave opens. Waiting tasks end, running ones are asked to end."),
-      say("A cancelled batch can't be resumed."),
+      "No further wave opens. Waiting tasks end, running ones are asked to end.",
+      "A cancelled batch can't be resumed.",
     ],
     verb: "Cancel the batch",
     isDanger: true,

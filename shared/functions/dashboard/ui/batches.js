@@ -46,13 +46,9 @@ export const batches = {
         none: () =>
           makeEmpty(
             "There is no batch.",
-            element(
-              "p",
-              {},
-              "A batch is work in stages, called waves: all of one stage ends before the next begins. Code makes one with ",
-              element("code", {}, "createBatch"),
-              ".",
-            ),
+            "A batch is work in stages, called waves: all of one stage ends before the next begins. Code makes one with ",
+            element("code", {}, "createBatch"),
+            ".",
           ),
       });
     };

@@ -1,8 +1,8 @@
 // Several tasks at once: a preview says what would become of each, then a second press does it.
 
 import { send } from "./api.js";
-import { change, say } from "./change.js";
-import { element, setText } from "./dom.js";
+import { change, makePreview } from "./change.js";
+import { counted } from "./format.js";
 import { makeRunIn } from "./run-in.js";
 
 /** What becomes of a task: before the change, and behind it. */
@@ -51,23 +51,20 @@ function tell({ tasks }) {
 
 /** A dialog over `ids` with the preview of the same call; `then()` runs when it was done. */
 function ask({ title, body = [], verb, isDanger = false, path, ids, more = () => ({}), then }) {
-  const preview = element("p", { class: "preview", role: "status" }, "Looking at them ..");
-  const canAct = async () => {
-    try {
+  const preview = makePreview({
+    start: "Looking at them ..",
+    failed: "They can't be looked at",
+    ask: async () => {
       const { tasks } = await send("POST", path, { tasks: ids, dryRun: true, ...more() });
-      setText(preview, `Of ${ids.length}: ${foretell(tasks)}.`);
-      return tasks.some(isChanged);
-    } catch (problem) {
-      setText(preview, `They can't be looked at: ${problem.message}.`);
-      return false;
-    }
-  };
+      return [`Of ${ids.length}: ${foretell(tasks)}.`, tasks.some(isChanged)];
+    },
+  });
   return change({
     title,
-    body: [...body, preview],
+    body: [...body, preview.node],
     verb,
     isDanger,
-    canAct,
+    canAct: preview.canAct,
     doIt: async (reason) => {
       const answer = await send("POST", path, { tasks: ids, ...more(), ...reason });
       then();
@@ -77,7 +74,7 @@ function ask({ title, body = [], verb, isDanger = false, path, ids, more = () =>
   });
 }
 
-const countOf = (ids) => `${ids.length} ${ids.length === 1 ? "task" : "tasks"}`;
+const countOf = (ids) => counted(ids.length, "task");
 
 export const cancelAll = (ids, then) =>
   ask({
@@ -92,7 +89,7 @@ export const cancelAll = (ids, then) =>
 export const redriveAll = (ids, then) =>
   ask({
     title: `Redrive ${countOf(ids)}?`,
-    body: [say("They keep their numbers and payloads; their counters begin at 0.")],
+    body: ["They keep their numbers and payloads; their counters begin at 0."],
     verb: "Redrive them",
     path: "tasks/redrive",
     ids,
@@ -103,7 +100,7 @@ export function rescheduleAll(ids, then) {
   const runIn = makeRunIn();
   return ask({
     title: `When shall ${countOf(ids)} run?`,
-    body: [runIn.node, say("0 is as soon as a token is free.")],
+    body: [runIn.node, "0 is as soon as a token is free."],
     verb: "Reschedule them",
     path: "tasks/reschedule",
     ids,

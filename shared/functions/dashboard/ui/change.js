@@ -1,7 +1,7 @@
 // Changing something: a dialog that says what will happen and asks for the reason, then a notice of what did.
 
 import { AnswerLost, ChangedMeanwhile, noteChange } from "./api.js";
-import { byId, element, toShown } from "./dom.js";
+import { byId, element, setText, toShown } from "./dom.js";
 
 const noticeMs = 8_000;
 
@@ -62,7 +62,7 @@ function ask({ title, body, verb, isDanger = false, canAct, asksReason = true })
     "form",
     {},
     element("h2", { id: "dialog-title" }, title),
-    ...body,
+    ...body.map((part) => (typeof part === "string" ? element("p", {}, part) : part)),
     asksReason
       ? element(
           "p",
@@ -97,5 +97,21 @@ function ask({ title, body, verb, isDanger = false, canAct, asksReason = true })
   });
 }
 
-/** A sentence of a dialog. */
-export const say = (...parts) => element("p", {}, ...parts);
+/**
+ * A sentence of a dialog about what will become of the change, and the `canAct` that waits for it. `ask()` answers the sentence,
+ * and whether there is anything to do; `failed` begins the sentence where it can't tell.
+ */
+export function makePreview({ start, failed, ask }) {
+  const node = element("p", { class: "preview", role: "status" }, start);
+  const canAct = async () => {
+    try {
+      const [sentence, can] = await ask();
+      setText(node, sentence);
+      return can;
+    } catch (problem) {
+      setText(node, `${failed}: ${problem.message}.`);
+      return false;
+    }
+  };
+  return { node, canAct };
+}

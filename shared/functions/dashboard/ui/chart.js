@@ -1,10 +1,9 @@
-// Numbers over time as a picture, with the same numbers as a table. Drawn with SVG: the colours come from the style sheet, for
-// light and dark, and its words are read aloud.
+// Numbers over time as a picture, with the same numbers as a table.
 
 import { element, redraw } from "./dom.js";
 import { formatInstant } from "./format.js";
+import { makePicture, makeShape } from "./svg.js";
 
-const namespace = "http://www.w3.org/2000/svg";
 const size = { width: 600, height: 120 };
 /** The greatest number is a little below the edge: a line along it would look like a frame. */
 const headroom = 0.9;
@@ -61,20 +60,11 @@ function draw(report, lines, title) {
   if (top === 0) return [element("p", { class: "none" }, "Nothing in this time.")];
   const last = lines.at(-1);
   const words = `${title}, from ${formatInstant(new Date(firstMs).toISOString())}: at most ${last.write(top)}`;
-  const svg = make("svg", {
-    viewBox: `0 0 ${size.width} ${size.height}`,
-    preserveAspectRatio: "none",
-    class: "plot",
-    role: "img",
-    "aria-label": words,
-  });
   const below = places.map(() => 0);
-  for (const line of lines) {
+  const shapes = lines.flatMap((line) => {
     const values = numbers(line);
-    svg.append(
-      ...(line.isBar ? drawBars(values, below, top, line) : [drawLine(values, top, line)]),
-    );
-  }
+    return line.isBar ? drawBars(values, below, top, line) : [drawLine(values, top, line)];
+  });
   const ends = element(
     "p",
     { class: "series-ends" },
@@ -82,7 +72,7 @@ function draw(report, lines, title) {
     element("span", {}, `at most ${last.write(top)}`),
     element("span", {}, formatInstant(report.countedAt)),
   );
-  return [svg, ends];
+  return [makePicture(size, { className: "plot", words }, shapes), ends];
 }
 
 function drawBars(values, below, top, { mood }) {
@@ -92,7 +82,7 @@ function drawBars(values, below, top, { mood }) {
     const height = (value / top) * size.height * headroom;
     const y = size.height - below[at] - height;
     below[at] += height;
-    return [make("rect", { class: mood, x: at * width, y, width: width * 0.85, height })];
+    return [makeShape("rect", { class: mood, x: at * width, y, width: width * 0.85, height })];
   });
 }
 
@@ -102,13 +92,7 @@ function drawLine(values, top, { mood }) {
     const y = size.height - (value / top) * size.height * headroom;
     return `${((at + 0.5) * width).toFixed(1)},${y.toFixed(1)}`;
   });
-  return make("polyline", { class: mood, points: points.join(" ") });
-}
-
-function make(name, attributes) {
-  const made = document.createElementNS(namespace, name);
-  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value);
-  return made;
+  return makeShape("polyline", { class: mood, points: points.join(" ") });
 }
 
 /** Newest first. */
@@ -142,18 +126,12 @@ export function drawSparkline(node, name, summary) {
     const top = Math.max(...summary.done.map((done, at) => done + summary.failed[at]));
     if (top === 0) return [];
     const sum = summary.done.reduce((all, done) => all + done, 0);
-    const svg = make("svg", {
-      viewBox: `0 0 ${size.width} ${size.height}`,
-      preserveAspectRatio: "none",
-      class: "plot small",
-      role: "img",
-      "aria-label": `${name}: ${sum.toLocaleString("en")} tasks done within two hours`,
-    });
+    const words = `${name}: ${sum.toLocaleString("en")} tasks done within two hours`;
     const below = summary.done.map(() => 0);
-    svg.append(
+    const shapes = [
       ...drawBars(summary.done, below, top, { mood: "good" }),
       ...drawBars(summary.failed, below, top, { mood: "bad" }),
-    );
-    return [svg];
+    ];
+    return [makePicture(size, { className: "plot small", words }, shapes)];
   });
 }

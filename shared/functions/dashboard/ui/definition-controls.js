@@ -1,7 +1,7 @@
 // The limit and the rate of a definition: set by hand, with a preview of what that changes.
 
 import { inPath, send } from "./api.js";
-import { change, say } from "./change.js";
+import { change } from "./change.js";
 import { button, element, section, setText } from "./dom.js";
 import { formatLimit, formatRate } from "./format.js";
 import { makeRateFields } from "./rate-fields.js";
@@ -138,7 +138,7 @@ function setLimit(shown, limit, done) {
   const { name } = shown;
   return change({
     title: `Set the limit of ${name}?`,
-    body: [say(describePreview(shown, limit))],
+    body: [describePreview(shown, limit)],
     verb: "Set the limit",
     doIt: (reason) => send("PUT", `definitions/${inPath(name)}/limit`, { limit, ...reason }, shown),
     sentence: ({ newLimit, overLimit }) => {
@@ -191,13 +191,13 @@ function askRate(shown) {
   const fields = makeRateFields(shown.rate);
   const body = [
     ...fields.nodes,
-    say("Acts from the next task on. Starts already used count against the new burst."),
+    "Acts from the next task on. Starts already used count against the new burst.",
   ];
   return setRate(shown, fields.read, body);
 }
 
 /** `shown`: the definition as the page tells it when the dialog opens. */
-function setRate(shown, rate, body = [say("Acts from the next task on.")]) {
+function setRate(shown, rate, body = ["Acts from the next task on."]) {
   const { name } = shown;
   return change({
     title: rate === null ? `Take the rate of ${name} away?` : `Set the rate of ${name}?`,

@@ -1,6 +1,6 @@
 // How fast a definition's tasks end, the estimate, and the tasks that run now.
 
-import { badge, element, makeEmpty, makeTable, redraw, section, setText } from "./dom.js";
+import { badge, element, makeTable, redraw, section } from "./dom.js";
 import { formatCount, formatDuration, formatInstant } from "./format.js";
 import { placeOf } from "./place.js";
 
@@ -23,18 +23,15 @@ function makeRunning() {
     label: "Running and prefetched tasks",
     columns: [
       ["task", "id"],
-      ["kind", "value"],
-      ["for", "number"],
-      ["worker", "value"],
+      ["kind", "value", ({ kind }) => kind],
+      ["for", "number", ({ sinceMs }) => describeMs(sinceMs)],
+      ["worker", "value", ({ worker }) => worker ?? "-"],
       ["", ""],
     ],
     keyOf: ({ task }) => task,
-    row: ({ task }, [id, kind, since, worker, mark]) => {
+    row: ({ task }, [id, mark]) => {
       id.append(element("a", { href: placeOf.task(task) }, task));
       return (entry) => {
-        setText(kind, entry.kind);
-        setText(since, entry.sinceMs == null ? "-" : formatDuration(entry.sinceMs));
-        setText(worker, entry.worker ?? "-");
         const marks = [
           ...(entry.isSlow ? [["slow", "bad"]] : []),
           ...(entry.state === "running" ? [] : [[entry.state, "calm"]]),
@@ -42,10 +39,12 @@ function makeRunning() {
         redraw(mark, marks, () => marks.map(([text, mood]) => badge(text, mood)));
       };
     },
-    none: () => makeEmpty("Nothing runs."),
+    none: ["Nothing runs."],
   });
   return { node: section("Running", table.node), fill: (tasks) => table.fill(tasks) };
 }
+
+const describeMs = (ms) => (ms == null ? "-" : formatDuration(ms));
 
 // ---- the pace
 
@@ -92,24 +91,15 @@ function describeEnd(untilDoneMs, heldUpBy) {
 const describeOldest = ({ task, ageMs }) => `task ${task}, for ${formatDuration(ageMs)}`;
 
 function makeKinds() {
-  const table = makeTable({
+  return makeTable({
     label: "How long tasks run, by kind",
     columns: [
-      ["kind", "value"],
-      ["finished", "number"],
-      ["half within", "number"],
-      ["99 % within", "number"],
+      ["kind", "value", ({ kind }) => kind],
+      ["finished", "number", ({ finished }) => formatCount(finished)],
+      ["half within", "number", ({ p50Ms }) => describeMs(p50Ms)],
+      ["99 % within", "number", ({ p99Ms }) => describeMs(p99Ms)],
     ],
     keyOf: ({ kind }) => kind,
-    row:
-      (_, [kind, finished, p50, p99]) =>
-      (entry) => {
-        setText(kind, entry.kind);
-        setText(finished, formatCount(entry.finished));
-        setText(p50, entry.p50Ms == null ? "-" : formatDuration(entry.p50Ms));
-        setText(p99, entry.p99Ms == null ? "-" : formatDuration(entry.p99Ms));
-      },
-    none: () => makeEmpty("No task has finished lately: durations show up with the first."),
+    none: ["No task has finished lately: durations show up with the first."],
   });
-  return table;
 }

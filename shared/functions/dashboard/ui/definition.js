@@ -1,13 +1,13 @@
 // One definition: limit and rate, running tasks, pace, failures and changes.
 
 import { askIfThere, call, inPath, send, slowly } from "./api.js";
-import { change, say } from "./change.js";
+import { change } from "./change.js";
 import { makeControls } from "./definition-controls.js";
 import { makeLists } from "./definition-lists.js";
 import { makePace } from "./definition-pace.js";
 import { makeStatistics } from "./definition-statistics.js";
-import { badge, button, element, redraw, showOne } from "./dom.js";
-import { formatCount, formatDuration } from "./format.js";
+import { badge, button, element, fillTiles, redraw, showOne } from "./dom.js";
+import { formatDuration } from "./format.js";
 import { placeOf } from "./place.js";
 import { makeLegend, makeSlots } from "./slots.js";
 import { drawTrend, note } from "./trend.js";
@@ -23,7 +23,7 @@ const counts = [
   ["waiting", "waiting"],
   ["running", "claimed"],
   ["prefetched", "claimed"],
-  ["dead", "dead"],
+  ["dead", "dead", "bad"],
   ["done", "done"],
   ["cancelled", "cancelled"],
 ];
@@ -62,7 +62,7 @@ export const definition = {
       fillHead(head, read, known.pace);
       pausing.fill(read);
       slots.fill(read, read.held === 0 ? [] : known.running);
-      fillTiles(tiles, name, read);
+      fillTiles(tiles, tilesOf(name, read));
       drawTrend(trend, `ready of ${name}`, "Ready tasks", { hasCaption: true });
       controls.fill(read);
       pace.fill(known);
@@ -99,18 +99,8 @@ function fillHead(head, read, pace) {
   ]);
 }
 
-function fillTiles(list, name, read) {
-  const tiles = counts.map(([count, state]) => [count, read[count], placeOf.tasks(name, state)]);
-  redraw(list, tiles, () =>
-    tiles.map(([count, number, href]) =>
-      element(
-        "li",
-        { class: number === 0 ? "zero" : count === "dead" ? "bad" : "" },
-        element("a", { href }, element("b", {}, formatCount(number)), element("span", {}, count)),
-      ),
-    ),
-  );
-}
+const tilesOf = (name, read) =>
+  counts.map(([count, state, mood]) => [count, read[count], placeOf.tasks(name, state), mood]);
 
 function makePausing(name) {
   const pause = button("Pause ..", `pause ${name}`, () => void setPaused(read, true));
@@ -144,9 +134,7 @@ function setPaused(shown, isPaused) {
   const what = isPaused ? "pause" : "resume";
   return change({
     title: `${isPaused ? "Pause" : "Resume"} ${name}?`,
-    body: [
-      say(isPaused ? effectOfPause(name) : "Its tasks start again as its limit and rate allow."),
-    ],
+    body: [isPaused ? effectOfPause(name) : "Its tasks start again as its limit and rate allow."],
     verb: isPaused ? "Pause it" : "Resume it",
     doIt: (reason) => send("POST", `definitions/${inPath(name)}/${what}`, reason, shown),
     sentence: ({ status }) =>

@@ -1,5 +1,7 @@
 // Elements, and lists that are patched. Texts from tasks are only ever set as text, never as HTML.
 
+import { formatCount } from "./format.js";
+
 export const byId = (id) => document.getElementById(id);
 
 const textAttributes = new Set(["aria-label", "title"]);
@@ -48,14 +50,22 @@ export function section(title, ...children) {
   return element("section", { class: "sheet", "aria-labelledby": id }, heading, ...children);
 }
 
-/** In place of an empty list: a sentence, and a hint at how it fills. */
-export function makeEmpty(sentence, ...more) {
-  return element("div", { class: "empty" }, element("p", {}, sentence), ...more);
+/** In place of an empty list: a sentence, and the texts and nodes of a hint at how it fills. */
+export function makeEmpty(sentence, ...hint) {
+  const more = hint.length === 0 ? null : element("p", {}, ...hint);
+  return element("div", { class: "empty" }, element("p", {}, sentence), more);
 }
 
 /** A word in a coloured box. */
 export function badge(text, mood = "") {
   return element("span", { class: `badge ${mood}` }, text);
+}
+
+/** A part of a bar, as wide as its share, 0..1. Set through the object model: the page's policy forbids styles in attributes. */
+export function barPart(kind, share) {
+  const part = element("i", { class: kind });
+  part.style.width = `${100 * share}%`;
+  return part;
 }
 
 /** A button that acts at once. */
@@ -87,6 +97,17 @@ export function makeFiller(fields) {
     for (const [at, field] of Object.values(fields).entries()) field.value = wanted[at];
     return true;
   };
+}
+
+/** Counts with their names, `[name, count, href, mood]` each; without `href` one leads nowhere. */
+export function fillTiles(list, tiles) {
+  redraw(list, tiles, () =>
+    tiles.map(([name, count, href, mood = ""]) => {
+      const parts = [element("b", {}, formatCount(count)), element("span", {}, name)];
+      const inside = href === undefined ? parts : [element("a", { href }, ...parts)];
+      return element("li", { class: count > 0 ? mood : "zero" }, ...inside);
+    }),
+  );
 }
 
 /** Does the reader have text of it selected, or the focus in it? Such a line stays where it is. */
@@ -135,14 +156,16 @@ function arrange(parent, wanted) {
 }
 
 /**
- * A table whose rows are kept by key. `columns` are `[title, class?]`; on narrow screens each row is a card, with the titles
- * before its cells. `row(item, cells)` answers `fill(item)`. `fill(items, more)` draws, and says where the list was cut.
+ * A table whose rows are kept by key. `columns` are `[title, class, write?]`; on narrow screens each row is a card, with the titles
+ * before its cells. `write(item)` answers the text of a cell, or the text and its title. `row(item, cells)` fills the other cells; for those
+ * that change it answers `fill(item)`. `none` are the sentence and the hint of an empty table. `fill(items, more)` draws, and says where
+ * the list was cut.
  */
 export function makeTable({ label, columns, keyOf, row, none, className = "" }) {
   const head = element(
     "tr",
     {},
-    ...columns.map(([title, kind = ""]) => element("th", { scope: "col", class: kind }, title)),
+    ...columns.map(([title, kind]) => element("th", { scope: "col", class: kind }, title)),
   );
   const body = element("tbody");
   const table = element(
@@ -153,22 +176,37 @@ export function makeTable({ label, columns, keyOf, row, none, className = "" }) 
   );
   const cut = element("p", { class: "cut" });
   const make = (item) => {
-    const cells = columns.map(([title, kind = ""], at) =>
+    const cells = columns.map(([title, kind], at) =>
       at === 0
         ? element("th", { scope: "row", class: kind })
         : element("td", { "data-label": title, class: kind }),
     );
     const line = element("tr", {}, ...cells);
-    return { line, fill: row(item, cells, line) };
+    const written = columns.flatMap(([, , write], at) => (write ? [[cells[at], write]] : []));
+    const others = cells.filter((_, at) => columns[at][2] === undefined);
+    const fillOthers = row?.(item, others, line);
+    const fill = (next) => {
+      for (const [cell, write] of written) writeCell(cell, write(next));
+      fillOthers?.(next);
+    };
+    return { line, fill };
   };
-  const makeNone = () =>
-    element("tr", {}, element("td", { class: "none", colspan: columns.length }, none()));
+  const makeNone = () => {
+    const attributes = { class: "none", colspan: columns.length };
+    return element("tr", {}, element("td", attributes, makeEmpty(...none)));
+  };
   const fill = (items, more = false) => {
     keepLines(body, { items, keyOf, make, none: makeNone });
     table.classList.toggle("bare", items.length === 0);
     setText(cut, describeCut(items.length, more));
   };
   return { node: element("div", {}, table, cut), fill };
+}
+
+function writeCell(cell, said) {
+  const [text, title] = [said].flat();
+  setText(cell, text);
+  if (title !== undefined) cell.title = title;
 }
 
 /** `Showing 50; there are more.` */

@@ -1,9 +1,9 @@
 // Failures that are alike, as one: the error, how many, since when, an example, and all of them redriven.
 
 import { askIfThere, call, inPath, send } from "./api.js";
-import { change, say } from "./change.js";
+import { change, makePreview } from "./change.js";
 import { button, describeCut, element, keepLines, makeEmpty, setText } from "./dom.js";
-import { firstLine, formatCount, formatDistance, formatInstant } from "./format.js";
+import { counted, firstLine, formatCount, formatDistance, formatInstant } from "./format.js";
 import { placeOf } from "./place.js";
 import { makeSelection } from "./selection.js";
 
@@ -45,7 +45,7 @@ function toGroup(definition, { task, kind, error, finishedAt }) {
 export function makeFailures(definition) {
   const list = element("ul", { class: "failures" });
   const bar = makeSelection({
-    noun: (count) => `${count} ${count === 1 ? "group" : "groups"}`,
+    noun: "group",
     actions: [
       {
         text: "Redrive ..",
@@ -71,11 +71,7 @@ export function makeFailures(definition) {
           {},
           makeEmpty(
             "Nothing has failed for good.",
-            element(
-              "p",
-              {},
-              "A task is dead when it has used up its attempts, or when its handler says that no retry helps. It is kept with its error until it is redriven or its retention is over.",
-            ),
+            "A task is dead when it has used up its attempts, or when its handler says that no retry helps. It is kept with its error until it is redriven or its retention is over.",
           ),
         ),
     });
@@ -154,83 +150,63 @@ function describeRedriven({ redriven, left, more }) {
   return `${redriven} redriven${stay}.${more && left === 0 ? manyMore : ""}`;
 }
 
-async function redriveGroup({ definition, kind, like, example, count, error }) {
+function redriveGroup(group) {
+  const { definition, like, example, count, error } = group;
   if (like === null) {
     return change({
       title: `Redrive task ${example}?`,
-      body: [say("It will run again; its counters begin at 0.")],
+      body: ["It will run again; its counters begin at 0."],
       verb: "Redrive 1",
       doIt: (reason) => send("POST", "tasks/redrive", { tasks: [example], ...reason }),
       sentence: ({ tasks: [result] }) => `Task ${example}: ${result.outcome}.`,
     });
   }
-  const group = { definition, kind, like };
-  const preview = element("p", { class: "preview", role: "status" }, "Counting ..");
-  const canAct = async () => {
-    try {
-      const { found, more } = await send("POST", "failures/redrive", { ...group, dryRun: true });
-      setText(
-        preview,
-        found === 0
-          ? "None is left: others were faster, or their retention is over."
-          : `${formatCount(found)} dead ${found === 1 ? "task" : "tasks"} will run again, with the same numbers; counters begin at 0.${more ? manyMore : ""}`,
-      );
-      return found > 0;
-    } catch (problem) {
-      setText(preview, `They can't be counted: ${problem.message}.`);
-      return false;
-    }
-  };
-  return change({
+  return redriveAll([group], {
     title: `Redrive ${formatCount(count)} of ${definition}?`,
-    body: [element("pre", { tabindex: "0" }, shorten(error)), preview],
-    verb: "Redrive them",
-    canAct,
-    doIt: (reason) => send("POST", "failures/redrive", { ...group, ...reason }),
-    sentence: describeRedriven,
+    body: element("pre", { tabindex: "0" }, shorten(error)),
+    nameOf: (found) => `${formatCount(found)} dead ${found === 1 ? "task" : "tasks"}`,
+  });
+}
+
+function redriveGroups(groups, then) {
+  return redriveAll(groups, {
+    title: `Redrive ${counted(groups.length, "group")}?`,
+    body: element("ul", {}, ...groups.map((group) => element("li", {}, toItem(group).name))),
+    nameOf: (found) => `${formatCount(found)} dead tasks of ${groups.length} groups`,
+    then,
   });
 }
 
 /** Counts, then redrives, one group after the other: each is a call of its own. */
-function redriveGroups(groups, then) {
-  const bodies = groups.map(({ definition, kind, like }) => ({ definition, kind, like }));
-  const preview = element("p", { class: "preview", role: "status" }, "Counting ..");
-  const canAct = async () => {
-    try {
-      let [found, more] = [0, false];
-      for (const body of bodies) {
-        const answer = await send("POST", "failures/redrive", { ...body, dryRun: true });
-        found += answer.found;
-        more ||= answer.more;
-      }
-      setText(
-        preview,
-        found === 0
-          ? "None is left: others were faster, or their retention is over."
-          : `${formatCount(found)} dead tasks of ${groups.length} groups will run again, with the same numbers; counters begin at 0.${more ? manyMore : ""}`,
-      );
-      return found > 0;
-    } catch (problem) {
-      setText(preview, `They can't be counted: ${problem.message}.`);
-      return false;
+function redriveAll(groups, { title, body, nameOf, then = () => undefined }) {
+  const redrive = async (how) => {
+    const sums = { found: 0, redriven: 0, left: 0, more: false };
+    for (const { definition, kind, like } of groups) {
+      const group = { definition, kind, like };
+      const answer = await send("POST", "failures/redrive", { ...group, ...how });
+      for (const count of ["found", "redriven", "left"]) sums[count] += answer[count];
+      sums.more ||= answer.more;
     }
+    return sums;
   };
+  const preview = makePreview({
+    start: "Counting ..",
+    failed: "They can't be counted",
+    ask: async () => {
+      const { found, more } = await redrive({ dryRun: true });
+      if (found === 0)
+        return ["None is left: others were faster, or their retention is over.", false];
+      const sentence = `${nameOf(found)} will run again, with the same numbers; counters begin at 0.`;
+      return [`${sentence}${more ? manyMore : ""}`, true];
+    },
+  });
   return change({
-    title: `Redrive ${groups.length} ${groups.length === 1 ? "group" : "groups"}?`,
-    body: [
-      element("ul", {}, ...groups.map((group) => element("li", {}, toItem(group).name))),
-      preview,
-    ],
+    title,
+    body: [body, preview.node],
     verb: "Redrive them",
-    canAct,
+    canAct: preview.canAct,
     doIt: async (reason) => {
-      const sums = { redriven: 0, left: 0, more: false };
-      for (const body of bodies) {
-        const answer = await send("POST", "failures/redrive", { ...body, ...reason });
-        sums.redriven += answer.redriven;
-        sums.left += answer.left;
-        sums.more ||= answer.more;
-      }
+      const sums = await redrive(reason);
       then();
       return sums;
     },

@@ -2,27 +2,21 @@
 
 import { call, slowly } from "./api.js";
 import { element, section, setText } from "./dom.js";
+import { fillSelect, makeFilterForm, makeSelect } from "./fields.js";
 import { askFailures, makeFailures } from "./failure-list.js";
 import { makePlace } from "./place.js";
 
 const everyMs = 3_000;
-const all = "";
+const all = ["", "all definitions"];
 
 export const failures = {
   title: () => "Failures",
   make(main) {
-    const names = element("select", { id: "failures-definition" });
-    names.append(element("option", { value: all }, "all definitions"));
-    const form = element(
-      "form",
-      { class: "filters" },
-      element("label", { for: "failures-definition" }, "Definition"),
-      names,
-    );
+    const names = makeSelect({ id: "failures-definition" }, [all]);
+    const form = makeFilterForm([["Definition", names]]);
     names.addEventListener("change", () => {
       window.location.hash = makePlace("failures", { definition: names.value });
     });
-    form.addEventListener("submit", (event) => event.preventDefault());
     const about = element("p", { class: "about" });
     const list = makeFailures(null);
     main.append(section("Dead tasks, grouped by error", about, form, list.node));
@@ -48,13 +42,6 @@ export const failures = {
 /** Only definitions that have dead tasks, and the one asked for. */
 function fillNames(select, definitions, name) {
   const wanted = definitions.filter((each) => each.dead > 0 || each.name === name);
-  const texts = [all, ...wanted.map((each) => each.name)];
-  const isSame =
-    texts.length === select.options.length &&
-    texts.every((text, at) => select.options[at].value === text);
-  if (!isSame)
-    select.replaceChildren(
-      ...texts.map((text) => element("option", { value: text }, text || "all definitions")),
-    );
-  if (document.activeElement !== select) select.value = name ?? all;
+  fillSelect(select, [all, ...wanted.map((each) => [each.name, each.name])]);
+  if (document.activeElement !== select) select.value = name ?? "";
 }

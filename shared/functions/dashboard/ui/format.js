@@ -8,6 +8,9 @@ export function formatCount(count) {
   return count >= countMax ? `${countMax.toLocaleString("en")}+` : count.toLocaleString("en");
 }
 
+/** `1 task`, `2 tasks`. */
+export const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
 /** `250 ms`, `12 s`, `3 min`, `5 h`, `2 days`. */
 export function formatDuration(ms) {
   if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
@@ -71,6 +74,9 @@ export function formatDistance(instant) {
   if (Math.abs(ms) < 1_000) return "now";
   return ms < 0 ? `${formatDuration(-ms)} ago` : `in ${formatDuration(ms)}`;
 }
+
+/** An instant as a cell says it: its distance is the title. */
+export const sayInstant = (instant) => [formatInstant(instant), formatDistance(instant)];
 
 /** The first line of a text. */
 export function firstLine(text) {

@@ -1,13 +1,14 @@
 // Groups: the tasks that use their slots and those that wait; paused and resumed here.
 
 import { inPath, send } from "./api.js";
-import { change, say } from "./change.js";
-import { badge, button, element, makeEmpty, makeTable, redraw, setText, showOne } from "./dom.js";
+import { change } from "./change.js";
+import { badge, button, element, makeTable, redraw, setText, showOne } from "./dom.js";
 import { formatCount } from "./format.js";
 import { makePlace, placeOf } from "./place.js";
 import { drawHeld } from "./slots.js";
 
 const waitingMax = 1_000;
+const describeWaiting = (count) => (count >= waitingMax ? "1,000+" : formatCount(count));
 
 /** Those with waiting tasks first, as the API lists them. `isOfOne`: all are of one definition, which isn't repeated. */
 export function makeGroupTable({ isOfOne = false } = {}) {
@@ -18,27 +19,22 @@ export function makeGroupTable({ isOfOne = false } = {}) {
       ["group", "value"],
       ["definition", "value"],
       ["slots used", ""],
-      ["waiting", "number"],
-      ["order", ""],
+      ["waiting", "number", ({ waiting }) => describeWaiting(waiting)],
+      ["order", "", ({ strict }) => (strict ? "strict" : "by priority")],
       ["", "buttons-cell"],
     ],
     keyOf: ({ definition, key }) => JSON.stringify([definition, key]),
     row: makeRow,
-    none: () =>
-      makeEmpty(
-        "No task has a group.",
-        element(
-          "p",
-          {},
-          "Tasks of one group, such as those of one customer, run one after the other: give them a ",
-          element("code", {}, "group"),
-          " when they are added.",
-        ),
-      ),
+    none: [
+      "No task has a group.",
+      "Tasks of one group, such as those of one customer, run one after the other: give them a ",
+      element("code", {}, "group"),
+      " when they are added.",
+    ],
   });
 }
 
-function makeRow({ definition, key }, [title, owner, used, waiting, order, control]) {
+function makeRow({ definition, key }, [title, owner, used, control]) {
   const place = `group ${key} of ${definition ?? "all definitions"}`;
   let shown = null;
   const pause = button("Pause ..", `pause ${place}`, () => void setPaused(shown, true));
@@ -58,8 +54,6 @@ function makeRow({ definition, key }, [title, owner, used, waiting, order, contr
       ...(group.paused ? [" ", badge("paused", "warn")] : []),
     ]);
     drawHeld(used, group.used, group.slots);
-    setText(waiting, group.waiting >= waitingMax ? "1,000+" : formatCount(group.waiting));
-    setText(order, group.strict ? "strict" : "by priority");
     showOne(group.paused, resume, pause);
     why.hidden = group.waiting === 0;
   };
@@ -70,11 +64,9 @@ function setPaused(shown, paused) {
   return change({
     title: `${paused ? "Pause" : "Resume"} group ${key}?`,
     body: [
-      say(
-        paused
-          ? "None of its waiting tasks starts. Running ones go on."
-          : "Its tasks start again as its slots allow.",
-      ),
+      paused
+        ? "None of its waiting tasks starts. Running ones go on."
+        : "Its tasks start again as its slots allow.",
     ],
     verb: paused ? "Pause the group" : "Resume the group",
     doIt: (reason) =>

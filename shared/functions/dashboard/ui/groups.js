@@ -2,6 +2,7 @@
 
 import { call } from "./api.js";
 import { element, makeFiller, section } from "./dom.js";
+import { makeFilterForm } from "./fields.js";
 import { makeGroupTable } from "./group-table.js";
 import { isPast, makePlace } from "./place.js";
 
@@ -16,19 +17,16 @@ export const groups = {
       list: "search-names",
     });
     const key = element("input", { id: "groups-key", type: "search" });
-    const form = element(
-      "form",
-      { class: "filters" },
-      element("label", { for: "groups-definition" }, "Definition"),
-      definition,
-      element("label", { for: "groups-key" }, "Key"),
-      key,
-      element("button", {}, "Show"),
-    );
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      const wanted = { definition: definition.value.trim(), key: key.value.trim() };
-      window.location.hash = makePlace("groups", wanted);
+    const titled = [
+      ["Definition", definition],
+      ["Key", key],
+    ];
+    const form = makeFilterForm(titled, {
+      more: [element("button", {}, "Show")],
+      go: () => {
+        const wanted = { definition: definition.value.trim(), key: key.value.trim() };
+        window.location.hash = makePlace("groups", wanted);
+      },
     });
     const fill = makeFiller({ definition, key });
     const table = makeGroupTable();

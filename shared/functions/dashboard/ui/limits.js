@@ -1,8 +1,8 @@
 // Limits and rates of definitions, and the limits that they share, which are set here.
 
 import { call, inPath, send } from "./api.js";
-import { change, say } from "./change.js";
-import { badge, button, element, makeEmpty, makeTable, redraw, section, setText } from "./dom.js";
+import { change } from "./change.js";
+import { badge, button, element, makeTable, redraw, section } from "./dom.js";
 import { formatDuration, formatLimit, formatRate } from "./format.js";
 import { placeOf } from "./place.js";
 import { drawHeld } from "./slots.js";
@@ -36,26 +36,22 @@ function makeOwn() {
     columns: [
       ["definition", "value"],
       ["tokens held", ""],
-      ["limit", "value"],
-      ["rate", "value"],
-      ["next start", ""],
-      ["shared limits", "value"],
+      ["limit", "value", describeSource],
+      ["rate", "value", describeRate],
+      ["next start", "", describeNext],
+      ["shared limits", "value", describeShared],
     ],
     keyOf: ({ name }) => name,
-    row: ({ name }, [title, held, limit, rate, next, shared]) => {
+    row: ({ name }, [title, held]) => {
       const link = element("a", { href: placeOf.definition(name) }, name);
       const chip = element("span");
       title.append(link, " ", chip);
       return (definition) => {
         redraw(chip, definition.paused, () => (definition.paused ? [badge("paused", "warn")] : []));
         drawHeld(held, definition.held, definition.limit);
-        setText(limit, describeSource(definition));
-        setText(rate, describeRate(definition));
-        setText(next, describeNext(definition));
-        setText(shared, definition.sharedLimits.map((each) => each.name).join(", ") || "-");
       };
     },
-    none: () => makeEmpty("No definition is registered."),
+    none: ["No definition is registered."],
   });
 }
 
@@ -63,39 +59,36 @@ function makeShared() {
   return makeTable({
     label: "Shared limits",
     columns: [
-      ["shared limit", "value"],
+      ["shared limit", "value", ({ name }) => name],
       ["tokens held", ""],
-      ["limit", "value"],
-      ["held by", "value"],
+      ["limit", "value", describeSource],
+      ["held by", "value", describeUsers],
       ["", "buttons-cell"],
     ],
     keyOf: ({ name }) => name,
-    row: (shared, [title, held, limit, by, control]) => {
+    row: (shared, [held, control]) => {
       let read = shared;
       const set = button("Set ..", `set shared limit ${shared.name}`, () => void setShared(read));
       control.append(element("span", { class: "buttons changes" }, set));
       return (next) => {
         read = next;
-        setText(title, next.name);
         drawHeld(held, next.held, next.limit);
-        setText(limit, describeSource(next));
-        const users = next.definitions.map((user) => `${user.name} ${user.held}`);
-        setText(by, users.join(", ") || "no definition draws from it");
       };
     },
-    none: () =>
-      makeEmpty(
-        "No definition shares a limit with others.",
-        element(
-          "p",
-          {},
-          "Definitions that call the same partner can draw from one limit: name it in their ",
-          element("code", {}, "sharedLimits"),
-          ".",
-        ),
-      ),
+    none: [
+      "No definition shares a limit with others.",
+      "Definitions that call the same partner can draw from one limit: name it in their ",
+      element("code", {}, "sharedLimits"),
+      ".",
+    ],
   });
 }
+
+const describeShared = ({ sharedLimits }) => sharedLimits.map(({ name }) => name).join(", ") || "-";
+
+const describeUsers = ({ definitions }) =>
+  definitions.map(({ name, held }) => `${name} ${held}`).join(", ") ||
+  "no definition draws from it";
 
 /** `4`, or `2, by an operator; the code says 4`. */
 function describeSource(limited) {
@@ -133,9 +126,7 @@ function setShared(shown) {
     title: `Set shared limit ${name}?`,
     body: [
       element("p", { class: "field" }, label, number),
-      say(
-        `An empty field is no limit; ${describeCode(shown)}. ${held} tokens are held now: those above a lower limit come back as their tasks end.`,
-      ),
+      `An empty field is no limit; ${describeCode(shown)}. ${held} tokens are held now: those above a lower limit come back as their tasks end.`,
     ],
     verb: "Set the limit",
     doIt: (reason) =>

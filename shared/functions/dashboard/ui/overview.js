@@ -1,7 +1,8 @@
 // The overview: definitions in trouble first, then busy ones, then the rest.
 
 import { askIfThere, call, inPath, slowly } from "./api.js";
-import { badge, element, makeEmpty, makeTable, redraw, section, setText } from "./dom.js";
+import { badge, element, fillTiles, makeTable, redraw, section, setText } from "./dom.js";
+import { makeFilterForm } from "./fields.js";
 import { formatCount } from "./format.js";
 import { placeOf, replacePlace } from "./place.js";
 import { makeLegend, makeSlots } from "./slots.js";
@@ -35,13 +36,8 @@ export const overview = {
       filter: filter.value.trim(),
       only: only.checked ? "busy" : "",
     });
-    const form = element(
-      "form",
-      { class: "filters" },
-      element("label", { for: "filter" }, "Filter"),
-      filter,
-      element("label", { for: "only", class: "switch" }, only, "Only busy or in trouble"),
-    );
+    const busyOnly = element("label", { class: "switch" }, only, "Only busy or in trouble");
+    const form = makeFilterForm([["Filter", filter]], { more: [busyOnly] });
     const table = makeDefinitions();
     const hidden = element("p", { class: "cut" });
     main.append(tiles, section("Definitions", form, table.node, hidden, makeLegend()));
@@ -50,7 +46,7 @@ export const overview = {
     const state = { top: [], order: [] };
     const look = async () => {
       const [status, lately] = await Promise.all([call("status"), summaries()]);
-      fillTiles(tiles, status);
+      fillTiles(tiles, tilesOf(status));
       for (const { name, ready } of status.definitions) note(`ready of ${name}`, ready);
       const sorted = sortByTrouble(status.definitions);
       state.top = sorted
@@ -78,7 +74,6 @@ export const overview = {
     };
     filter.addEventListener("input", changed);
     only.addEventListener("change", changed);
-    form.addEventListener("submit", (event) => event.preventDefault());
     return look;
   },
 };
@@ -101,8 +96,8 @@ function keepOrder(rows, order) {
 
 // ---- tiles
 
-function fillTiles(list, { totals, expired }) {
-  const tiles = [
+function tilesOf({ totals, expired }) {
+  return [
     ["running", totals.running, "#workers"],
     ["prefetched", totals.prefetched, "#workers"],
     ["ready", totals.ready],
@@ -113,13 +108,6 @@ function fillTiles(list, { totals, expired }) {
     ["workers", totals.executions, "#workers"],
     ["workers lost", expired, "#workers", "bad"],
   ].filter(([name, count]) => name !== "workers lost" || count > 0);
-  redraw(list, tiles, () =>
-    tiles.map(([name, count, href, mood = ""]) => {
-      const parts = [element("b", {}, formatCount(count)), element("span", {}, name)];
-      const inside = href === undefined ? parts : [element("a", { href }, ...parts)];
-      return element("li", { class: count > 0 ? mood : "zero" }, ...inside);
-    }),
-  );
 }
 
 // ---- definitions
@@ -136,15 +124,10 @@ function makeDefinitions() {
     ],
     keyOf: ({ definition }) => definition.name,
     row: makeRow,
-    none: () =>
-      makeEmpty(
-        "No definition is shown.",
-        element(
-          "p",
-          {},
-          "A definition is registered by the first run of an app that has it, and shows up here. If there are some, the filter hides them.",
-        ),
-      ),
+    none: [
+      "No definition is shown.",
+      "A definition is registered by the first run of an app that has it, and shows up here. If there are some, the filter hides them.",
+    ],
   });
 }
 

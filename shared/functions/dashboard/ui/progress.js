@@ -1,6 +1,6 @@
 // How far something is, as a bar of parts: done, dead, open, blocked, cancelled. Each part has a pattern, not only a colour.
 
-import { element, redraw } from "./dom.js";
+import { barPart, element, redraw } from "./dom.js";
 import { formatCount } from "./format.js";
 
 /**
@@ -12,14 +12,7 @@ export function fillProgress(bar, label, parts) {
   const total = shown.reduce((sum, [, count]) => sum + count, 0);
   const counts = shown.map(([kind, count]) => `${formatCount(count)} ${kind}`).join(", ");
   bar.setAttribute("aria-label", `${label}: ${counts || "no tasks"}`);
-  redraw(bar, shown, () =>
-    shown.map(([kind, count]) => {
-      const part = element("i", { class: kind });
-      // Set through the object model: the page's policy forbids styles in attributes.
-      part.style.width = `${(100 * count) / total}%`;
-      return part;
-    }),
-  );
+  redraw(bar, shown, () => shown.map(([kind, count]) => barPart(kind, count / total)));
 }
 
 export const makeProgress = () => element("div", { class: "progress", role: "img" });

@@ -1,6 +1,7 @@
 // The fields for a rate: a count per period, and how many may start at once after a pause.
 
 import { element } from "./dom.js";
+import { makeUnitSelect } from "./fields.js";
 
 const units = { seconds: 1_000, minutes: 60_000, hours: 3_600_000, days: 86_400_000 };
 const first = { count: 60, periodMs: units.minutes, burst: undefined };
@@ -28,11 +29,7 @@ export function makeRateFields(rate) {
     value: periodMs / unitMs,
     required: "",
   });
-  const unit = element(
-    "select",
-    { "aria-label": "unit" },
-    ...Object.keys(units).map((name) => element("option", {}, name)),
-  );
+  const unit = makeUnitSelect(units);
   unit.value = unitName;
   const burstField = makeNumber({ id: "rate-burst", min: "1", max: "1000000", value: burst ?? "" });
   const line = (...parts) => element("p", { class: "field" }, ...parts);

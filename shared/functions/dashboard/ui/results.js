@@ -1,7 +1,7 @@
 // Tables of the app itself, as its `results` reads them: a page of its own, linked only where there are any.
 
 import { call, slowly } from "./api.js";
-import { element, makeEmpty, redraw, section } from "./dom.js";
+import { barPart, element, makeEmpty, redraw, section } from "./dom.js";
 
 const everyMs = 2_000;
 
@@ -21,7 +21,7 @@ export const results = {
     const list = element("div", { id: "results", class: "results" });
     const empty = makeEmpty(
       "Nothing has been summed up yet.",
-      element("p", {}, "These are tables of the app, not of Taskgate: they fill as its tasks end."),
+      "These are tables of the app, not of Taskgate: they fill as its tasks end.",
     );
     main.append(section("Tables of this app", empty, list));
     const asked = slowly(everyMs, askResults);
@@ -71,8 +71,6 @@ function drawCell(at, { line, columns, lines }) {
 }
 
 function drawChartCell(value, max) {
-  const bar = element("i", { class: value < 0 ? "early" : "late" });
-  // Set through the object model: the page's policy forbids styles in attributes.
-  bar.style.width = `${(Math.abs(value) / max) * 100}%`;
+  const bar = barPart(value < 0 ? "early" : "late", Math.abs(value) / max);
   return element("td", { class: "chart" }, bar);
 }

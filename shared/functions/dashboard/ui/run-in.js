@@ -1,6 +1,7 @@
 // The field for a time from now.
 
 import { element } from "./dom.js";
+import { makeUnitSelect } from "./fields.js";
 
 const units = { minutes: 60_000, hours: 3_600_000, days: 86_400_000 };
 
@@ -14,11 +15,7 @@ export function makeRunIn() {
     value: "10",
     required: "",
   });
-  const unit = element(
-    "select",
-    { "aria-label": "unit" },
-    ...Object.keys(units).map((name) => element("option", {}, name)),
-  );
+  const unit = makeUnitSelect(units);
   const label = element("label", { for: "run-in" }, "Run it in");
   return {
     node: element("p", { class: "field" }, label, amount, unit),

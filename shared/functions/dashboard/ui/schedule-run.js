@@ -1,7 +1,7 @@
 // A run of a schedule out of turn: what it adds, a second press, then the new task on its way.
 
 import { call, inPath, newOperationId, send } from "./api.js";
-import { change, keepNotice, say } from "./change.js";
+import { change, keepNotice, makePreview } from "./change.js";
 import { element, setText } from "./dom.js";
 import { formatCount, formatInstant } from "./format.js";
 import { placeOf } from "./place.js";
@@ -16,22 +16,20 @@ const states = { claimed: "running", waiting: "waiting for its group" };
 export function runNow(schedule) {
   const { definition, name } = schedule;
   const operationId = newOperationId();
-  const preview = element("p", { class: "preview", role: "status" }, "Looking at it ..");
-  const canAct = async () => {
-    try {
-      setText(preview, foretell(schedule, await call(`definitions/${inPath(definition)}`)));
-      return true;
-    } catch (problem) {
-      setText(preview, `It can't be looked at: ${problem.message}.`);
-      return false;
-    }
-  };
+  const preview = makePreview({
+    start: "Looking at it ..",
+    failed: "It can't be looked at",
+    ask: async () => {
+      const read = await call(`definitions/${inPath(definition)}`);
+      return [foretell(schedule, read), true];
+    },
+  });
   return change({
     title: `Run schedule ${name} of ${definition} now?`,
-    body: [say(describeTask(schedule)), preview],
+    body: [describeTask(schedule), preview.node],
     verb: "Run it now",
     asksReason: false,
-    canAct,
+    canAct: preview.canAct,
     doIt: () =>
       send("POST", `definitions/${inPath(definition)}/schedules/run`, {
         schedule: name,

@@ -1,9 +1,9 @@
 // Schedules with their next and last runs; run out of turn, paused and resumed here.
 
 import { inPath, send } from "./api.js";
-import { change, say } from "./change.js";
-import { badge, button, element, makeEmpty, makeTable, redraw, setText, showOne } from "./dom.js";
-import { formatDistance, formatDuration, formatInstant } from "./format.js";
+import { change } from "./change.js";
+import { badge, button, element, makeTable, redraw, showOne } from "./dom.js";
+import { formatDuration, formatInstant, sayInstant } from "./format.js";
 import { placeOf } from "./place.js";
 import { runNow } from "./schedule-run.js";
 
@@ -19,30 +19,25 @@ export function makeScheduleTable({ isOfOne = false } = {}) {
     columns: [
       ["schedule", "value"],
       ["definition", "value"],
-      ["next run", "when"],
-      ["cron", "cron"],
-      ["cron's zone", ""],
-      ["last run", "when"],
-      ["missed runs", ""],
+      ["next run", "when", describeNext],
+      ["cron", "cron", ({ cron }) => cron],
+      ["cron's zone", "", ({ timeZone }) => timeZone],
+      ["last run", "when", ({ lastRunAt: at }) => (at === null ? ["never", ""] : sayInstant(at))],
+      ["missed runs", "", ({ missed }) => missedTexts[missed] ?? missed],
       ["", "buttons-cell"],
     ],
     keyOf: ({ id }) => id,
     row: makeRow,
-    none: () =>
-      makeEmpty(
-        "No definition has a schedule.",
-        element(
-          "p",
-          {},
-          "A schedule adds a task at fixed times. It is written in code, with ",
-          element("code", {}, "schedules"),
-          " of a definition, and shows up here after the next run of the app.",
-        ),
-      ),
+    none: [
+      "No definition has a schedule.",
+      "A schedule adds a task at fixed times. It is written in code, with ",
+      element("code", {}, "schedules"),
+      " of a definition, and shows up here after the next run of the app.",
+    ],
   });
 }
 
-function makeRow({ definition, name }, [title, owner, next, cron, zone, last, missed, control]) {
+function makeRow({ definition, name }, [title, owner, control]) {
   const place = `schedule ${name} of ${definition}`;
   let shown = null;
   const pause = button("Pause ..", `pause ${place}`, () => void setPaused(shown, true));
@@ -52,18 +47,12 @@ function makeRow({ definition, name }, [title, owner, next, cron, zone, last, mi
   owner.append(element("a", { href: placeOf.definition(definition) }, definition));
   return (schedule) => {
     shown = schedule;
-    const { paused, lastRunAt } = schedule;
+    const { paused } = schedule;
     redraw(title, [name, paused, isLate(schedule)], () => [
       name,
       ...(paused ? [" ", badge("paused", "warn")] : []),
       ...(isLate(schedule) ? [" ", badge("late", "bad")] : []),
     ]);
-    setText(cron, schedule.cron);
-    setText(zone, schedule.timeZone);
-    setText(next, describeNext(schedule));
-    setText(last, lastRunAt === null ? "never" : formatInstant(lastRunAt));
-    last.title = lastRunAt === null ? "" : formatDistance(lastRunAt);
-    setText(missed, missedTexts[schedule.missed] ?? schedule.missed);
     showOne(paused, resume, pause);
   };
 }
@@ -85,11 +74,9 @@ function setPaused(shown, isPaused) {
   return change({
     title: `${isPaused ? "Pause" : "Resume"} schedule ${name} of ${definition}?`,
     body: [
-      say(
-        isPaused
-          ? "It adds no task until it is resumed. Instants that pass meanwhile aren't made up for."
-          : "It goes on with its next instant from now.",
-      ),
+      isPaused
+        ? "It adds no task until it is resumed. Instants that pass meanwhile aren't made up for."
+        : "It goes on with its next instant from now.",
     ],
     verb: isPaused ? "Pause the schedule" : "Resume the schedule",
     doIt: (reason) =>

@@ -1,9 +1,10 @@
 // Ticked lines of a list, and a bar with what can be done with all of them. Ticks outlive further looks, as long as their line is shown.
 
 import { button, element, setText } from "./dom.js";
+import { counted } from "./format.js";
 
 /**
- * `noun(count)` names so many lines; `actions` are `{ text, label, act(items), className }`. `box(item)` makes the tick of a
+ * `noun` names a line; `actions` are `{ text, label, act(items), className }`. `box(item)` makes the tick of a
  * line, `fill(items)` tells the shown ones; items have `key` and `name`. `clear()` takes all ticks away.
  */
 export function makeSelection({ noun, actions }) {
@@ -24,7 +25,7 @@ export function makeSelection({ noun, actions }) {
   );
   const draw = () => {
     for (const act of acts) act.disabled = ticked.size === 0;
-    setText(count, ticked.size === 0 ? "none selected" : `${noun(ticked.size)} selected`);
+    setText(count, ticked.size === 0 ? "none selected" : `${counted(ticked.size, noun)} selected`);
     all.checked = shown.length > 0 && ticked.size === shown.length;
     all.indeterminate = ticked.size > 0 && !all.checked;
     for (const [key, box] of boxes) box.checked = ticked.has(key);

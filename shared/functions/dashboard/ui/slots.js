@@ -1,6 +1,6 @@
 // Slots of a limit: a cell for each token, with the task that runs on it.
 
-import { element, keepLines, redraw, setText } from "./dom.js";
+import { barPart, element, keepLines, redraw, setText } from "./dom.js";
 import { formatDuration } from "./format.js";
 import { placeOf } from "./place.js";
 
@@ -24,11 +24,8 @@ function makeBar(held, limit) {
   const count = Math.max(limit ?? held, held);
   const bar = element("span", { class: "cells", "aria-hidden": "true" });
   if (count > cellsMax) {
-    const full = element("i", { class: "full" });
-    // Set through the object model: the page's policy forbids styles in attributes.
-    full.style.width = `${(100 * held) / count}%`;
     bar.classList.add("long");
-    bar.append(full);
+    bar.append(barPart("full", held / count));
     return bar;
   }
   for (let at = 0; at < count; at += 1)

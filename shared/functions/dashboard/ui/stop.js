@@ -1,9 +1,9 @@
 // One button stops everything; another resumes exactly the same.
 
 import { askIfThere, call, send, slowly } from "./api.js";
-import { change, say } from "./change.js";
+import { change } from "./change.js";
 import { button, byId, element, redraw } from "./dom.js";
-import { formatDistance, formatInstant } from "./format.js";
+import { counted, formatDistance, formatInstant } from "./format.js";
 
 const everyMs = 4_000;
 
@@ -51,7 +51,7 @@ function describeWhat({ definitions, schedules }) {
   return `${count(definitions, "definition")} and ${count(schedules, "schedule")} were paused by it.`;
 }
 
-const count = (list, noun) => `${list.length} ${noun}${list.length === 1 ? "" : "s"}`;
+const count = (list, noun) => counted(list.length, noun);
 
 const leftOf = ({ left }) => left?.length ?? 0;
 
@@ -67,12 +67,8 @@ async function stopAll() {
   await change({
     title: "Stop everything?",
     body: [
-      say(
-        `${open} of ${totals.definitions} definitions will be paused, with all schedules that aren't yet: no further task starts until you resume.`,
-      ),
-      say(
-        `${totals.running} running tasks go on to their end. New tasks can still be added: they wait.`,
-      ),
+      `${open} of ${totals.definitions} definitions will be paused, with all schedules that aren't yet: no further task starts until you resume.`,
+      `${totals.running} running tasks go on to their end. New tasks can still be added: they wait.`,
     ],
     verb: "Stop everything",
     isDanger: true,
@@ -88,9 +84,7 @@ async function resumeAll(stop) {
   await change({
     title: "Resume what was stopped?",
     body: [
-      say(
-        `${count(stop.definitions, "definition")} and ${count(stop.schedules, "schedule")} go on. What had been paused before the stop stays paused.`,
-      ),
+      `${count(stop.definitions, "definition")} and ${count(stop.schedules, "schedule")} go on. What had been paused before the stop stays paused.`,
     ],
     verb: "Resume",
     doIt: (reason) => send("POST", "resume", reason),

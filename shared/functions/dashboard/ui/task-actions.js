@@ -1,7 +1,7 @@
 // What can be done with one task: cancel, redrive, give it another time. Each wants a second press and asks for a reason.
 
 import { send } from "./api.js";
-import { change, say } from "./change.js";
+import { change } from "./change.js";
 import { button, element } from "./dom.js";
 import { makeRunIn } from "./run-in.js";
 
@@ -47,8 +47,8 @@ function cancelTask(id) {
   return change({
     title: `Cancel task ${id}?`,
     body: [
-      say("If it waits, it ends now. If it runs, its handler is asked to end."),
-      say("It can be redriven later."),
+      "If it waits, it ends now. If it runs, its handler is asked to end.",
+      "It can be redriven later.",
     ],
     verb: "Cancel the task",
     isDanger: true,
@@ -60,7 +60,7 @@ function cancelTask(id) {
 function redriveTask(id) {
   return change({
     title: `Redrive task ${id}?`,
-    body: [say("It will run again, with the same number and payload; its counters begin at 0.")],
+    body: ["It will run again, with the same number and payload; its counters begin at 0."],
     verb: "Redrive the task",
     doIt: (reason) => send("POST", "tasks/redrive", { tasks: [id], ...reason }),
     sentence: (answer) => describe(id, answer),
@@ -71,7 +71,7 @@ function rescheduleTask(id) {
   const runIn = makeRunIn();
   return change({
     title: `When shall task ${id} run?`,
-    body: [runIn.node, say("0 is as soon as a token is free.")],
+    body: [runIn.node, "0 is as soon as a token is free."],
     verb: "Reschedule the task",
     doIt: (reason) =>
       send("POST", "tasks/reschedule", { tasks: [id], runInMs: runIn.ms(), ...reason }),

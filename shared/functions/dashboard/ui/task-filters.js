@@ -1,6 +1,7 @@
 // The form that finds tasks of a definition. Its fields stand in the address, so that a link can be sent.
 
 import { element, makeFiller } from "./dom.js";
+import { makeFilterForm, makeSelect } from "./fields.js";
 
 /** Members of the address, their titles, and an example. */
 const texts = [
@@ -44,27 +45,17 @@ export function makeFilters(go) {
   const fields = {};
   for (const [name, , example] of texts)
     fields[name] = element("input", { id: `find-${name}`, type: "search", placeholder: example });
-  for (const [name] of times)
-    fields[name] = element(
-      "select",
-      { id: `find-${name}` },
-      ...spans.map(([value, text]) => element("option", { value }, text)),
-    );
-  const form = element(
-    "form",
-    { class: "filters", "aria-label": "Find tasks" },
-    ...[...texts, ...times].flatMap(([name, title]) => [
-      element("label", { for: `find-${name}` }, title),
-      fields[name],
-    ]),
-    element("button", {}, "Find"),
-  );
-  const node = element("details", { class: "find" }, element("summary", {}, "Find tasks"), form);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const entries = Object.entries(fields).map(([name, field]) => [name, field.value.trim()]);
-    go(Object.fromEntries(entries.filter(([, value]) => value !== "")));
+  for (const [name] of times) fields[name] = makeSelect({ id: `find-${name}` }, spans);
+  const titled = [...texts, ...times].map(([name, title]) => [title, fields[name]]);
+  const form = makeFilterForm(titled, {
+    more: [element("button", {}, "Find")],
+    go: () => {
+      const entries = Object.entries(fields).map(([name, field]) => [name, field.value.trim()]);
+      go(Object.fromEntries(entries.filter(([, value]) => value !== "")));
+    },
   });
+  form.setAttribute("aria-label", "Find tasks");
+  const node = element("details", { class: "find" }, element("summary", {}, "Find tasks"), form);
   const write = makeFiller(fields);
   const fill = (filters) => {
     // Opened for an address that asks for something, once: then it is the reader's.

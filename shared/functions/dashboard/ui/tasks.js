@@ -2,8 +2,9 @@
 
 import { call, inPath } from "./api.js";
 import { cancelAll, redriveAll, rescheduleAll } from "./bulk-actions.js";
-import { element, makeEmpty, makeTable, section, setText } from "./dom.js";
-import { firstLine, formatDistance, formatInstant } from "./format.js";
+import { element, makeTable, section } from "./dom.js";
+import { fillSelect, makeFilterForm, makeSelect } from "./fields.js";
+import { firstLine, sayInstant } from "./format.js";
 import { isPast, makePlace, placeOf } from "./place.js";
 import { makeSelection } from "./selection.js";
 import { makeFilters, readFilters } from "./task-filters.js";
@@ -41,21 +42,13 @@ export const tasks = {
   title: () => "Tasks",
   make(main) {
     const names = element("select", { id: "tasks-definition" });
-    const state = element(
-      "select",
-      { id: "tasks-state" },
-      ...states.map(([value, text]) => element("option", { value }, text)),
-      element("option", { value: anyState }, "any, of a search"),
-    );
+    const anyOption = [anyState, "any, of a search"];
+    const state = makeSelect({ id: "tasks-state" }, [...states, anyOption]);
     let filters = {};
-    const form = element(
-      "form",
-      { class: "filters" },
-      element("label", { for: "tasks-definition" }, "Definition"),
-      names,
-      element("label", { for: "tasks-state" }, "State"),
-      state,
-    );
+    const form = makeFilterForm([
+      ["Definition", names],
+      ["State", state],
+    ]);
     const list = element("div");
     const go = () => {
       const place = { definition: names.value, state: state.value, ...filters };
@@ -74,7 +67,6 @@ export const tasks = {
     main.append(section("One definition's tasks", form, finder.node, finding.node, list));
     names.addEventListener("change", go);
     state.addEventListener("change", go);
-    form.addEventListener("submit", (event) => event.preventDefault());
     let table;
     let tableOf;
     return async ({ query }) => {
@@ -85,7 +77,10 @@ export const tasks = {
       }
       const { definitions } = await call("definitions");
       if (isPast(query)) return;
-      fillNames(names, definitions);
+      fillSelect(
+        names,
+        definitions.map((each) => [each.name, each.name]),
+      );
       const name = query.get("definition") ?? pickName(definitions);
       filters = readFilters(query);
       const isSearch = Object.keys(filters).length > 0;
@@ -116,15 +111,6 @@ export const tasks = {
 function pickName(definitions) {
   const [first] = definitions.toSorted((left, right) => right.ready - left.ready);
   return first?.name;
-}
-
-function fillNames(select, definitions) {
-  const names = definitions.map(({ name }) => name);
-  const isSame =
-    names.length === select.options.length &&
-    names.every((name, at) => select.options[at].value === name);
-  if (!isSame)
-    select.replaceChildren(...names.map((name) => element("option", { value: name }, name)));
 }
 
 /** An open choice isn't disturbed. */
@@ -165,7 +151,7 @@ function makeBar(state) {
   const names = doable[state] ?? [];
   if (names.length === 0) return null;
   const bar = makeSelection({
-    noun: (count) => `${count} ${count === 1 ? "task" : "tasks"}`,
+    noun: "task",
     actions: names.map((name) => ({
       ...acts[name],
       label: `${name} the selected tasks`,
@@ -184,36 +170,27 @@ const toItem = ({ task }) => ({ key: task, name: `task ${task}` });
 function makeTasks(state, isSearch) {
   const bar = makeBar(state);
   const isAny = state === anyState;
+  const isOver = state === "dead" || state === "cancelled";
+  const [member, since] = sinceOf[state] ?? ["createdAt", "created"];
   const table = makeTable({
     label: isAny ? "Tasks that were found" : `Tasks, ${state}`,
     columns: [
       ["task", "id"],
-      [isAny ? "state" : "kind", "value"],
-      [sinceOf[state]?.[1] ?? "created", "when"],
-      ["priority", "number"],
-      ["failed", "number"],
-      ["lost", "number"],
-      [state === "dead" || state === "cancelled" ? "error" : "worker, or last error", "value wide"],
+      isAny ? ["state", "value", (entry) => entry.state] : ["kind", "value", ({ kind }) => kind],
+      [since, "when", (entry) => sayInstant(entry[member] ?? entry.createdAt)],
+      ["priority", "number", ({ priority }) => priority],
+      ["failed", "number", ({ failedCount }) => failedCount],
+      ["lost", "number", ({ lostCount }) => lostCount],
+      [isOver ? "error" : "worker, or last error", "value wide", describeEntry],
     ],
     keyOf: ({ task }) => task,
-    row: ({ task }, [id, kind, when, priority, failed, lost, says]) => {
+    row: ({ task }, [id]) => {
       if (bar !== null) id.append(bar.box(toItem({ task })), " ");
       id.append(element("a", { href: placeOf.task(task) }, task));
-      return (entry) => {
-        setText(kind, isAny ? entry.state : entry.kind);
-        const instant = entry[sinceOf[state]?.[0] ?? "createdAt"] ?? entry.createdAt;
-        setText(when, formatInstant(instant));
-        when.title = formatDistance(instant);
-        setText(priority, entry.priority);
-        setText(failed, entry.failedCount);
-        setText(lost, entry.lostCount);
-        setText(says, firstLine(entry.error ?? "") || describeWhere(entry));
-      };
     },
-    none: () =>
-      isSearch
-        ? makeEmpty("No such task was found.", makeSearchHint())
-        : makeEmpty("No task of this definition is in this state.", makeHint(state)),
+    none: isSearch
+      ? ["No such task was found.", ...searchHint()]
+      : ["No task of this definition is in this state.", ...hintOf(state)],
   });
   const fill = (items, more) => {
     table.fill(items, more);
@@ -223,16 +200,11 @@ function makeTasks(state, isSearch) {
   return { node, table: table.node, fill };
 }
 
-function makeSearchHint() {
-  const path = element("code", {}, "customer.id=42");
-  return element(
-    "p",
-    {},
-    "Keys, groups and values are compared whole, case and blanks too. Payload takes a path and a value, such as ",
-    path,
-    ". Done tasks name no group, and no unfinished task has ended.",
-  );
-}
+const searchHint = () => [
+  "Keys, groups and values are compared whole, case and blanks too. Payload takes a path and a value, such as ",
+  element("code", {}, "customer.id=42"),
+  ". Done tasks name no group, and no unfinished task has ended.",
+];
 
 /** What would put a task here. */
 const hints = {
@@ -245,11 +217,11 @@ const hints = {
   cancelled: "Tasks that an operator or their own code has ended stand here. They can be redriven.",
 };
 
-function makeHint(state) {
-  if (Object.hasOwn(hints, state)) return element("p", {}, hints[state]);
+function hintOf(state) {
+  if (Object.hasOwn(hints, state)) return [hints[state]];
   const command = element("code", {}, "taskgate enqueue NAME --payload '{..}'");
   const route = element("code", {}, "POST definitions/NAME/tasks");
-  return element("p", {}, "Add one from your code, with ", command, ", or by ", route, ".");
+  return ["Add one from your code, with ", command, ", or by ", route, "."];
 }
 
 async function fillTasks(table, name, state) {
@@ -257,6 +229,8 @@ async function fillTasks(table, name, state) {
   const { tasks: found, more } = name === undefined ? { tasks: [], more: false } : await call(path);
   table.fill(found, more);
 }
+
+const describeEntry = (entry) => firstLine(entry.error ?? "") || describeWhere(entry);
 
 /** What a claimed task does, and with whom. */
 const claimedStates = { running: "running on", prefetched: "prefetched by", lost: "lost by" };

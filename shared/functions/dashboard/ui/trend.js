@@ -2,8 +2,8 @@
 
 import { element, redraw } from "./dom.js";
 import { formatCount, formatDuration } from "./format.js";
+import { makePicture, makeShape } from "./svg.js";
 
-const namespace = "http://www.w3.org/2000/svg";
 const samplesMax = 300;
 const everyMs = 900;
 const size = { width: 120, height: 28 };
@@ -49,17 +49,8 @@ function makeLine(samples, words) {
     const y = size.height - 1 - (value / top) * (size.height * 0.8);
     return `${x.toFixed(1)},${y.toFixed(1)}`;
   };
-  const svg = document.createElementNS(namespace, "svg");
-  svg.setAttribute("viewBox", `0 0 ${size.width} ${size.height}`);
-  svg.setAttribute("preserveAspectRatio", "none");
-  svg.setAttribute("class", "trend");
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", words);
   const points = samples.map(place).join(" ");
-  const area = document.createElementNS(namespace, "polygon");
-  area.setAttribute("points", `0,${size.height} ${points} ${size.width},${size.height}`);
-  const line = document.createElementNS(namespace, "polyline");
-  line.setAttribute("points", points);
-  svg.append(area, line);
-  return svg;
+  const area = `0,${size.height} ${points} ${size.width},${size.height}`;
+  const shapes = [makeShape("polygon", { points: area }), makeShape("polyline", { points })];
+  return makePicture(size, { className: "trend", words }, shapes);
 }

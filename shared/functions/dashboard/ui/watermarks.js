@@ -1,11 +1,12 @@
 // How far blocks have been made.
 
 import { call } from "./api.js";
-import { element, makeEmpty, makeTable, section, setText } from "./dom.js";
-import { formatDistance, formatInstant } from "./format.js";
+import { element, makeTable, section } from "./dom.js";
+import { sayInstant } from "./format.js";
 import { placeOf } from "./place.js";
 
 const watermarksMax = 200;
+const describeValue = (value) => (value === null ? "none" : JSON.stringify(value));
 
 export const watermarks = {
   title: () => "Watermarks",
@@ -13,32 +14,20 @@ export const watermarks = {
     const table = makeTable({
       label: "Watermarks",
       columns: [
-        ["watermark", "value"],
+        ["watermark", "value", ({ name }) => name],
         ["definition", "value"],
-        ["blocks made up to", "value wide"],
-        ["version", "number"],
-        ["changed", "when"],
+        ["blocks made up to", "value wide", ({ value }) => describeValue(value)],
+        ["version", "number", ({ version }) => version],
+        ["changed", "when", ({ changedAt }) => sayInstant(changedAt)],
       ],
       keyOf: ({ definition, name }) => JSON.stringify([definition, name]),
-      row: ({ definition }, [title, owner, value, version, changed]) => {
+      row: ({ definition }, [owner]) => {
         owner.append(element("a", { href: placeOf.definition(definition) }, definition));
-        return (watermark) => {
-          setText(title, watermark.name);
-          setText(value, watermark.value === null ? "none" : JSON.stringify(watermark.value));
-          setText(version, watermark.version);
-          setText(changed, formatInstant(watermark.changedAt));
-          changed.title = formatDistance(watermark.changedAt);
-        };
       },
-      none: () =>
-        makeEmpty(
-          "No blocks have been made.",
-          element(
-            "p",
-            {},
-            "A watermark remembers how far new data has been cut into tasks, so that each range becomes one task once.",
-          ),
-        ),
+      none: [
+        "No blocks have been made.",
+        "A watermark remembers how far new data has been cut into tasks, so that each range becomes one task once.",
+      ],
     });
     main.append(section("How far blocks have been made", table.node));
     return async () => {

@@ -1,11 +1,18 @@
 // Executions (workers at work for one definition), and the hosts that they run on.
 
 import { call } from "./api.js";
-import { badge, element, makeEmpty, makeTable, redraw, section, setText } from "./dom.js";
-import { formatDistance, formatDuration, formatInstant } from "./format.js";
+import { badge, element, makeTable, redraw, section } from "./dom.js";
+import { makeFilterForm } from "./fields.js";
+import { formatDuration, sayInstant } from "./format.js";
 import { makePlace, placeOf } from "./place.js";
 
 const executionsMax = 100;
+/** Columns of executions and of their sums. */
+const counts = ["tokens", "running", "prefetched"].map((name) => [
+  name,
+  "number",
+  (counted) => counted[name],
+]);
 
 export const workers = {
   title: () => "Workers",
@@ -13,11 +20,9 @@ export const workers = {
     const hosts = makeHosts();
     const executions = makeExecutions();
     const all = element("input", { id: "workers-all", type: "checkbox", role: "switch" });
-    const form = element(
-      "form",
-      { class: "filters" },
-      element("label", { for: "workers-all", class: "switch" }, all, "Ended ones, too"),
-    );
+    const form = makeFilterForm([], {
+      more: [element("label", { class: "switch" }, all, "Ended ones, too")],
+    });
     all.addEventListener("change", () => {
       window.location.hash = makePlace("workers", { all: all.checked ? "yes" : "" });
     });
@@ -52,7 +57,7 @@ function groupByHost(executions) {
     };
     host.processes.add(each.worker);
     host.lost += each.state === "dead" ? 1 : 0;
-    for (const count of ["tokens", "running", "prefetched"]) host[count] += each[count];
+    for (const [count] of counts) host[count] += each[count];
     hosts.set(name, host);
   }
   return [...hosts.values()].toSorted(
@@ -65,23 +70,19 @@ function makeHosts() {
     label: "Hosts",
     columns: [
       ["host", "value"],
-      ["processes", "number"],
-      ["tokens", "number"],
-      ["running", "number"],
-      ["prefetched", "number"],
+      ["processes", "number", ({ processes }) => processes.size],
+      ...counts,
     ],
     keyOf: ({ name }) => name,
     row:
-      (_, [title, processes, ...numbers]) =>
+      (_, [title]) =>
       (host) => {
         redraw(title, [host.name, host.lost], () => [
           host.name,
           ...(host.lost > 0 ? [" ", badge(`${host.lost} lost`, "bad")] : []),
         ]);
-        setText(processes, host.processes.size);
-        ["tokens", "running", "prefetched"].forEach((name, at) => setText(numbers[at], host[name]));
       },
-    none: () => makeEmpty("No host works."),
+    none: ["No host works."],
   });
 }
 
@@ -93,43 +94,26 @@ function makeExecutions() {
   return makeTable({
     label: "Executions",
     columns: [
-      ["worker", "value"],
+      ["worker", "value", ({ worker, execution }) => [worker, `execution ${execution}`]],
       ["definition", "value"],
       ["state", ""],
-      ["tokens", "number"],
-      ["running", "number"],
-      ["prefetched", "number"],
-      ["lease left", "number"],
-      ["started", "when"],
+      ...counts,
+      ["lease left", "number", describeLease],
+      ["started", "when", ({ startedAt }) => sayInstant(startedAt)],
     ],
     keyOf: ({ execution }) => execution,
-    row: (execution, [worker, owner, state, tokens, running, prefetched, lease, started]) => {
-      setText(worker, execution.worker);
-      worker.title = `execution ${execution.execution}`;
-      owner.append(
-        element("a", { href: placeOf.definition(execution.definition) }, execution.definition),
-      );
+    row: ({ definition }, [owner, state]) => {
+      owner.append(element("a", { href: placeOf.definition(definition) }, definition));
       return (read) => {
         redraw(state, read.state, () => [
           badge(words[read.state] ?? read.state, moods[read.state]),
         ]);
-        setText(tokens, read.tokens);
-        setText(running, read.running);
-        setText(prefetched, read.prefetched);
-        setText(lease, describeLease(read));
-        setText(started, formatInstant(read.startedAt));
-        started.title = formatDistance(read.startedAt);
       };
     },
-    none: () =>
-      makeEmpty(
-        "Nobody works.",
-        element(
-          "p",
-          {},
-          "A worker starts when tasks are added or due, and ends when there is nothing to do. Ready tasks without a worker for longer than a minute: see the runbook.",
-        ),
-      ),
+    none: [
+      "Nobody works.",
+      "A worker starts when tasks are added or due, and ends when there is nothing to do. Ready tasks without a worker for longer than a minute: see the runbook.",
+    ],
   });
 }
 
