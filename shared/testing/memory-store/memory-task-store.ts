@@ -8,41 +8,14 @@ import type { OperationName, StoreOperations } from "../../store/operations";
 import { nothingToEnd } from "../../store/operations/checks";
 import type { AnswerOf, InputOf, Operation } from "../../store/operations/operation";
 import { unknownArgument } from "./arguments";
-import * as apps from "./apps";
-import * as batches from "./batches";
-import * as cancel from "./cancel";
-import * as claims from "./claims";
-import * as cronSchedules from "./cron-schedules";
-import * as definitions from "./definitions";
-import * as enqueue from "./enqueue";
-import * as executions from "./executions";
-import * as explain from "./explain";
-import * as failures from "./failures";
-import * as groupSettings from "./group-settings";
-import * as invariants from "./invariants";
-import * as listAudit from "./list-audit";
-import { listFailures } from "./list-failures";
-import { listTasks } from "./list-tasks";
+import * as functions from "./implementations";
 import { nextInstantMs } from "./next-instant";
 import { allStandings } from "./places";
-import * as purge from "./purge";
-import * as rates from "./rates";
-import { readPace } from "./read-pace";
-import * as readModels from "./read-models";
-import * as reclaim from "./reclaim";
-import * as redrive from "./redrive";
-import * as reschedule from "./reschedule";
 import { definitionNamed } from "./rows";
-import * as schedule from "./schedule";
-import * as sharedLimits from "./shared-limits";
-import { readStatistics, rollUpStatistics } from "./statistics";
-import { listStopped, setStop } from "./stops";
 import { createSequences, emptyState } from "./state";
 import type { Memory, MemoryState, Sequences } from "./state";
-import * as tokens from "./tokens";
 import { MemoryTransaction } from "./transaction";
 import type { StatementAnswer } from "./transaction";
-import * as watermarks from "./watermarks";
 
 /** An operation as a function of the rows and the checked input; `isWithin`: it joins a user's transaction. */
 type Implementation<Input, Answer> = (memory: Memory, input: Input, isWithin: boolean) => Answer;
@@ -52,38 +25,7 @@ const implementations: {
     InputOf<StoreOperations[Name]>,
     AnswerOf<StoreOperations[Name]>
   >;
-} = {
-  ...apps,
-  ...batches,
-  ...cancel,
-  ...claims,
-  ...cronSchedules,
-  ...definitions,
-  ...enqueue,
-  ...executions,
-  ...explain,
-  ...failures,
-  ...groupSettings,
-  ...invariants,
-  ...listAudit,
-  listFailures,
-  listTasks,
-  listStopped,
-  setStop,
-  readPace,
-  readStatistics,
-  rollUpStatistics,
-  ...purge,
-  ...rates,
-  ...readModels,
-  ...reclaim,
-  ...redrive,
-  ...reschedule,
-  ...schedule,
-  ...sharedLimits,
-  ...tokens,
-  ...watermarks,
-};
+} = functions;
 
 /** What the memory store depends on: the same clock and chance give the same history. */
 export interface MemoryStoreOptions {
