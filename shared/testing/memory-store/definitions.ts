@@ -15,14 +15,8 @@ import { characters, invalidArgument, isWithin, left } from "./arguments";
 import { audit } from "./audit";
 import { expectKinds, writeKinds } from "./kinds";
 import { changeRate, expectRate, rateText } from "./rates";
-import {
-  compareNumbers,
-  definitionNamed,
-  findDefinition,
-  hasReady,
-  limitOf,
-  firstAnswer,
-} from "./rows";
+import { firstAnswer, keepAnswer } from "./kept-answers";
+import { compareNumbers, definitionNamed, findDefinition, hasReady, limitOf } from "./rows";
 import { noteStop, stopNewDefinition } from "./stops";
 import type { DefinitionRow, ExecutionRow, Memory } from "./state";
 import { changeSharedLinks, expectShared } from "./shared-limits";
@@ -127,8 +121,9 @@ export function setLimit(memory: Memory, input: SetLimitInput): SetLimitAnswer {
     );
   }
   const definition = definitionNamed(memory.state, input.name);
-  const operation = { name: "set_limit", target: String(definition.definitionId) } as const;
-  const first = firstAnswer(memory.state, input.operationId, operation);
+  const { operationId } = input;
+  const call = { operationId, name: "set_limit", target: String(definition.definitionId) };
+  const first = firstAnswer<SetLimitAnswer>(memory, call);
   if (first !== undefined) return first;
   const inForce = limitOf(definition);
   if (input.expectedLimit !== undefined && withoutCode(input.expectedLimit) !== inForce) {
@@ -141,7 +136,6 @@ export function setLimit(memory: Memory, input: SetLimitInput): SetLimitAnswer {
     operatorLimit: input.limit === "code" ? "code" : withoutCode(input.limit),
   });
   const ready = hasReady(memory.state, definition);
-  const answer: SetLimitAnswer = { status: "set", ...change, ready };
   audit(memory, definition, {
     setting: "limit_override",
     oldValue: before === "code" ? null : limitText(before),
@@ -150,12 +144,7 @@ export function setLimit(memory: Memory, input: SetLimitInput): SetLimitAnswer {
     changedBy: input.changedBy,
     reason: input.reason ?? null,
   });
-  memory.state.operations.set(input.operationId, {
-    ...operation,
-    doneAtMs: memory.nowMs,
-    answer,
-  });
-  return answer;
+  return keepAnswer(memory, call, { status: "set", ...change, ready });
 }
 
 /** Writes a limit and brings the tokens in line. */

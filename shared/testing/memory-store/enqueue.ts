@@ -10,6 +10,7 @@ import { auditCall } from "./audit";
 import { isOnlySealed, takesTasks } from "./batches";
 import { allStandings } from "./places";
 import { applyKinds } from "./kinds";
+import { firstAnswer, keepAnswer } from "./kept-answers";
 import { admit, findGroup, groupsOf, joinGroup, makeGroups } from "./groups";
 import {
   addBlocked,
@@ -18,7 +19,6 @@ import {
   dedupeId,
   definitionNamed,
   definitionOf,
-  firstAnswer,
 } from "./rows";
 import { dueOf } from "./schedule";
 import type { DefinitionRow, GroupName, Memory, MemoryState, TaskRow } from "./state";
@@ -35,8 +35,9 @@ export function enqueueTasks(
 ): EnqueueTasksAnswer {
   expectSize(given.tasks);
   const definition = definitionNamed(memory.state, given.name);
-  const operation = { name: "enqueue_tasks", target: String(definition.definitionId) } as const;
-  const earlier = firstAnswer(memory.state, given.operationId, operation);
+  const { operationId } = given;
+  const call = { operationId, name: "enqueue_tasks", target: String(definition.definitionId) };
+  const earlier = firstAnswer<EnqueueTasksAnswer>(memory, call);
   if (earlier !== undefined) return earlier;
   if (given.waveId !== undefined && !takesTasks(memory.state, given.waveId)) {
     const status = isOnlySealed(memory.state, given.waveId) ? "sealed" : "late";
@@ -57,21 +58,13 @@ export function enqueueTasks(
     replaced.has(entry) ? "replaced" : first.has(entry) ? "duplicate" : "enqueued";
   auditEnqueue(memory, given, { definition, changed: [...fresh, ...replaced], first });
   const runAts = fresh.flatMap((entry) => entry.runAtMs ?? []);
-  const answer: EnqueueTasksAnswer = {
+  return keepAnswer(memory, call, {
     status: "enqueued",
     taskIds: entries.map((entry) => first.get(entry) ?? entry.task.taskId),
     outcomes: entries.map((entry) => outcomeOf(entry)),
     ready: opened > 0,
     nextDueMs: runAts.length === 0 ? null : Math.ceil(earliest(runAts) - memory.nowMs),
-  };
-  if (input.operationId !== null) {
-    memory.state.operations.set(input.operationId, {
-      ...operation,
-      doneAtMs: memory.nowMs,
-      answer,
-    });
-  }
-  return answer;
+  });
 }
 
 /** Who added tasks, where an operator did. `changed`: new ones, and those that got another payload. */

@@ -3,14 +3,12 @@ import { AssertionError } from "../../core/errors";
 import { executionNumber, executionStart } from "../../core/ids";
 import type { ExecutionId, TaskId, WaveId } from "../../core/ids";
 import type { Limit } from "../../ports/task-store";
-import { conflict, unknownArgument } from "./arguments";
+import { unknownArgument } from "./arguments";
 import type {
   DefinitionRow,
   ExecutionRow,
   GroupWaitingRow,
   MemoryState,
-  KeptAnswers,
-  OperationRowOf,
   Place,
   ReadyRow,
   ScheduledRow,
@@ -164,27 +162,6 @@ export function definitionNames(
 /** Key of the dedupe rows: a dedupe key is unique within its definition. */
 export function dedupeId(definitionId: number, dedupeKey: string): string {
   return `${String(definitionId)}/${dedupeKey}`;
-}
-
-/** The answer of the call that had this operation id, for a repeat of it. An id names one operation, on one target. */
-export function firstAnswer<Name extends keyof KeptAnswers>(
-  state: MemoryState,
-  operationId: string | null,
-  { name, target }: { name: Name; target: string },
-): KeptAnswers[Name] | undefined {
-  const first = operationId === null ? undefined : state.operations.get(operationId);
-  if (operationId === null || first === undefined) return undefined;
-  const used = (by: string) => conflict(`operation_id: was used by ${by} (${operationId})`);
-  if (!isOf(first, name)) throw used("another operation");
-  if (first.target !== target) throw used("a call for another name");
-  return first.answer;
-}
-
-function isOf<Name extends keyof KeptAnswers>(
-  row: { readonly name: string },
-  name: Name,
-): row is OperationRowOf<Name> {
-  return row.name === name;
 }
 
 /** Since when a task may start: since its enqueue, or its own later instant, or the opening of its wave. */

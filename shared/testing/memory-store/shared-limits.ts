@@ -18,7 +18,8 @@ import {
   unknownArgument,
 } from "./arguments";
 import { audit, auditShared } from "./audit";
-import { compareNumbers, definitionNames, firstAnswer, hasReady } from "./rows";
+import { firstAnswer, keepAnswer } from "./kept-answers";
+import { compareNumbers, definitionNames, hasReady } from "./rows";
 import {
   countShared,
   describeSharedLimit,
@@ -40,10 +41,10 @@ export function setSharedLimit(memory: Memory, input: SetSharedLimitInput): SetS
   if (known === undefined && input.limit === "code") {
     throw unknownArgument(`name: unknown shared limit (${input.name})`);
   }
-  const operation = { name: "set_shared_limit", target: input.name } as const;
-  const first = firstAnswer(memory.state, input.operationId, operation);
+  const { operationId, expectedLimit } = input;
+  const call = { operationId, name: "set_shared_limit", target: input.name };
+  const first = firstAnswer<SetSharedLimitAnswer>(memory, call);
   if (first !== undefined) return first;
-  const { expectedLimit } = input;
   const inForce = known === undefined ? undefined : sharedLimitOf(known);
   if (expectedLimit !== undefined && inForce !== (expectedLimit === -1 ? null : expectedLimit)) {
     const none = { held: 0, overLimit: 0, definitions: [] };
@@ -66,18 +67,12 @@ export function setSharedLimit(memory: Memory, input: SetSharedLimitInput): SetS
       definition.sharedLimitIds.includes(row.sharedLimitId) && hasReady(memory.state, definition),
   );
   const ids = linked.map((definition) => definition.definitionId);
-  const answer: SetSharedLimitAnswer = {
+  return keepAnswer(memory, call, {
     status: known === undefined ? "created" : "set",
     ...change,
     oldLimit: known === undefined ? undefined : change.oldLimit,
     definitions: definitionNames(memory.state, ids),
-  };
-  memory.state.operations.set(input.operationId, {
-    ...operation,
-    doneAtMs: memory.nowMs,
-    answer,
   });
-  return answer;
 }
 
 /** list_shared_limits: by name, with the tokens that each definition holds. */

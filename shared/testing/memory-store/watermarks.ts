@@ -3,7 +3,8 @@ import type * as port from "../../ports/task-store";
 import { expectRange } from "./arguments";
 import { audit } from "./audit";
 import { enqueueTasks } from "./enqueue";
-import { definitionNamed, firstAnswer } from "./rows";
+import { firstAnswer, keepAnswer } from "./kept-answers";
+import { definitionNamed } from "./rows";
 import type { DefinitionRow, Memory, WatermarkRow } from "./state";
 
 /** Characters of a value that the audit keeps: its columns have 400. */
@@ -15,8 +16,8 @@ export function advanceWatermark(
   input: port.AdvanceWatermarkInput,
 ): port.AdvanceWatermarkAnswer {
   const definition = definitionNamed(memory.state, input.name);
-  const operation = { name: "advance_watermark", target: targetOf(definition, input) } as const;
-  const first = firstAnswer(memory.state, input.operationId, operation);
+  const call = callOf("advance_watermark", definition, input);
+  const first = firstAnswer<port.AdvanceWatermarkAnswer>(memory, call);
   if (first !== undefined) return first;
   const nothing = { taskIds: [], outcomes: [], ready: false, nextDueMs: null };
   const old = find(memory, definition, input.watermark);
@@ -29,23 +30,7 @@ export function advanceWatermark(
       ? nothing
       : enqueueTasks(memory, { ...input, operationId: null }, true);
   const version = write(memory, definition, input);
-  const answer: port.AdvanceWatermarkAnswer = {
-    status: "advanced",
-    version,
-    value: null,
-    taskIds: added.taskIds,
-    outcomes: added.outcomes,
-    ready: added.ready,
-    nextDueMs: added.nextDueMs,
-  };
-  if (input.operationId !== null) {
-    memory.state.operations.set(input.operationId, {
-      doneAtMs: memory.nowMs,
-      ...operation,
-      answer,
-    });
-  }
-  return answer;
+  return keepAnswer(memory, call, { ...added, status: "advanced", version, value: null });
 }
 
 /** set_watermark: an operator's. */
@@ -54,19 +39,15 @@ export function setWatermark(
   input: port.SetWatermarkInput,
 ): port.SetWatermarkAnswer {
   const definition = definitionNamed(memory.state, input.name);
-  const operation = { name: "set_watermark", target: targetOf(definition, input) } as const;
-  const first = firstAnswer(memory.state, input.operationId, operation);
+  const call = callOf("set_watermark", definition, input);
+  const first = firstAnswer<port.SetWatermarkAnswer>(memory, call);
   if (first !== undefined) return first;
   const old = find(memory, definition, input.watermark);
   const oldValue = old?.value ?? null;
   if (input.expectedVersion !== undefined && versionOf(old) !== input.expectedVersion) {
     return { status: "conflict", version: versionOf(old), oldValue };
   }
-  const answer: port.SetWatermarkAnswer = {
-    status: "set",
-    version: write(memory, definition, input),
-    oldValue,
-  };
+  const version = write(memory, definition, input);
   audit(memory, definition, {
     setting: "watermark",
     oldValue: audited(oldValue, input.watermark),
@@ -75,16 +56,15 @@ export function setWatermark(
     changedBy: input.changedBy,
     reason: input.reason ?? null,
   });
-  memory.state.operations.set(input.operationId, {
-    doneAtMs: memory.nowMs,
-    ...operation,
-    answer,
-  });
-  return answer;
+  return keepAnswer(memory, call, { status: "set", version, oldValue });
 }
 
-function targetOf({ definitionId }: DefinitionRow, { watermark }: { watermark: string }): string {
-  return `${String(definitionId)}/${watermark}`;
+function callOf(
+  name: string,
+  { definitionId }: DefinitionRow,
+  { operationId, watermark }: Pick<port.AdvanceWatermarkInput, "operationId" | "watermark">,
+) {
+  return { operationId, name, target: `${String(definitionId)}/${watermark}` };
 }
 
 /** The first ` of ` ends the value: one that has it is written with an escape that JSON knows. */
