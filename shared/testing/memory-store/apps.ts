@@ -6,7 +6,7 @@ import type {
   SetDefinitionOwnerAnswer,
   SetDefinitionOwnerInput,
 } from "../../ports/task-store";
-import { audit } from "./audit";
+import { audit, byOperator } from "./audit";
 import { definitionNamed } from "./rows";
 import type { Memory } from "./state";
 
@@ -59,9 +59,7 @@ export function setDefinitionOwner(
     setting: "owner",
     oldValue: oldApp,
     newValue: newApp,
-    source: "operator",
-    changedBy: input.changedBy,
-    reason: input.reason ?? null,
+    ...byOperator(input),
   });
   return { status: "set", oldApp, newApp };
 }

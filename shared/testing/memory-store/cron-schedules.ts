@@ -16,9 +16,9 @@ import type {
   SetSchedulesInput,
 } from "../../ports/task-store";
 import { expectRange, invalidArgument, left, tooLarge, unknownArgument } from "./arguments";
-import { audit } from "./audit";
+import { audit, byOperator } from "./audit";
 import { addReady, addScheduled, definitionNamed, definitionOf } from "./rows";
-import { noteStop, stopNewSchedule } from "./stops";
+import { noteStop, stopNew } from "./stops";
 import type { DefinitionRow, Memory, MemoryState, ScheduleRow, TaskRow } from "./state";
 
 /** set_schedules: writes what the code says; those that aren't named go, an operator's pauses stay. */
@@ -48,7 +48,7 @@ export function setSchedules(memory: Memory, input: SetSchedulesInput): SetSched
     const { kind, cron, timeZone, missed, payload, group } = wanted;
     Object.assign(row, { kind, cron, timeZone, missed, payload, groupKey: group });
     note(before, describe(row));
-    if (known === undefined) stopNewSchedule(memory, definition, row);
+    if (known === undefined) stopNew(memory, definition, row);
   }
   const names = input.schedules.map((schedule) => schedule.name);
   const removed = schedulesOf(memory.state, definition).filter((row) => !names.includes(row.name));
@@ -136,9 +136,7 @@ export function setSchedulePaused(
       setting: "schedule_paused",
       oldValue: `${old} of ${row.name}`,
       newValue: `${String(input.paused)} of ${row.name}`,
-      source: "operator",
-      changedBy: input.changedBy,
-      reason: input.reason ?? null,
+      ...byOperator(input),
     });
   }
   const isOver = input.paused || row.nextRunAtMs === null;

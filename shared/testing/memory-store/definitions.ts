@@ -12,12 +12,12 @@ import type {
   SetLimitInput,
 } from "../../ports/task-store";
 import { characters, invalidArgument, isWithin, left } from "./arguments";
-import { audit } from "./audit";
+import { audit, byOperator } from "./audit";
 import { expectKinds, writeKinds } from "./kinds";
 import { changeRate, expectRate, rateText } from "./rates";
 import { firstAnswer, keepAnswer } from "./kept-answers";
 import { compareNumbers, definitionNamed, findDefinition, hasReady, limitOf } from "./rows";
-import { noteStop, stopNewDefinition } from "./stops";
+import { noteStop, stopNew } from "./stops";
 import type { DefinitionRow, ExecutionRow, Memory } from "./state";
 import { changeSharedLinks, expectShared } from "./shared-limits";
 import { settleTokens } from "./tokens";
@@ -41,7 +41,7 @@ export function registerDefinition(
       source: "code",
       changedBy: input.registeredBy,
     });
-    stopNewDefinition(memory, definition);
+    stopNew(memory, definition);
     return { status: "created", taskDefinitionId: definition.definitionId };
   }
   const taskDefinitionId = known.definitionId;
@@ -140,9 +140,7 @@ export function setLimit(memory: Memory, input: SetLimitInput): SetLimitAnswer {
     setting: "limit_override",
     oldValue: before === "code" ? null : limitText(before),
     newValue: input.limit === "code" ? null : limitText(input.limit),
-    source: "operator",
-    changedBy: input.changedBy,
-    reason: input.reason ?? null,
+    ...byOperator(input),
   });
   return keepAnswer(memory, call, { status: "set", ...change, ready });
 }
@@ -219,9 +217,7 @@ function setPaused(memory: Memory, input: PauseInput, isPaused: boolean): PauseA
     setting: "paused",
     oldValue: isSame ? "stopped" : String(!isPaused),
     newValue: String(isPaused),
-    source: "operator",
-    changedBy: input.changedBy,
-    reason: input.reason ?? null,
+    ...byOperator(input),
   });
   if (isSame) return { status: "exists", ready };
   return { status: isPaused ? "paused" : "resumed", ready };

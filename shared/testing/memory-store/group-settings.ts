@@ -7,7 +7,7 @@ import type {
   SetGroupInput,
 } from "../../ports/task-store";
 import { expectRange, invalidArgument, left } from "./arguments";
-import { audit } from "./audit";
+import { audit, byOperator } from "./audit";
 import { fillSlots, findGroup } from "./groups";
 import { definitionNamed, definitionNames } from "./rows";
 import type { DefinitionRow, GroupRow, Memory } from "./state";
@@ -91,9 +91,7 @@ function auditChange(
       setting: `${input.groupScope === "global" ? "global" : "own"}_group_${setting}`,
       oldValue: old === null ? null : `${String(old[setting])} of ${input.groupKey}`,
       newValue: `${String(changed[setting])} of ${input.groupKey}`,
-      source: "operator",
-      changedBy: input.changedBy,
-      reason: input.reason ?? null,
+      ...byOperator(input),
     });
   }
   return different.length > 0;

@@ -3,7 +3,7 @@ import { carryOver, countPermits } from "../../core/rate";
 import type { Permits, Rate } from "../../core/rate";
 import type { SetRateAnswer, SetRateInput } from "../../ports/task-store";
 import { invalidArgument, isWithin } from "./arguments";
-import { audit } from "./audit";
+import { audit, byOperator } from "./audit";
 import { definitionNamed, hasReady } from "./rows";
 import type { DefinitionRow, Memory } from "./state";
 
@@ -57,9 +57,7 @@ export function setRate(memory: Memory, input: SetRateInput): SetRateAnswer {
       setting: "rate_override",
       oldValue,
       newValue,
-      source: "operator",
-      changedBy: input.changedBy,
-      reason: input.reason ?? null,
+      ...byOperator(input),
     });
   }
   return {

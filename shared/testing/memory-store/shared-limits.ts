@@ -17,7 +17,7 @@ import {
   left,
   unknownArgument,
 } from "./arguments";
-import { audit, auditShared } from "./audit";
+import { audit, byOperator } from "./audit";
 import { firstAnswer, keepAnswer } from "./kept-answers";
 import { compareNumbers, definitionNames, hasReady } from "./rows";
 import {
@@ -54,13 +54,11 @@ export function setSharedLimit(memory: Memory, input: SetSharedLimitInput): SetS
   const oldValue = row.operatorLimit === "code" ? null : limitOfText(row.operatorLimit, row);
   const operatorLimit = input.limit === -1 ? null : input.limit;
   const change = changeSharedLimit(memory, row, { codeLimit: row.codeLimit, operatorLimit });
-  auditShared(memory, {
+  audit(memory, null, {
     setting: "shared_limit_override",
     oldValue,
     newValue: operatorLimit === "code" ? null : limitOfText(operatorLimit, row),
-    source: "operator",
-    changedBy: input.changedBy,
-    reason: input.reason ?? null,
+    ...byOperator(input),
   });
   const linked = [...memory.state.definitions.values()].filter(
     (definition) =>

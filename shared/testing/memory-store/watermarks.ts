@@ -1,7 +1,7 @@
 import { compareTexts } from "../../core/text";
 import type * as port from "../../ports/task-store";
 import { expectRange } from "./arguments";
-import { audit } from "./audit";
+import { audit, byOperator } from "./audit";
 import { enqueueTasks } from "./enqueue";
 import { firstAnswer, keepAnswer } from "./kept-answers";
 import { definitionNamed } from "./rows";
@@ -52,9 +52,7 @@ export function setWatermark(
     setting: "watermark",
     oldValue: audited(oldValue, input.watermark),
     newValue: audited(input.value, input.watermark),
-    source: "operator",
-    changedBy: input.changedBy,
-    reason: input.reason ?? null,
+    ...byOperator(input),
   });
   return keepAnswer(memory, call, { status: "set", version, oldValue });
 }
