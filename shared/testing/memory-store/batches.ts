@@ -16,10 +16,10 @@ import {
   nothingOpened,
   openNextWave,
   takeBlocked,
+  tellOpened,
   unfinishedIn,
   wavesOf,
 } from "./waves";
-import type { Opened } from "./waves";
 
 /*
  * Batches of waves (seed 004): the tasks of a wave are blocked until those of the waves before have ended. A wave is opened in
@@ -85,7 +85,7 @@ export function startBatch(
   if (input.seal) for (const wave of wavesOf(memory.state, batch)) wave.isSealed = true;
   batch.state = "running";
   batch.startedAtMs = memory.nowMs;
-  return { status: "started", ...opened(memory, openNextWave(memory, batch)) };
+  return { status: "started", ...tellOpened(memory.state, openNextWave(memory, batch)) };
 }
 
 /** resume_batch */
@@ -101,7 +101,7 @@ export function resumeBatch(memory: Memory, input: port.BatchChange): port.Resum
   // A redrive has opened its last wave again: it goes on when that has ended.
   const isOpenAgain = wavesOf(memory.state, batch).some(isOpen);
   const next = isOpenAgain ? nothingOpened : openNextWave(memory, batch);
-  return { status: "resumed", ...opened(memory, next) };
+  return { status: "resumed", ...tellOpened(memory.state, next) };
 }
 
 /** cancel_batch */
@@ -167,14 +167,9 @@ export function listBatches(
   return { batches: batches.map((row) => toStatus(memory, row)) };
 }
 
-function opened(memory: Memory, { woken, opening }: Opened): port.OpenedWaves {
-  return { woken: definitionNames(memory.state, woken), opening: [...opening] };
-}
-
 /** Blocked tasks of a cancelled batch end; no definition is woken. */
 function endBlocked(memory: Memory, rows: readonly WaveBlockedRow[]): number[] {
-  const nobody = { executionId: null, fence: null, durationMs: null, result: null };
-  const endings = rows.map(({ taskId }) => ({ taskId, outcome: "cancelled" as const, ...nobody }));
+  const endings = rows.map(({ taskId }) => ({ taskId, outcome: "cancelled" as const }));
   endTasks(memory, endings, { areBlocked: true, areInTotal: true });
   return [];
 }

@@ -3,8 +3,8 @@ import type { CancelTasksAnswer, CancelTasksInput } from "../../ports/task-store
 import { auditCall } from "./audit";
 import { endTasks } from "./endings";
 import type { Ending } from "./endings";
-import { definitionNames } from "./rows";
 import type { Memory, MemoryState } from "./state";
+import { tellOpened } from "./waves";
 
 type Result = CancelTasksAnswer["results"][number];
 
@@ -30,23 +30,13 @@ export function cancelTasks(memory: Memory, input: CancelTasksInput): CancelTask
     else task.lastError = input.reason ?? task.lastError;
   }
   endTasks(memory, ending.filter((id) => blocked.has(id)).map(cancelled), { areBlocked: true });
-  const { woken, opening } = endTasks(
-    memory,
-    ending.filter((id) => !blocked.has(id)).map(cancelled),
-  );
-  return { results, woken: definitionNames(memory.state, woken), opening: [...opening] };
+  const opened = endTasks(memory, ending.filter((id) => !blocked.has(id)).map(cancelled));
+  return { results, ...tellOpened(memory.state, opened) };
 }
 
 /** No attempt ends it. */
 function cancelled(taskId: TaskId): Ending {
-  return {
-    taskId,
-    fence: null,
-    executionId: null,
-    outcome: "cancelled",
-    durationMs: null,
-    result: null,
-  };
+  return { taskId, outcome: "cancelled" };
 }
 
 function outcomeOf(state: MemoryState, taskId: TaskId, asked: ReadonlySet<TaskId>): Result {

@@ -13,18 +13,11 @@ import type {
   WorkInput,
 } from "../../ports/task-store";
 import { conflict, expectRange, invalidArgument, isWithin, left } from "./arguments";
+import { tellOpened } from "./waves";
 import type { Opened } from "./waves";
 import { endTasks } from "./endings";
 import { reportStarted } from "./executions";
-import {
-  comparePlaces,
-  definitionNames,
-  definitionOf,
-  findExecution,
-  hasReady,
-  readyOf,
-  taskOf,
-} from "./rows";
+import { comparePlaces, definitionOf, findExecution, hasReady, readyOf, taskOf } from "./rows";
 import { permitsOf, usePermits } from "./rates";
 import { dueOf, nextDueMs, promoteDue } from "./schedule";
 import type { ClaimRow, DefinitionRow, ExecutionRow, Memory, TaskRow } from "./state";
@@ -60,7 +53,7 @@ export function work(memory: Memory, input: WorkInput): WorkAnswer {
 
   // What the completions below schedule for now, such as grouped tasks of a wave, is the next call's.
   const isDue = dueOf(memory, definition).length > 0;
-  const { refused, woken, opening } = completeDone(memory, execution, input.done);
+  const { refused, ...opened } = completeDone(memory, execution, input.done);
   reportStarted(execution, input.started);
   const { status, claimed, due, retryInMs } = claimWanted(memory, execution, { ...input, isDue });
   const fence = claimed.at(-1)?.fence ?? null;
@@ -75,8 +68,7 @@ export function work(memory: Memory, input: WorkInput): WorkAnswer {
     refused,
     nextDueMs: due,
     retryInMs,
-    woken: definitionNames(memory.state, woken, definition),
-    opening: [...opening],
+    ...tellOpened(memory.state, opened, definition),
   };
 }
 
@@ -308,13 +300,9 @@ export function completeTask(memory: Memory, input: CompleteTaskInput): Complete
   }
   dropClaims(execution, [input.taskId]);
   countDone(execution, input.durationMs);
-  const { woken, opening } = endTasks(memory, [{ ...input, executionId, outcome: "done" }]);
+  const opened = endTasks(memory, [{ ...input, executionId, outcome: "done" }]);
   const definition = definitionOf(memory.state, execution);
-  return {
-    status: "done",
-    woken: definitionNames(memory.state, woken, definition),
-    opening: [...opening],
-  };
+  return { status: "done", ...tellOpened(memory.state, opened, definition) };
 }
 
 /** report_progress: how far a running task is; the last report wins. */

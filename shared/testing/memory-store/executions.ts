@@ -10,12 +10,12 @@ import type {
   StartExecutionInput,
 } from "../../ports/task-store";
 import { characters, expectRange, conflict, invalidArgument, isWithin, left } from "./arguments";
+import { tellOpened } from "./waves";
 import type { Opened } from "./waves";
 import { endTasks } from "./endings";
 import {
   addReady,
   compareNumbers,
-  definitionNames,
   definitionOf,
   findDefinition,
   findExecution,
@@ -245,21 +245,18 @@ export function finishExecution(
   execution.state = "ended";
   execution.endedAtMs = memory.nowMs;
   const givenBack = execution.claims.length;
-  const { woken, opening } = giveBack(memory, execution);
+  const opened = giveBack(memory, execution);
   return {
     status: "ended",
     givenBack,
     tokensFreed: freed,
     ready: hasReady(memory.state, definition),
     nextDueMs: nextDueMs(memory, definition),
-    woken: definitionNames(memory.state, woken, definition),
-    opening: [...opening],
+    ...tellOpened(memory.state, opened, definition),
   };
 }
 
-/**
- * Claims go back to ready; those with a cancel request end.
- */
+/** Claims go back to ready; those with a cancel request end. */
 function giveBack(memory: Memory, execution: ExecutionRow): Opened {
   const claims = execution.claims;
   execution.claims = [];
@@ -271,8 +268,6 @@ function giveBack(memory: Memory, execution: ExecutionRow): Opened {
   const { executionId } = execution;
   return endTasks(
     memory,
-    cancelled.map(({ taskId, fence }) => {
-      return { taskId, fence, executionId, outcome: "cancelled", durationMs: null, result: null };
-    }),
+    cancelled.map(({ taskId, fence }) => ({ taskId, fence, executionId, outcome: "cancelled" })),
   );
 }

@@ -7,15 +7,9 @@ import { dropClaims, isHeld } from "./claims";
 import { endTasks } from "./endings";
 import type { Ending } from "./endings";
 import { leaveGroup } from "./groups";
-import {
-  addScheduled,
-  compareNumbers,
-  definitionNames,
-  definitionOf,
-  findExecution,
-  taskOf,
-} from "./rows";
+import { addScheduled, compareNumbers, definitionOf, findExecution, taskOf } from "./rows";
 import type { ExecutionRow, Memory, TaskRow } from "./state";
+import { tellOpened } from "./waves";
 
 type Result = FailTasksAnswer["results"][number];
 
@@ -54,18 +48,17 @@ export function failTasks(
         ? comeBack(memory, { ...failure, outcome, leaving })
         : null;
     if (outcome === "dead" || outcome === "cancelled") {
-      endings.push({ ...failure, executionId: execution.executionId, outcome, result: null });
+      endings.push({ ...failure, executionId: execution.executionId, outcome });
     }
     results.push({ taskId: failure.taskId, outcome, retryInMs });
   }
-  const { woken, opening } = endTasks(memory, endings, { leaving });
+  const opened = endTasks(memory, endings, { leaving });
   for (const task of leaving) leaveGroup(memory.state, task);
   const retries = results.flatMap((result) => result.retryInMs ?? []);
   return {
     status: "done",
     results,
-    woken: definitionNames(memory.state, woken, definitionOf(memory.state, execution)),
-    opening: [...opening],
+    ...tellOpened(memory.state, opened, definitionOf(memory.state, execution)),
     nextDueMs: retries.length === 0 ? null : Math.min(...retries),
   };
 }

@@ -99,7 +99,5 @@ function endLost(memory: Memory, execution: ExecutionRow, { taskId, fence }: Cla
     fence,
     executionId: execution.executionId,
     outcome: taskOf(memory.state, taskId).isCancelRequested ? "cancelled" : "dead",
-    durationMs: null,
-    result: null,
   };
 }
