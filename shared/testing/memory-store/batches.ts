@@ -5,6 +5,7 @@ import type * as port from "../../ports/task-store";
 import { expectRange, invalidArgument, left, unknownArgument } from "./arguments";
 import { auditCall } from "./audit";
 import { endTasks } from "./endings";
+import { iso, isoOrNull } from "./instants";
 import { compareNumbers, definitionNames } from "./rows";
 import type { BatchRow, Memory, MemoryState, WaveBlockedRow } from "./state";
 import {
@@ -196,16 +197,14 @@ export function batchesToPump(state: MemoryState): BatchId[] {
 }
 
 function toStatus({ state, nowMs }: Memory, batch: BatchRow): port.BatchStatus {
-  const iso = (ms: number | null): string | null =>
-    ms === null ? null : new Date(ms).toISOString();
   return {
     batch: batch.batchId,
     name: batch.name,
     state: batch.state,
     failurePolicy: batch.failurePolicy,
-    createdAt: new Date(batch.createdAtMs).toISOString(),
-    startedAt: iso(batch.startedAtMs),
-    finishedAt: iso(batch.finishedAtMs),
+    createdAt: iso(batch.createdAtMs),
+    startedAt: isoOrNull(batch.startedAtMs),
+    finishedAt: isoOrNull(batch.finishedAtMs),
     runningMs:
       batch.state === "running" && batch.startedAtMs !== null
         ? Math.floor(nowMs - batch.startedAtMs)
@@ -219,8 +218,8 @@ function toStatus({ state, nowMs }: Memory, batch: BatchRow): port.BatchStatus {
       admitted: wave.admitted,
       unfinished: unfinishedIn(state, wave),
       dead: wave.dead,
-      openedAt: iso(wave.openedAtMs),
-      finishedAt: iso(wave.finishedAtMs),
+      openedAt: isoOrNull(wave.openedAtMs),
+      finishedAt: isoOrNull(wave.finishedAtMs),
     })),
   };
 }

@@ -1,5 +1,4 @@
 import { compareTexts } from "../../core/text";
-import { asTaskId } from "../../core/ids";
 import { limits } from "../../core/limits";
 import { keyOf } from "../../core/payload-key";
 import type {
@@ -17,7 +16,9 @@ import type {
 } from "../../ports/task-store";
 import { expectRange, invalidArgument, left, tooLarge, unknownArgument } from "./arguments";
 import { audit, byOperator } from "./audit";
+import { newTask } from "./new-task";
 import { addReady, addScheduled, definitionNamed, definitionOf } from "./rows";
+import { iso, isoOrNull } from "./instants";
 import { noteStop, stopNew } from "./stops";
 import type { DefinitionRow, Memory, MemoryState, ScheduleRow, TaskRow } from "./state";
 
@@ -110,8 +111,8 @@ function findSchedule(
   return schedulesOf(state, definition).find((row) => row.name === name);
 }
 
-function untilMs(memory: Memory, atMs: number): number {
-  return Math.max(Math.ceil(atMs - memory.nowMs), 0);
+function untilMs(memory: Memory, atMs: number | null): number | null {
+  return atMs === null ? null : Math.max(Math.ceil(atMs - memory.nowMs), 0);
 }
 
 /** set_schedule_paused: instants that pass while it is paused aren't fired later. */
@@ -139,8 +140,7 @@ export function setSchedulePaused(
       ...byOperator(input),
     });
   }
-  const isOver = input.paused || row.nextRunAtMs === null;
-  return { status, nextDueMs: isOver ? null : untilMs(memory, row.nextRunAtMs ?? 0) };
+  return { status, nextDueMs: input.paused ? null : untilMs(memory, row.nextRunAtMs) };
 }
 
 /** fire_schedule: a task for each instant, and on to the next one. */
@@ -152,9 +152,8 @@ export function fireSchedule(memory: Memory, input: FireScheduleInput): FireSche
   }
   const nextMs = input.nextRunAt?.getTime() ?? null;
   if (nextMs !== null && nextMs <= Math.max(expectedMs, ...runAtMs)) {
-    const shown = new Date(nextMs).toISOString();
     throw invalidArgument(
-      `next_run_at: expected an ISO-8601 instant with its zone after the others (${shown})`,
+      `next_run_at: expected an ISO-8601 instant with its zone after the others (${iso(nextMs)})`,
     );
   }
   const row = memory.state.schedules.get(input.scheduleId);
@@ -168,8 +167,8 @@ export function fireSchedule(memory: Memory, input: FireScheduleInput): FireSche
     row.lastRunAtMs = runAtMs.at(-1) ?? row.lastRunAtMs;
     for (const run of runs) taskIds.push(enqueueRun(memory, row, run).taskId);
   }
-  const isOver = status === "paused" || row.nextRunAtMs === null;
-  return { status, taskIds, nextDueMs: isOver ? null : untilMs(memory, row.nextRunAtMs ?? 0) };
+  const nextDueMs = status === "paused" ? null : untilMs(memory, row.nextRunAtMs);
+  return { status, taskIds, nextDueMs };
 }
 
 function statusOf(
@@ -188,9 +187,8 @@ function expectDue(memory: Memory, runAtMs: readonly number[], expectedMs: numbe
       atMs < expectedMs || atMs > memory.nowMs || atMs <= (runAtMs[index - 1] ?? -Infinity),
   );
   if (bad === undefined) return;
-  const shown = new Date(bad).toISOString();
   throw invalidArgument(
-    `run_ats: expected instants from expected_run_at to now, ascending (${shown})`,
+    `run_ats: expected instants from expected_run_at to now, ascending (${iso(bad)})`,
   );
 }
 
@@ -222,29 +220,15 @@ function runOf(memory: Memory, row: ScheduleRow, atMs: number): Run {
 }
 
 function enqueueRun(memory: Memory, row: ScheduleRow, run: Run): TaskRow {
-  const task: TaskRow = {
-    taskId: asTaskId(String(memory.sequences.next("task"))),
+  const task = newTask(memory, {
     definitionId: row.definitionId,
     kind: row.kind,
     priority: run.priority,
-    rank: "0",
-    createdAtMs: memory.nowMs,
     dueAtMs: run.delayMs > 0 ? memory.nowMs + run.delayMs : null,
-    groupId: null,
     pendingGroup: run.groupKey === null ? null : { key: run.groupKey, isGlobal: false },
-    waveId: null,
-    dedupeKey: null,
     build: definitionOf(memory.state, row).build,
-    traceParent: null,
-    failedCount: 0,
-    lostCount: 0,
-    continuedCount: 0,
-    isCancelRequested: false,
     payload: run.payload,
-    checkpoint: null,
-    lastError: null,
-    progress: { done: null, total: null, text: null },
-  };
+  });
   memory.state.tasks.set(task.taskId, task);
   // No group is waited for: promotion lets the task into it.
   if (run.groupKey === null && run.delayMs === 0) addReady(memory.state, task);
@@ -258,7 +242,7 @@ export function nextInstants(memory: Memory): ScheduledInstant[] {
     .flatMap((row) => {
       if (row.isPaused || row.nextRunAtMs === null) return [];
       const { id, definition, name, cron, timeZone, missed } = describeSchedule(memory, row);
-      const runAt = new Date(row.nextRunAtMs).toISOString();
+      const runAt = iso(row.nextRunAtMs);
       const inMs = Math.ceil(row.nextRunAtMs - memory.nowMs);
       return [{ id, definition, name, cron, timeZone, missed, runAt, inMs }];
     })
@@ -278,8 +262,6 @@ export function listSchedules(memory: Memory, input: ListSchedulesInput): ListSc
 }
 
 function describeSchedule(memory: Memory, row: ScheduleRow): ScheduleStatus {
-  const instant = (ms: number | null): string | null =>
-    ms === null ? null : new Date(ms).toISOString();
   return {
     id: row.scheduleId,
     definition: definitionOf(memory.state, row).name,
@@ -289,9 +271,9 @@ function describeSchedule(memory: Memory, row: ScheduleRow): ScheduleStatus {
     timeZone: row.timeZone,
     missed: row.missed,
     paused: row.isPaused,
-    runAt: instant(row.nextRunAtMs),
+    runAt: isoOrNull(row.nextRunAtMs),
     inMs: row.nextRunAtMs === null ? null : Math.ceil(row.nextRunAtMs - memory.nowMs),
-    lastRunAt: instant(row.lastRunAtMs),
+    lastRunAt: isoOrNull(row.lastRunAtMs),
     group: row.groupKey,
     payload: row.payload,
   };

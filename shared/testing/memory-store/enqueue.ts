@@ -1,4 +1,3 @@
-import { asTaskId } from "../../core/ids";
 import { limits } from "../../core/limits";
 import type { TaskId, WaveId } from "../../core/ids";
 import { keyOf } from "../../core/payload-key";
@@ -8,6 +7,7 @@ import type { EnqueueTasksAnswer, EnqueueTasksInput, NewTask } from "../../ports
 import { invalidArgument, isWithin, left, tooLarge } from "./arguments";
 import { auditCall } from "./audit";
 import { isOnlySealed, takesTasks } from "./batches";
+import { newTask } from "./new-task";
 import { allStandings } from "./places";
 import { applyKinds } from "./kinds";
 import { firstAnswer, keepAnswer } from "./kept-answers";
@@ -101,33 +101,23 @@ function toEntry(
   definition: DefinitionRow,
   { task, input }: { task: NewTask; input: EnqueueTasksInput },
 ): Entry {
-  const runAtMs = task.runAt?.getTime() ?? memory.nowMs + (task.runInMs ?? 0);
+  const givenMs = task.runAt?.getTime() ?? memory.nowMs + (task.runInMs ?? 0);
+  const runAtMs = givenMs > memory.nowMs ? givenMs : null;
   return {
-    task: {
-      taskId: asTaskId(String(memory.sequences.next("task"))),
+    task: newTask(memory, {
       definitionId: definition.definitionId,
       kind: task.kind ?? definition.name,
       priority: task.priority ?? 100,
-      rank: "0",
-      createdAtMs: memory.nowMs,
-      dueAtMs: runAtMs > memory.nowMs ? runAtMs : null,
-      groupId: null,
+      dueAtMs: runAtMs,
       pendingGroup:
         task.group == null ? null : { key: task.group, isGlobal: task.groupScope === "global" },
       waveId: input.waveId ?? null,
       dedupeKey: task.dedupeKey ?? null,
       build: input.build,
       traceParent: task.traceParent ?? null,
-      failedCount: 0,
-      lostCount: 0,
-      continuedCount: 0,
-      isCancelRequested: false,
       payload: task.payload,
-      checkpoint: null,
-      lastError: null,
-      progress: { done: null, total: null, text: null },
-    },
-    runAtMs: runAtMs > memory.nowMs ? runAtMs : null,
+    }),
+    runAtMs,
     dedupeMs: task.dedupeMs ?? null,
   };
 }

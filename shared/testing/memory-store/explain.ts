@@ -1,7 +1,8 @@
 import type { TaskId } from "../../core/ids";
 import type { ExplainTaskAnswer, TaskAttempt, TaskFacts } from "../../ports/task-store";
 import { findGroup } from "./groups";
-import { isOpen, iso, standingOf, workerOf } from "./read-models";
+import { iso } from "./instants";
+import { isOpen, standingOf, workerOf } from "./read-models";
 import { compareNumbers, comparePlaces, definitionOf, limitOf, readyOf } from "./rows";
 import { permitInMs, rateOf } from "./rates";
 import { describeShared } from "./shared-tokens";

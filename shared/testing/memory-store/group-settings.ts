@@ -8,7 +8,7 @@ import type {
 } from "../../ports/task-store";
 import { expectRange, invalidArgument, left } from "./arguments";
 import { audit, byOperator } from "./audit";
-import { fillSlots, findGroup } from "./groups";
+import { fillSlots, findGroup, makeGroup } from "./groups";
 import { definitionNamed, definitionNames } from "./rows";
 import type { DefinitionRow, GroupRow, Memory } from "./state";
 
@@ -31,7 +31,7 @@ export function setGroup(memory: Memory, input: SetGroupInput): SetGroupAnswer {
     const counts = { used: 0, waiting: 0, woken: [] };
     return { status: "conflict", old, new: old ?? { slots, paused: false, strict }, ...counts };
   }
-  const group = known ?? makeGroup(memory, definition, input);
+  const group = known ?? makeGroup(memory, definition, name);
   const old = known === undefined ? null : settingsOf(known);
   group.isKept = true;
   group.slots = input.slots ?? group.slots;
@@ -54,20 +54,6 @@ function isExpected({ expected }: SetGroupInput, known: GroupRow | undefined): b
   if (known === undefined) return false;
   const { slots, paused, strict } = settingsOf(known);
   return slots === expected.slots && paused === expected.paused && strict === expected.strict;
-}
-
-function makeGroup(memory: Memory, definition: DefinitionRow, input: SetGroupInput): GroupRow {
-  const group: GroupRow = {
-    groupId: memory.sequences.next("group"),
-    scope: input.groupScope === "global" ? 0 : definition.definitionId,
-    key: input.groupKey,
-    slots: definition.settings.groupSlots,
-    isPaused: false,
-    strict: definition.settings.groupStrict,
-    isKept: true,
-  };
-  memory.state.groups.set(group.groupId, group);
-  return group;
 }
 
 function settingsOf(group: GroupRow): GroupSettings {

@@ -1,6 +1,7 @@
 import type { AuditAction } from "../../core/audit-actions";
 import type { AuditEntry, ListAuditInput } from "../../ports/task-store";
 import { expectRange } from "./arguments";
+import { iso } from "./instants";
 import type { CallAuditRow, Memory, SettingAuditRow } from "./state";
 
 /** Tasks that an entry names. */
@@ -66,7 +67,7 @@ function ofSetting(row: SettingAuditRow, definition: string | null): AuditEntry 
     return at === 0 ? first : rest.join(" of ");
   };
   return {
-    at: new Date(row.changedAtMs).toISOString(),
+    at: iso(row.changedAtMs),
     action: actionOf(row),
     setting,
     definition,
@@ -101,7 +102,7 @@ function actionOf({ setting, source, newValue }: SettingAuditRow): AuditAction {
 function ofCall(row: CallAuditRow, definition: string | null): AuditEntry {
   const { taskIds, batchId } = row;
   return {
-    at: new Date(row.changedAtMs).toISOString(),
+    at: iso(row.changedAtMs),
     action: row.action,
     setting: null,
     definition,

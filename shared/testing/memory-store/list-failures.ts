@@ -1,7 +1,7 @@
 import { compareTexts } from "../../core/text";
 import type { EqualFailures, ListFailuresAnswer, ListFailuresInput } from "../../ports/task-store";
 import { expectRange, left } from "./arguments";
-import { iso } from "./read-models";
+import { iso } from "./instants";
 import { compareNumbers, definitionNamed } from "./rows";
 import type { ArchiveRow, Memory } from "./state";
 

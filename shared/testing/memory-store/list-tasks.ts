@@ -9,7 +9,8 @@ import type {
   TaskListEntry,
 } from "../../ports/task-store";
 import { expectRange, invalidArgument, left } from "./arguments";
-import { isOpen, iso, standingOf, workerOf } from "./read-models";
+import { iso, isoOrNull } from "./instants";
+import { isOpen, standingOf, workerOf } from "./read-models";
 import { compareNumbers, definitionNamed, dedupeId, dueSince, taskOf } from "./rows";
 import type { ArchiveRow, DefinitionRow, Memory, TaskRow } from "./state";
 
@@ -203,8 +204,8 @@ function listUnfinished(
           priority: task.priority,
           state: row.state,
           createdAt: iso(task.createdAtMs),
-          dueAt: dueAt === null ? null : iso(dueAt),
-          claimedAt: row.claimedAtMs === undefined ? null : iso(row.claimedAtMs),
+          dueAt: isoOrNull(dueAt),
+          claimedAt: isoOrNull(row.claimedAtMs ?? null),
           failedCount: task.failedCount,
           lostCount: task.lostCount,
           error: task.lastError,

@@ -12,6 +12,7 @@ import { batchesToPump } from "./batches";
 import { codeRateOf, permitInMs, rateOf } from "./rates";
 import { expectRange } from "./arguments";
 import { nextInstants } from "./cron-schedules";
+import { iso, isoOrNull } from "./instants";
 import { isPurgeable } from "./purge";
 import { expiredExecutions } from "./reclaim";
 import { compareNumbers, definitionOf, hasReady, limitOf, readyOf } from "./rows";
@@ -169,7 +170,7 @@ export function listExecutions(
       state: row.state,
       worker: row.worker,
       startedAt: iso(row.startedAtMs),
-      endedAt: row.endedAtMs === null ? null : iso(row.endedAtMs),
+      endedAt: isoOrNull(row.endedAtMs),
       leaseLeftMs: row.state === "live" ? Math.floor(row.leaseUntilMs - memory.nowMs) : null,
       tokens: row.tokenCount,
       claimed: row.claims.length,
@@ -177,11 +178,6 @@ export function listExecutions(
       prefetched: countStanding(memory, row, "prefetched"),
     }));
   return { executions };
-}
-
-/** An instant as the read models show it. */
-export function iso(atMs: number): string {
-  return new Date(atMs).toISOString();
 }
 
 /** The worker of an attempt; null: there was none, or its execution is gone. */

@@ -1,7 +1,7 @@
 import { compareTexts } from "../../core/text";
 import type { KindPace, ReadPaceAnswer, ReadPaceInput } from "../../ports/task-store";
 import { expectRange } from "./arguments";
-import { iso } from "./read-models";
+import { iso } from "./instants";
 import { compareNumbers, definitionNamed, dueSince, readyOf, taskOf } from "./rows";
 import type { ArchiveRow, DefinitionRow, Memory, TaskRow } from "./state";
 

@@ -3,6 +3,7 @@ import type { RedriveTasksAnswer, RedriveTasksInput } from "../../ports/task-sto
 import { auditCall } from "./audit";
 import { expectRange, invalidArgument, left } from "./arguments";
 import { admit, groupsOf, leaveGroup } from "./groups";
+import { untouched } from "./new-task";
 import {
   addBlocked,
   addReady,
@@ -127,13 +128,8 @@ function standsBehind({ state }: Memory, wave: WaveRow): boolean {
 function revive(memory: Memory, row: ArchiveRow): TaskRow {
   return {
     ...row.task,
+    ...untouched,
     dueAtMs: null,
     waveId: rejoin(memory, row)?.waveId ?? null,
-    failedCount: 0,
-    lostCount: 0,
-    continuedCount: 0,
-    isCancelRequested: false,
-    checkpoint: null,
-    progress: { done: null, total: null, text: null },
   };
 }

@@ -9,7 +9,7 @@ import type {
   StatisticPeriod,
 } from "../../ports/task-store";
 import { expectRange } from "./arguments";
-import { iso } from "./read-models";
+import { iso } from "./instants";
 import { compareNumbers, definitionNamed, dueSince, limitOf, readyOf, taskOf } from "./rows";
 import { heldMs, noTotals } from "./execution-totals";
 import type { DefinitionRow, ExecutionRow, ExecutionTotals, Memory, StatisticRow } from "./state";

@@ -8,6 +8,7 @@ import type {
 } from "../../ports/task-store";
 import { expectRange } from "./arguments";
 import { audit, byOperator } from "./audit";
+import { iso } from "./instants";
 import type { DefinitionRow, Memory, ScheduleRow, StopRow } from "./state";
 
 /** set_stop: a stop of everything is on, or has ended. */
@@ -92,5 +93,5 @@ function describe(definition: string, row: StopRow): StoppedDefinition {
 }
 
 function noteOf({ stoppedAtMs, stoppedBy: by, reason }: StopRow): StopNote {
-  return { at: new Date(stoppedAtMs).toISOString(), by, reason };
+  return { at: iso(stoppedAtMs), by, reason };
 }

@@ -3,6 +3,7 @@ import type * as port from "../../ports/task-store";
 import { expectRange } from "./arguments";
 import { audit, byOperator } from "./audit";
 import { enqueueTasks } from "./enqueue";
+import { iso } from "./instants";
 import { firstAnswer, keepAnswer } from "./kept-answers";
 import { definitionNamed } from "./rows";
 import type { DefinitionRow, Memory, WatermarkRow } from "./state";
@@ -89,7 +90,7 @@ export function listWatermarks(
       name: row.name,
       value: row.value,
       version: String(row.version),
-      changedAt: new Date(row.changedAtMs).toISOString(),
+      changedAt: iso(row.changedAtMs),
     }));
   return { watermarks };
 }
