@@ -16,7 +16,8 @@ import { audit, byOperator } from "./audit";
 import { expectKinds, writeKinds } from "./kinds";
 import { changeRate, expectRate, rateText } from "./rates";
 import { firstAnswer, keepAnswer } from "./kept-answers";
-import { compareNumbers, definitionNamed, findDefinition, hasReady, limitOf } from "./rows";
+import { countTokens, executionsOf } from "./execution-rows";
+import { definitionNamed, findDefinition, hasReady, limitOf } from "./rows";
 import { noteStop, stopNew } from "./stops";
 import type { DefinitionRow, ExecutionRow, Memory } from "./state";
 import { changeSharedLinks, expectShared } from "./shared-limits";
@@ -165,7 +166,12 @@ function changeLimit(
   definition.executionTokens = tokens;
   const { held } = settleTokens(memory, definition, { execution: null });
   if (newLimit === null) {
-    return { oldLimit, newLimit, held: countTokens(memory, definition), overLimit: 0 };
+    return {
+      oldLimit,
+      newLimit,
+      held: countTokens(liveExecutions(memory, definition)),
+      overLimit: 0,
+    };
   }
   return { oldLimit, newLimit, held, overLimit: Math.max(held - newLimit, 0) };
 }
@@ -182,14 +188,8 @@ function countedTokens(memory: Memory, definition: DefinitionRow): string {
   return formatTokens(held);
 }
 
-function countTokens(memory: Memory, definition: DefinitionRow): number {
-  return liveExecutions(memory, definition).reduce((sum, row) => sum + row.tokenCount, 0);
-}
-
-function liveExecutions(memory: Memory, definition: DefinitionRow): ExecutionRow[] {
-  return [...memory.state.executions.values()]
-    .filter((row) => row.definitionId === definition.definitionId && row.state === "live")
-    .sort((a, b) => compareNumbers(a.executionId, b.executionId));
+function liveExecutions({ state }: Memory, definition: DefinitionRow): ExecutionRow[] {
+  return executionsOf(state, definition).filter((row) => row.state === "live");
 }
 
 /** pause_definition: nothing new is claimed or started; running tasks go on and may complete. */

@@ -2,7 +2,8 @@ import type { TaskId } from "../../core/ids";
 import type { ExplainTaskAnswer, TaskAttempt, TaskFacts } from "../../ports/task-store";
 import { findGroup } from "./groups";
 import { iso } from "./instants";
-import { isOpen, standingOf, workerOf } from "./read-models";
+import { standingOf, workerOf } from "./read-models";
+import { countTokens, executionsOf, isOpen } from "./execution-rows";
 import { compareNumbers, comparePlaces, definitionOf, limitOf, readyOf } from "./rows";
 import { permitInMs, rateOf } from "./rates";
 import { describeShared } from "./shared-tokens";
@@ -72,7 +73,7 @@ function finishedFacts(memory: Memory, row: ArchiveRow): TaskFacts {
 function unfinishedFacts(memory: Memory, task: TaskRow) {
   const definition = definitionOf(memory.state, task);
   const { done, text } = task.progress;
-  const open = openExecutions(memory, definition);
+  const open = executionsOf(memory.state, definition).filter(isOpen);
   const group = groupFacts(memory, task);
   return {
     ...commonFacts(memory, task),
@@ -84,7 +85,7 @@ function unfinishedFacts(memory: Memory, task: TaskRow) {
     limit: limitOf(definition),
     limitSource: definition.operatorLimit === "code" ? ("code" as const) : ("operator" as const),
     paused: definition.isPaused,
-    held: open.reduce((sum, row) => sum + row.tokenCount, 0),
+    held: countTokens(open),
     holders: open
       .filter((row) => row.tokenCount > 0)
       .map((row) => ({
@@ -100,12 +101,6 @@ function unfinishedFacts(memory: Memory, task: TaskRow) {
   };
 }
 
-function openExecutions(memory: Memory, definition: DefinitionRow): ExecutionRow[] {
-  return [...memory.state.executions.values()]
-    .filter((row) => row.definitionId === definition.definitionId && isOpen(row))
-    .sort((a, b) => compareNumbers(a.executionId, b.executionId));
-}
-
 function leaseLeftMs(memory: Memory, execution: ExecutionRow): number {
   return Math.floor(execution.leaseUntilMs - memory.nowMs);
 }
@@ -116,9 +111,9 @@ type StandingFacts = Pick<TaskFacts, "state" | "claim" | "readyAhead" | "dueInMs
 function standingFacts(memory: Memory, task: TaskRow): StandingFacts | null {
   const { state } = memory;
   const isSame = (row: { taskId: TaskId }): boolean => row.taskId === task.taskId;
-  const holder = openExecutions(memory, definitionOf(state, task)).find((row) =>
-    row.claims.some(isSame),
-  );
+  const holder = executionsOf(state, definitionOf(state, task))
+    .filter(isOpen)
+    .find((row) => row.claims.some(isSame));
   const claim = holder?.claims.find(isSame);
   if (holder !== undefined && claim !== undefined) {
     return { state: "claimed", ...claimFacts(memory, holder, claim) };

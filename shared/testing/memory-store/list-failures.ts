@@ -2,7 +2,8 @@ import { compareTexts } from "../../core/text";
 import type { EqualFailures, ListFailuresAnswer, ListFailuresInput } from "../../ports/task-store";
 import { expectRange, left } from "./arguments";
 import { iso } from "./instants";
-import { compareNumbers, definitionNamed } from "./rows";
+import { newestEnded } from "./archive-rows";
+import { definitionNamed } from "./rows";
 import type { ArchiveRow, Memory } from "./state";
 
 /** list_failures: dead tasks put together by definition, kind and error. */
@@ -14,7 +15,7 @@ export function listFailures(memory: Memory, input: ListFailuresInput): ListFail
       ? [...state.definitions.values()]
       : [definitionNamed(state, input.name)];
   const deadOf = asked
-    .map(({ definitionId, name }) => ({ name, rows: newestDead(memory, definitionId) }))
+    .map(({ definitionId, name }) => ({ name, rows: newestEnded(state, definitionId, "dead") }))
     .filter(({ rows }) => rows.length > 0);
   const each =
     input.name === undefined
@@ -38,14 +39,6 @@ export function listFailures(memory: Memory, input: ListFailuresInput): ListFail
         compareTexts(a.taskIds.join(","), b.taskIds.join(",")),
     ),
   };
-}
-
-function newestDead(memory: Memory, definitionId: number): ArchiveRow[] {
-  return [...memory.state.archive.values()]
-    .filter((row) => row.task.definitionId === definitionId && row.outcome === "dead")
-    .sort(
-      (a, b) => b.finishedAtMs - a.finishedAtMs || compareNumbers(b.task.taskId, a.task.taskId),
-    );
 }
 
 /** Rows come newest first. */

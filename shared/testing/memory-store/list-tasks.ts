@@ -10,7 +10,9 @@ import type {
 } from "../../ports/task-store";
 import { expectRange, invalidArgument, left } from "./arguments";
 import { iso, isoOrNull } from "./instants";
-import { isOpen, standingOf, workerOf } from "./read-models";
+import { standingOf, workerOf } from "./read-models";
+import { newestEnded } from "./archive-rows";
+import { isOpen } from "./execution-rows";
 import { compareNumbers, definitionNamed, dedupeId, dueSince, taskOf } from "./rows";
 import type { ArchiveRow, DefinitionRow, Memory, TaskRow } from "./state";
 
@@ -162,26 +164,17 @@ function listFinished(
   definition: DefinitionRow,
   outcome: ArchiveRow["outcome"],
 ): Listed[] {
-  return [...memory.state.archive.values()]
-    .filter((row) => row.task.definitionId === definition.definitionId && row.outcome === outcome)
-    .sort((a, b) => b.finishedAtMs - a.finishedAtMs || compareNumbers(b.task.taskId, a.task.taskId))
-    .map((row) => ({
-      task: row.task,
-      place: [-BigInt(Math.round(row.finishedAtMs * 1_000)), -BigInt(row.task.taskId)],
-      finishedAtMs: row.finishedAtMs,
-      entry: {
-        task: row.task.taskId,
-        kind: row.task.kind,
-        priority: row.task.priority,
-        state: outcome,
-        createdAt: iso(row.task.createdAtMs),
-        finishedAt: iso(row.finishedAtMs),
-        failedCount: row.task.failedCount,
-        lostCount: row.task.lostCount,
-        error: row.task.lastError,
-        worker: workerOf(memory, row),
-      },
-    }));
+  return newestEnded(memory.state, definition.definitionId, outcome).map((row) => ({
+    task: row.task,
+    place: [-BigInt(Math.round(row.finishedAtMs * 1_000)), -BigInt(row.task.taskId)],
+    finishedAtMs: row.finishedAtMs,
+    entry: {
+      ...entryOf(row.task),
+      state: outcome,
+      finishedAt: iso(row.finishedAtMs),
+      worker: workerOf(memory, row),
+    },
+  }));
 }
 
 function listUnfinished(
@@ -199,20 +192,27 @@ function listUnfinished(
         place: [...row.before.map((step) => BigInt(step)), BigInt(row.taskId)],
         finishedAtMs: null,
         entry: {
-          task: task.taskId,
-          kind: task.kind,
-          priority: task.priority,
+          ...entryOf(task),
           state: row.state,
-          createdAt: iso(task.createdAtMs),
           dueAt: isoOrNull(dueAt),
           claimedAt: isoOrNull(row.claimedAtMs ?? null),
-          failedCount: task.failedCount,
-          lostCount: task.lostCount,
-          error: task.lastError,
           worker: row.worker ?? null,
         },
       };
     });
+}
+
+/** What is told of every task. */
+function entryOf(task: TaskRow) {
+  return {
+    task: task.taskId,
+    kind: task.kind,
+    priority: task.priority,
+    createdAt: iso(task.createdAtMs),
+    failedCount: task.failedCount,
+    lostCount: task.lostCount,
+    error: task.lastError,
+  };
 }
 
 /** In the order of a list. */

@@ -3,6 +3,7 @@ import type { TaskId } from "../../core/ids";
 import { expectRange } from "./arguments";
 import { outdatedCalls, outdatedEntries } from "./purge-audit";
 import { hasFinishedBatches, purgeBatches } from "./purge-batches";
+import { executionsOf } from "./execution-rows";
 import { compareNumbers } from "./rows";
 import type { ArchiveRow, DedupeRow, ExecutionRow, Memory, OperationRow } from "./state";
 
@@ -128,8 +129,7 @@ function keptSinceMs({ state, nowMs }: Memory): number {
 
 function endedExecutions(memory: Memory, max: number): ExecutionRow[] {
   const endedBeforeMs = keptSinceMs(memory);
-  return [...memory.state.executions.values()]
-    .sort((a, b) => compareNumbers(a.executionId, b.executionId))
+  return executionsOf(memory.state)
     .slice(0, max)
     .filter((row) => row.state === "ended" || row.state === "reclaimed")
     .filter((row) => row.endedAtMs !== null && row.endedAtMs < endedBeforeMs);

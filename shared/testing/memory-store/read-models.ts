@@ -15,7 +15,8 @@ import { nextInstants } from "./cron-schedules";
 import { iso, isoOrNull } from "./instants";
 import { isPurgeable } from "./purge";
 import { expiredExecutions } from "./reclaim";
-import { compareNumbers, definitionOf, hasReady, limitOf, readyOf } from "./rows";
+import { countTokens, executionsOf, isOpen } from "./execution-rows";
+import { definitionOf, hasReady, limitOf, readyOf } from "./rows";
 import { dueOf, nextDueMs } from "./schedule";
 import type { ArchiveRow, DefinitionRow, ExecutionRow, Memory } from "./state";
 import { describeShared, isCrowdedOut, sharedFree } from "./shared-tokens";
@@ -82,7 +83,7 @@ function describeDefinition(memory: Memory, definition: DefinitionRow): Definiti
   const { settings } = definition;
   const isOwn = (row: { definitionId: number }): boolean =>
     row.definitionId === definition.definitionId;
-  const open = [...state.executions.values()].filter((row) => isOwn(row) && isOpen(row));
+  const open = executionsOf(state, definition).filter(isOpen);
   const ended = [...state.archive.values()].filter((row) => isOwn(row.task));
   const count = (outcome: ArchiveRow["outcome"]): number =>
     capped(ended.filter((row) => row.outcome === outcome));
@@ -103,7 +104,7 @@ function describeDefinition(memory: Memory, definition: DefinitionRow): Definiti
     prefetchMax: settings.prefetchMax,
     build: definition.build,
     tokenFence: String(definition.tokenFence),
-    held: open.reduce((sum, row) => sum + row.tokenCount, 0),
+    held: countTokens(open),
     executions: open.filter((row) => row.state === "live" && row.leaseUntilMs >= memory.nowMs)
       .length,
     ready: capped(state.ready.filter(isOwn)),
@@ -147,22 +148,17 @@ function countStanding(
   return claims.filter(({ taskId }) => standingOf(memory, execution, taskId) === standing).length;
 }
 
-/** Live, or dead and not yet reclaimed. */
-export function isOpen(execution: ExecutionRow): boolean {
-  return execution.state === "live" || execution.state === "dead";
-}
-
 /** list_executions: who works, with how many tokens; newest first. */
 export function listExecutions(
   memory: Memory,
   input: ListExecutionsInput,
 ): { executions: ExecutionStatus[] } {
   expectRange("max", input.max, [1, 1_000]);
-  const executions = [...memory.state.executions.values()]
+  const executions = executionsOf(memory.state)
+    .reverse()
     .filter((row) => !input.isOpen || isOpen(row))
     .map((row) => ({ row, definition: definitionOf(memory.state, row) }))
     .filter(({ definition }) => input.name === undefined || definition.name === input.name)
-    .sort((a, b) => compareNumbers(b.row.executionId, a.row.executionId))
     .slice(0, input.max)
     .map(({ row, definition }) => ({
       execution: row.executionId,

@@ -2,7 +2,8 @@ import type { ReclaimExpiredAnswer } from "../../ports/task-store";
 import { expectRange } from "./arguments";
 import { endTasks } from "./endings";
 import type { Ending } from "./endings";
-import { addReady, compareNumbers, definitionNames, definitionOf, taskOf } from "./rows";
+import { executionsOf } from "./execution-rows";
+import { addReady, definitionNames, definitionOf, taskOf } from "./rows";
 import { setTokenCount } from "./execution-totals";
 import type { ClaimRow, ExecutionRow, Memory } from "./state";
 
@@ -11,11 +12,9 @@ const lostError = "the worker lost its lease";
 
 /** Executions to reclaim: past their lease, strictly, or declared dead by an asker. */
 export function expiredExecutions(memory: Memory): ExecutionRow[] {
-  return [...memory.state.executions.values()]
-    .filter(
-      (row) => row.state === "dead" || (row.state === "live" && row.leaseUntilMs < memory.nowMs),
-    )
-    .sort((a, b) => compareNumbers(a.executionId, b.executionId));
+  return executionsOf(memory.state).filter(
+    (row) => row.state === "dead" || (row.state === "live" && row.leaseUntilMs < memory.nowMs),
+  );
 }
 
 /**

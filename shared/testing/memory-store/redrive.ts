@@ -4,6 +4,7 @@ import { auditCall } from "./audit";
 import { expectRange, invalidArgument, left } from "./arguments";
 import { admit, groupsOf, leaveGroup } from "./groups";
 import { untouched } from "./new-task";
+import { newestEnded } from "./archive-rows";
 import {
   addBlocked,
   addReady,
@@ -58,10 +59,9 @@ function findEnded(
     throw invalidArgument(`outcome: expected dead or cancelled (${left(input.outcome, 220)})`);
   }
   const { definitionId } = definitionNamed(memory.state, input.name);
-  return [...memory.state.archive.values()]
-    .filter(({ task, outcome }) => task.definitionId === definitionId && outcome === input.outcome)
+  return newestEnded(memory.state, definitionId, input.outcome)
     .filter(({ task }) => input.kind === undefined || task.kind === input.kind)
-    .sort((a, b) => a.finishedAtMs - b.finishedAtMs || compareNumbers(a.task.taskId, b.task.taskId))
+    .reverse()
     .slice(0, input.max)
     .map(({ task }) => task.taskId);
 }

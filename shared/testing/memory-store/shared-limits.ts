@@ -19,7 +19,8 @@ import {
 } from "./arguments";
 import { audit, byOperator } from "./audit";
 import { firstAnswer, keepAnswer } from "./kept-answers";
-import { compareNumbers, definitionNames, hasReady } from "./rows";
+import { executionsOf } from "./execution-rows";
+import { definitionNames, hasReady } from "./rows";
 import {
   countShared,
   describeSharedLimit,
@@ -185,8 +186,7 @@ function changeLink(
   definition.sharedLimitIds = isWanted
     ? [...others, row.sharedLimitId].sort((a, b) => a - b)
     : others;
-  for (const execution of liveExecutions(memory)) {
-    if (execution.definitionId !== definition.definitionId) continue;
+  for (const execution of liveExecutions(memory, definition)) {
     const own = isWanted ? execution.tokenCount : 0;
     settleShared(memory, [row], { asker: execution.executionId, need: 0, own });
   }
@@ -241,10 +241,11 @@ function makeShared(memory: Memory, name: string): SharedLimitRow {
   return row;
 }
 
-function liveExecutions(memory: Memory): ExecutionRow[] {
-  return [...memory.state.executions.values()]
-    .filter((row) => row.state === "live" && row.tokenCount > 0)
-    .sort((a, b) => compareNumbers(a.executionId, b.executionId));
+/** Those that hold tokens. */
+function liveExecutions({ state }: Memory, definition?: DefinitionRow): ExecutionRow[] {
+  return executionsOf(state, definition).filter(
+    (row) => row.state === "live" && row.tokenCount > 0,
+  );
 }
 
 function namesOf(memory: Memory, definition: DefinitionRow): string {

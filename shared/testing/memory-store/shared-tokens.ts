@@ -1,7 +1,7 @@
 import { compareTexts } from "../../core/text";
 import type { SharedLimitStatus } from "../../ports/task-store";
 import { declareDead, isAlive, liveUse } from "./holders";
-
+import { countTokens, executionsOf } from "./execution-rows";
 import type { DefinitionRow, Memory, MemoryState, SharedLimitRow } from "./state";
 import { countHeld, readableTokens, TokenPool } from "./token-pool";
 
@@ -79,11 +79,8 @@ export function sharedFree(memory: Memory, definition: DefinitionRow): number {
 export function isCrowdedOut(memory: Memory, definition: DefinitionRow): boolean {
   const limits = sharedLimitsOf(memory.state, definition).map(sharedLimitOf);
   if (limits.includes(0) || sharedFree(memory, definition) > 0) return false;
-  return ![...memory.state.executions.values()].some(
-    (row) =>
-      row.definitionId === definition.definitionId &&
-      row.tokenCount > 0 &&
-      isAlive(memory, row.executionId),
+  return !executionsOf(memory.state, definition).some(
+    (row) => row.tokenCount > 0 && isAlive(memory, row.executionId),
   );
 }
 
@@ -116,11 +113,10 @@ export function describeSharedLimit(state: MemoryState, row: SharedLimitRow): Sh
 
 /** Tokens of all executions of the definitions that draw from it: without a limit no string counts them. */
 export function countShared(state: MemoryState, row: SharedLimitRow): number {
-  return [...state.executions.values()]
-    .filter((execution) => execution.state === "live")
-    .filter((execution) => {
-      const definition = state.definitions.get(execution.definitionId);
-      return definition?.sharedLimitIds.includes(row.sharedLimitId) === true;
-    })
-    .reduce((sum, execution) => sum + execution.tokenCount, 0);
+  const counted = executionsOf(state).filter((execution) => {
+    const definition = state.definitions.get(execution.definitionId);
+    const isLinked = definition?.sharedLimitIds.includes(row.sharedLimitId) === true;
+    return isLinked && execution.state === "live";
+  });
+  return countTokens(counted);
 }

@@ -10,6 +10,8 @@ import type {
 } from "../../ports/task-store";
 import { expectRange } from "./arguments";
 import { iso } from "./instants";
+import { newestEnded } from "./archive-rows";
+import { executionsOf, isOpen } from "./execution-rows";
 import { compareNumbers, definitionNamed, dueSince, limitOf, readyOf, taskOf } from "./rows";
 import { heldMs, noTotals } from "./execution-totals";
 import type { DefinitionRow, ExecutionRow, ExecutionTotals, Memory, StatisticRow } from "./state";
@@ -24,15 +26,14 @@ const kept: readonly (readonly [Grain, number])[] = [
   [60, 129_600],
 ];
 const grains = kept.map(([grain]) => grain);
+const countNames = Object.keys(noTotals) as (keyof ExecutionTotals)[];
 
 /** roll_up_statistics: adds the counts of executions to their definitions' statistics. */
 export function rollUpStatistics(memory: Memory, input: { max: number }): RollUpStatisticsAnswer {
   expectRange("max", input.max, [1, 1_000]);
   const { state, nowMs } = memory;
   const { statisticRound: round, executionsCounted: counted } = state;
-  const executions = [...state.executions.values()].sort((a, b) =>
-    compareNumbers(a.executionId, b.executionId),
-  );
+  const executions = executionsOf(state);
   const isNew = (row: ExecutionRow): boolean =>
     compareNumbers(row.executionId, round.lastExecutionId) > 0;
   const fresh = executions.filter(isNew).slice(0, input.max);
@@ -66,38 +67,20 @@ export function rollUpStatistics(memory: Memory, input: { max: number }): RollUp
   return { status: "rolled", executions: looked.length, deleted, more: isFull || isCut };
 }
 
-function isOpen({ state }: ExecutionRow): boolean {
-  return state === "live" || state === "dead";
-}
-
 function startOf(grain: number, atMs: number): number {
   return Math.floor(atMs / (grain * minuteMs)) * grain * minuteMs;
 }
 
 function difference(totals: ExecutionTotals, before: ExecutionTotals): ExecutionTotals {
-  return {
-    claimed: totals.claimed - before.claimed,
-    done: totals.done - before.done,
-    failed: totals.failed - before.failed,
-    dead: totals.dead - before.dead,
-    lost: totals.lost - before.lost,
-    ranMs: totals.ranMs - before.ranMs,
-    heldMs: totals.heldMs - before.heldMs,
-  };
+  const added = { ...totals };
+  for (const name of countNames) added[name] -= before[name];
+  return added;
 }
 
 /** Answers whether there was anything to add. */
 function addTotals(rows: () => readonly StatisticRow[], added: ExecutionTotals): boolean {
   if (Object.values(added).every((value) => value === 0)) return false;
-  for (const row of rows()) {
-    row.claimed += added.claimed;
-    row.done += added.done;
-    row.failed += added.failed;
-    row.dead += added.dead;
-    row.lost += added.lost;
-    row.ranMs += added.ranMs;
-    row.heldMs += added.heldMs;
-  }
+  for (const row of rows()) for (const name of countNames) row[name] += added[name];
   return true;
 }
 
@@ -159,14 +142,8 @@ function addTimes(
   definitionId: number,
   { done, atMs }: { done: number; atMs: number },
 ): void {
-  const sample = [...memory.state.archive.values()]
-    .filter(
-      (row) =>
-        row.task.definitionId === definitionId &&
-        row.outcome === "done" &&
-        row.finishedAtMs > memory.state.statisticRound.endedAtMs,
-    )
-    .sort((a, b) => b.finishedAtMs - a.finishedAtMs || compareNumbers(b.task.taskId, a.task.taskId))
+  const sample = newestEnded(memory.state, definitionId, "done")
+    .filter((row) => row.finishedAtMs > memory.state.statisticRound.endedAtMs)
     .slice(0, sampleMax);
   const ran = sample.flatMap(({ durationMs }) => durationMs ?? []);
   const waited = sample.map((row) =>
@@ -228,12 +205,11 @@ function comparePeriods(a: StatisticPeriod, b: StatisticPeriod): number {
 }
 
 function toPeriod({ state }: Memory, row: StatisticRow): StatisticPeriod {
-  const { definitionId, atMs, times } = row;
-  const { claimed, done, failed, dead, lost, ranMs, heldMs, limit, ready, nextAgeMs } = row;
+  const { definitionId, grain: _, atMs, times, ...counts } = row;
   return {
     definition: state.definitions.get(definitionId)?.name ?? "",
     at: iso(atMs),
-    ...{ claimed, done, failed, dead, lost, ranMs, heldMs, limit, ready, nextAgeMs },
+    ...counts,
     ran: sorted(times.ran),
     waited: sorted(times.waited),
   };
