@@ -1,5 +1,4 @@
 import { compareTexts } from "../../core/text";
-import { readTokens } from "./invariants";
 import type { TaskId } from "../../core/ids";
 import type {
   DefinitionStatus,
@@ -12,6 +11,7 @@ import { batchesToPump } from "./batches";
 import { codeRateOf, permitInMs, rateOf } from "./rates";
 import { expectRange } from "./arguments";
 import { nextInstants } from "./cron-schedules";
+import { liveUse } from "./holders";
 import { iso, isoOrNull } from "./instants";
 import { isPurgeable } from "./purge";
 import { expiredExecutions } from "./reclaim";
@@ -20,7 +20,7 @@ import { definitionOf, hasReady, limitOf, readyOf } from "./rows";
 import { dueOf, nextDueMs } from "./schedule";
 import type { ArchiveRow, DefinitionRow, ExecutionRow, Memory } from "./state";
 import { describeShared, isCrowdedOut, sharedFree } from "./shared-tokens";
-import { liveTokens } from "./tokens";
+import { readTokens } from "./token-pool";
 
 /** Counts stop here, so that reading costs the same for any number of waiting tasks. */
 const countMax = 10_000;
@@ -51,7 +51,8 @@ export function sweep(memory: Memory, input: { max: number }): SweepAnswer {
 function sweepDefinition(memory: Memory, definition: DefinitionRow): SweptDefinition {
   const limit = limitOf(definition);
   // One damaged row must not stop the safety net.
-  const live = readTokens(definition) !== null ? liveTokens(memory, definition).count : Infinity;
+  const tokens = readTokens(definition);
+  const live = tokens === null ? Infinity : liveUse(memory, tokens).count;
   const ownFree = limit === null ? 1_000 : Math.max(limit - live, 0);
   return {
     name: definition.name,

@@ -1,5 +1,4 @@
 import { compareTexts } from "../../core/text";
-import { asExecutionNumber } from "../../core/ids";
 import { limits } from "../../core/limits";
 import type {
   ListSharedLimitsInput,
@@ -18,6 +17,7 @@ import {
   unknownArgument,
 } from "./arguments";
 import { audit, byOperator } from "./audit";
+import { holderOf } from "./holders";
 import { firstAnswer, keepAnswer } from "./kept-answers";
 import { executionsOf } from "./execution-rows";
 import { definitionNames, hasReady } from "./rows";
@@ -104,7 +104,7 @@ function usersOf(memory: Memory, row: SharedLimitRow): SharedLimitReading["defin
         )
       : readableTokens(row)
           .filter((token) => token.isHeld)
-          .map((token) => executions.get(asExecutionNumber(token.grantee))?.definitionId);
+          .map((token) => holderOf(memory, token.grantee)?.definitionId);
   return [...definitions.values()]
     .filter((definition) => definition.sharedLimitIds.includes(row.sharedLimitId))
     .map(({ name, definitionId }) => ({

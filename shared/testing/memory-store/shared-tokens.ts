@@ -42,7 +42,8 @@ export function settleShared(
   return { room, overLimit, dead };
 }
 
-function freeDead(memory: Memory, pool: TokenPool, asker: string): number {
+/** Frees the tokens of dead holders, which are declared so; answers how many there were. */
+export function freeDead(memory: Memory, pool: TokenPool, asker: string): number {
   const dead = pool.holders.filter((holder) => holder !== asker && !isAlive(memory, holder));
   for (const holder of dead) declareDead(memory, holder);
   pool.freeDead(dead);
