@@ -3,6 +3,7 @@ import type { Client, CustomTypesConfig, Pool, PoolClient } from "pg";
 import { InvalidArgumentError, StoreContractError, StoreUnavailableError } from "../../core/errors";
 import { loadPackage } from "../../core/load-package";
 import type { StatementOptions, StoreTransaction, TransactionBounds } from "../../ports/task-store";
+import { breakable } from "../breakable";
 import { inTurn } from "../in-turn";
 import { operations } from "../operations";
 import type { AnswerRow, ParameterValues, Procedure } from "../operations/operation";
@@ -343,21 +344,7 @@ export class PostgresCaller implements ProcedureCaller {
     const pid = await backend();
     signal.throwIfAborted();
     const answer = this.#bounded(client.query(statement), timeoutMs);
-    let cancelled: Promise<void> | undefined;
-    const cancel = (): void => {
-      cancelled = this.#cancel(pid);
-    };
-    signal.addEventListener("abort", cancel, { once: true });
-    try {
-      return await answer;
-    } catch (error) {
-      signal.throwIfAborted();
-      throw error;
-    } finally {
-      signal.removeEventListener("abort", cancel);
-      // A word to the server that is still under way would hit the next statement of this connection.
-      await cancelled;
-    }
+    return breakable(answer, signal, () => this.#cancel(pid));
   }
 
   /**

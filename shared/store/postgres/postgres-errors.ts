@@ -10,6 +10,7 @@ import {
 } from "../../core/errors";
 import { lockTimeout } from "../lock-timeout";
 import { missingRight } from "../missing-right";
+import { ownError } from "../own-errors";
 import { explainLostName, isPoolerTrouble } from "./postgres-pooler";
 import { isRenewal } from "./postgres-renewal";
 import { explainTlsFailure } from "./postgres-tls";
@@ -18,21 +19,8 @@ import { troubleOf } from "./postgres-troubles";
 /** Had the request been sent when it failed? Only then may it have had an effect. */
 export type Sent = "sent" | "not sent";
 
-const ownErrors: Readonly<Record<string, (message: string, cause: unknown) => TaskgateError>> = {
-  TG404: (message, cause) =>
-    new InvalidArgumentError(message, { code: "TASKGATE_ARG_UNKNOWN", cause }),
-  TG409: (message, cause) =>
-    new InvalidArgumentError(message, { code: "TASKGATE_ARG_CONFLICT", cause }),
-  TG413: (message, cause) =>
-    new InvalidArgumentError(message, { code: "TASKGATE_ARG_TOO_LARGE", cause }),
-  TG422: (message, cause) => new InvalidArgumentError(message, { cause }),
-  TG424: (message, cause) =>
-    new InvalidArgumentError(message, { code: "TASKGATE_ARG_RULE", cause }),
-  TG499: (message, cause) => new StoreContractError(message, { cause }),
-  TG490: (message, cause) =>
-    new StoreContractError(message, { code: "TASKGATE_STORE_CONTEXT", cause }),
-};
-
+/** What the core's functions raise. */
+const ownState = /^TG(\d{3})$/;
 /** The connection broke: Node's codes, and the driver's words, which have none. */
 const lostCodes = new Set(["ECONNRESET", "EPIPE", "ETIMEDOUT"]);
 const lostMessage = /^(?:Connection terminated|Client has encountered a connection error)/;
@@ -53,8 +41,8 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
   if (error instanceof TaskgateError) return error;
   const code = codeOf(error);
   const message = messageOf(error);
-  const own = ownErrors[code];
-  if (own !== undefined) return own(message, error);
+  const own = ownError(Number(ownState.exec(code)?.[1]), message, error);
+  if (own !== undefined) return own;
   if (code === "55P03") {
     const isKey = keyWait.test(whereOf(error));
     return lockTimeout({ database: "PostgreSQL", said: message, cause: error, isKey });

@@ -7,7 +7,7 @@ import { countTokens, executionsOf, isOpen } from "./execution-rows";
 import { compareNumbers, comparePlaces, definitionOf, limitOf, readyOf } from "./rows";
 import { permitInMs, rateOf } from "./rates";
 import { describeShared } from "./shared-tokens";
-import type { ArchiveRow, ClaimRow, DefinitionRow, ExecutionRow, Memory, TaskRow } from "./state";
+import type { ArchiveRow, ClaimRow, ExecutionRow, Memory, TaskRow } from "./state";
 import { batchOf } from "./waves";
 
 /** Counts of those ahead stop here. */

@@ -5,7 +5,7 @@ import type * as port from "../../ports/task-store";
 import { OperationStore } from "../../store/operation-store";
 import { operations } from "../../store/operations";
 import type { OperationName, StoreOperations } from "../../store/operations";
-import { nothingToEnd } from "../../store/operations/checks";
+import { nothingToEnd } from "../../store/operations/transaction-ends";
 import type { AnswerOf, InputOf, Operation } from "../../store/operations/operation";
 import { unknownArgument } from "./arguments";
 import * as functions from "./implementations";
@@ -87,8 +87,8 @@ export class MemoryTaskStore extends OperationStore implements port.TaskStore {
     { status }: Pick<port.CompleteTaskAnswer, "status">,
   ): void {
     const transaction = this.#transactionOf(within);
-    if (status !== "done") transaction.rollBack("completion");
-    else this.#state = transaction.commit(this.#memory(), "completion");
+    if (status !== "done") transaction.rollBack("its completion has ended it");
+    else this.#state = transaction.commit(this.#memory(), "its completion has ended it");
   }
 
   /** See MemoryTransaction for what it promises and where it differs from SQL. */
@@ -101,10 +101,11 @@ export class MemoryTaskStore extends OperationStore implements port.TaskStore {
     try {
       result = await body(transaction);
     } catch (error) {
-      transaction.rollBack("body");
+      transaction.rollBack("its body has returned");
       throw error;
     }
-    if (transaction.isOpen) this.#state = transaction.commit(this.#memory(), "body");
+    if (transaction.isOpen)
+      this.#state = transaction.commit(this.#memory(), "its body has returned");
     return result;
   }
 
