@@ -72,7 +72,7 @@ const operation = operationsOf<AppOperations>();
 
 /** Procedure `register_app`. */
 export const registerApp = operation("registerApp", {
-  parameters: { app: "text", definitions: "text", address: "text" },
+  parameters: { app: "text", definitions: "json", address: "json" },
   check: (input) => {
     checkKey("app", input.app);
     const count = input.definitions.length;
@@ -94,11 +94,6 @@ export const registerApp = operation("registerApp", {
     }
     return input;
   },
-  bind: ({ app, definitions, address }) => ({
-    app,
-    definitions: JSON.stringify(definitions),
-    address: address === null ? null : JSON.stringify(address),
-  }),
   decode: (row) => ({
     status: status(row, ["registered", "exists"]),
     refused: json<RegisterAppAnswer["refused"]>(row, "refused"),
@@ -125,11 +120,7 @@ export const setDefinitionOwner = operation("setDefinitionOwner", {
     if (input.expectedApp != null) checkKey("expectedApp", input.expectedApp);
     return cleanOperator(input);
   },
-  bind: ({ reason = null, expectedApp, ...rest }) => ({
-    ...rest,
-    reason,
-    expectedApp: expectedApp === null ? "" : (expectedApp ?? null),
-  }),
+  bind: ({ expectedApp }) => ({ expectedApp: expectedApp === null ? "" : (expectedApp ?? null) }),
   decode: (row) => ({
     status: status(row, ["set", "exists", "conflict"]),
     oldApp: textOrNull(row, "oldApp"),

@@ -57,11 +57,11 @@ export function cleanOperationId(field: string, id: unknown): OperationId | null
 }
 
 /** How a call names the execution it is made for. */
-export function executionParameters(id: ExecutionId): {
+export function executionParameters({ executionId }: { executionId: ExecutionId }): {
   taskExecutionId: ExecutionNumber;
   startId: OperationId | null;
 } {
-  return { taskExecutionId: executionNumber(id), startId: executionStart(id) };
+  return { taskExecutionId: executionNumber(executionId), startId: executionStart(executionId) };
 }
 
 /** An id that isn't one. */

@@ -206,7 +206,7 @@ export const work = operation("work", {
     doneTaskIds: "ids",
     doneFences: "ids",
     doneDurationsMs: "ints",
-    doneResults: "text",
+    doneResults: "json",
     startedTaskIds: "ids",
     want: "int",
     afterPriority: "smallint",
@@ -219,17 +219,13 @@ export const work = operation("work", {
     for (const { result } of input.done) if (result !== null) checkJsonContainer("result", result);
     return input;
   },
-  bind: ({ executionId, callNumber, done, started, want, after }) => ({
-    ...executionParameters(executionId),
-    callNumber,
+  bind: ({ executionId, done, started, after }) => ({
+    ...executionParameters({ executionId }),
     doneTaskIds: done.length === 0 ? null : done.map((task) => task.taskId),
     doneFences: done.length === 0 ? null : done.map((task) => task.fence),
     doneDurationsMs: done.length === 0 ? null : done.map((task) => task.durationMs),
-    doneResults: done.some((task) => task.result !== null)
-      ? JSON.stringify(done.map((task) => task.result))
-      : null,
+    doneResults: done.some((task) => task.result !== null) ? done.map((task) => task.result) : null,
     startedTaskIds: started.length === 0 ? null : started,
-    want,
     afterPriority: after?.priority ?? null,
     afterRank: after?.rank ?? null,
     afterTaskId: after?.taskId ?? null,
@@ -281,13 +277,7 @@ export const completeTask = operation("completeTask", {
     if (input.result !== null) checkJsonContainer("result", input.result);
     return input;
   },
-  bind: ({ executionId, taskId, fence, durationMs, result }) => ({
-    ...executionParameters(executionId),
-    taskId,
-    fence,
-    durationMs,
-    result,
-  }),
+  bind: executionParameters,
   decode: (row) => ({
     status: status(row, ["done", "again", "fenced"]),
     woken: names(row, "woken"),
@@ -297,7 +287,7 @@ export const completeTask = operation("completeTask", {
 
 /** Procedure `fail_tasks`. */
 export const failTasks = operation("failTasks", {
-  parameters: { taskExecutionId: "bigint", failures: "text", startId: "start" },
+  parameters: { taskExecutionId: "bigint", failures: "json", startId: "start" },
   // Errors are kept as far as they can be: a text that can't be stored must not make the whole call fail.
   check: ({ executionId, failures }) => ({
     executionId,
@@ -307,10 +297,8 @@ export const failTasks = operation("failTasks", {
     })),
   }),
   bind: ({ executionId, failures }) => ({
-    ...executionParameters(executionId),
-    failures: JSON.stringify(
-      failures.map(({ taskId, ...failure }) => ({ task: taskId, ...failure })),
-    ),
+    ...executionParameters({ executionId }),
+    failures: failures.map(({ taskId, ...failure }) => ({ task: taskId, ...failure })),
   }),
   decode: (row) => ({
     status: status(row, ["done", "fenced"]),
@@ -347,7 +335,7 @@ export const reportProgress = operation("reportProgress", {
     ...input,
     text: input.text === null ? null : cleanText(input.text, limits.progressTextLengthMax),
   }),
-  bind: ({ executionId, ...rest }) => ({ ...executionParameters(executionId), ...rest }),
+  bind: executionParameters,
   decode: (row) => ({
     status: status(row, ["done", "fenced"]),
     isCancelRequested: bool(row, "cancelRequested"),

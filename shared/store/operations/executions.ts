@@ -180,19 +180,17 @@ export const startExecution = operation("startExecution", {
 
 /** Procedure `heartbeat`. */
 export const heartbeat = operation("heartbeat", {
-  parameters: { executions: "text" },
+  parameters: { executions: "json" },
   check: (input) => {
     checkBeats(input.executions);
     return input;
   },
   bind: ({ executions }) => ({
-    executions: JSON.stringify(
-      executions.map(({ executionId, started }) => ({
-        execution: executionNumber(executionId),
-        start: executionStart(executionId),
-        started,
-      })),
-    ),
+    executions: executions.map(({ executionId, started }) => ({
+      execution: executionNumber(executionId),
+      start: executionStart(executionId),
+      started,
+    })),
   }),
   decode: (row) => ({
     executions: json<BeatRow[]>(row, "executions").map((beat) => ({
@@ -226,7 +224,7 @@ interface BeatRow {
 /** Procedure `finish_execution`. */
 export const finishExecution = operation("finishExecution", {
   parameters: { taskExecutionId: "bigint", startId: "start" },
-  bind: ({ executionId }) => executionParameters(executionId),
+  bind: executionParameters,
   decode: (row) => ({
     status: status(row, ["ended", "fenced"]),
     givenBack: int(row, "givenBack"),

@@ -89,20 +89,12 @@ export const listTasks = operation("listTasks", {
   parameters: {
     ...{ name: "text", state: "text", max: "int", after: "text" },
     ...{ key: "text", keyPrefix: "text", groupKey: "text", batchId: "bigint" },
-    ...{ createdSince: "text", createdBefore: "text" },
-    ...{ finishedSince: "text", finishedBefore: "text" },
+    ...{ createdSince: "instant", createdBefore: "instant" },
+    ...{ finishedSince: "instant", finishedBefore: "instant" },
     ...{ path: "text", value: "text", lookMax: "int" },
   },
   check: checkList,
-  bind: ({ createdSince, createdBefore, finishedSince, finishedBefore, ...input }) => ({
-    ...{ after: null, key: null, keyPrefix: null, groupKey: null, batchId: null },
-    ...{ path: null, value: null, lookMax: limits.lookMax },
-    ...input,
-    createdSince: createdSince?.toISOString() ?? null,
-    createdBefore: createdBefore?.toISOString() ?? null,
-    finishedSince: finishedSince?.toISOString() ?? null,
-    finishedBefore: finishedBefore?.toISOString() ?? null,
-  }),
+  bind: ({ lookMax = limits.lookMax }) => ({ lookMax }),
   decode: (row) => ({
     tasks: json<TaskListEntry[]>(row, "tasks"),
     lookedAt: int(row, "lookedAt"),

@@ -131,11 +131,6 @@ export const redriveTasks = operation("redriveTasks", {
     checkInt("max", input.max);
     return { ...input, ...actor };
   },
-  bind: (input) => ({
-    ...{ taskIds: null, name: null, kind: null, outcome: null, max: null },
-    ...{ changedBy: null, reason: null },
-    ...input,
-  }),
   decode: (row) => ({
     results: json<ResultRow<RedriveTasksAnswer>[]>(row, "results").map(({ task, outcome }) => ({
       taskId: asTaskId(task),
@@ -150,7 +145,7 @@ export const rescheduleTasks = operation("rescheduleTasks", {
   parameters: {
     taskIds: "ids",
     runInMs: "bigint",
-    runAt: "text",
+    runAt: "instant",
     changedBy: "text",
     reason: "text",
   },
@@ -161,13 +156,7 @@ export const rescheduleTasks = operation("rescheduleTasks", {
     else checkInstant("run_at", to.runAt);
     return { ...input, ...cleanActor(input) };
   },
-  bind: ({ taskIds, to, changedBy = null, reason = null }) => ({
-    taskIds,
-    changedBy,
-    reason,
-    runInMs: "runInMs" in to ? to.runInMs : null,
-    runAt: "runAt" in to ? to.runAt.toISOString() : null,
-  }),
+  bind: ({ to }) => ({ runInMs: null, runAt: null, ...to }),
   decode: (row) => ({
     results: json<ResultRow<RescheduleTasksAnswer>[]>(row, "results").map(
       ({ task, ...result }) => ({ taskId: asTaskId(task), ...result }),

@@ -112,7 +112,7 @@ export const advanceWatermark = operation("advanceWatermark", {
     checkNewTasks(input);
     return input;
   },
-  bind: (input) => ({ ...input, tasks: tasksToSql(input.tasks) }),
+  bind: ({ tasks }) => ({ tasks: tasksToSql(tasks) }),
   decode: (row) => ({
     status: status(row, ["advanced", "conflict"]),
     version: text(row, "version"),
