@@ -160,25 +160,21 @@ export function saidByServer(error: unknown): readonly ServerError[] {
 
 /** The errors that depend on whether the request was sent, and those that only Taskgate can have caused. */
 function mapState(error: unknown, sent: Sent, errors: readonly ServerError[]): TaskgateError {
-  const isUnavailable = errors.find((entry) => unavailable.has(entry.number));
-  if (isUnavailable !== undefined) {
-    return new StoreUnavailableError(`SQL Server can't be used now ${describe(isUnavailable)}`, {
-      cause: error,
-      ...(readOnly.has(isUnavailable.number) ? { details: { isReadOnly: true } } : {}),
-    });
-  }
-  const isUncertain = errors.find(
+  const refusal = errors.find((entry) => unavailable.has(entry.number));
+  const end = errors.find(
     (entry) => uncertain.has(entry.number) || entry.severity >= fatalSeverity,
   );
-  if (isUncertain !== undefined && sent === "sent") {
+  if (refusal === undefined && end !== undefined && sent === "sent") {
     return new StoreUncertainError(
-      `SQL Server ended the connection before the answer came ${describe(isUncertain)}`,
+      `SQL Server ended the connection before the answer came ${describe(end)}`,
       { cause: error },
     );
   }
-  if (isUncertain !== undefined) {
-    return new StoreUnavailableError(`SQL Server can't be used now ${describe(isUncertain)}`, {
+  const away = refusal ?? end;
+  if (away !== undefined) {
+    return new StoreUnavailableError(`SQL Server can't be used now ${describe(away)}`, {
       cause: error,
+      ...(readOnly.has(away.number) ? { details: { isReadOnly: true } } : {}),
     });
   }
   if (sent === "not sent") return notReached(error, errors);
