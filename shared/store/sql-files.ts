@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { textAt } from "../core/foreign-value";
 
 /** The SQL texts of one dialect, by their paths below its folder, such as `migrations/0001_baseline.sql`. */
 export interface SqlFiles {
@@ -78,5 +79,5 @@ function readIfThere(path: string): string | null {
 
 /** Was it thrown because a file or folder isn't there? */
 export function isMissingFile(error: unknown): boolean {
-  return typeof error === "object" && error !== null && "code" in error && error.code === "ENOENT";
+  return textAt(error, "code") === "ENOENT";
 }

@@ -1,4 +1,4 @@
-import { messageOf } from "../../core/foreign-value";
+import { messageOf, textAt } from "../../core/foreign-value";
 import {
   InvalidArgumentError,
   SchemaError,
@@ -41,20 +41,23 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
   if (error instanceof TaskgateError) return error;
   const code = codeOf(error);
   const message = messageOf(error);
+  // The functions in which the server was.
+  const where = textAt(error, "where") ?? "";
+  const routine = textAt(error, "routine") ?? "";
   const own = ownError(Number(ownState.exec(code)?.[1]), message, error);
   if (own !== undefined) return own;
   if (code === "55P03") {
-    const isKey = keyWait.test(whereOf(error));
+    const isKey = keyWait.test(where);
     return lockTimeout({ database: "PostgreSQL", said: message, cause: error, isKey });
   }
-  if (isRenewal({ code, message, where: whereOf(error), routine: memberOf(error, "routine") })) {
+  if (isRenewal({ code, message, where, routine })) {
     return new StoreConflictError(
       `PostgreSQL undid the call (${code}): the functions were renewed meanwhile: ${message}`,
       { cause: error, details: { isRenewal: true } },
     );
   }
   // A server that can't even begin a session: "could not write init file", where its disk is full.
-  const isFatal = memberOf(error, "severity") === "FATAL";
+  const isFatal = textAt(error, "severity") === "FATAL";
   const isStartFailure = isFatal && sent === "not sent" && code === "XX000";
   const trouble = isStartFailure ? "unavailable" : troubleOf(code);
   if (trouble === "conflict")
@@ -67,7 +70,7 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
       ...(code === readOnly ? { details: { isReadOnly: true } } : {}),
     });
   if (code === forbidden) {
-    const makesRole = memberOf(error, "routine") === "CreateRole";
+    const makesRole = routine === "CreateRole";
     return missingRight({ dialect: "postgres", said: message, makesRole, cause: error });
   }
   if (schemaMissing.has(code)) {
@@ -138,16 +141,5 @@ function explainMissingPassword(error: unknown): StoreUnavailableError | null {
 }
 
 function codeOf(error: unknown): string {
-  return memberOf(error, "code");
-}
-
-/** The functions in which the server was; empty: in none. */
-function whereOf(error: unknown): string {
-  return memberOf(error, "where");
-}
-
-function memberOf(error: unknown, name: "code" | "where" | "severity" | "routine"): string {
-  if (typeof error !== "object" || error === null) return "";
-  const value: unknown = (error as Readonly<Record<string, unknown>>)[name];
-  return typeof value === "string" ? value : "";
+  return textAt(error, "code") ?? "";
 }
