@@ -1,4 +1,6 @@
 import { InvalidArgumentError } from "../../core/errors";
+import { limits } from "../../core/limits";
+import type { Limit } from "../../ports/task-store";
 
 /*
  * Tests of input with the texts that the SQL raises: `field: expectation (value)`. What check-
@@ -33,6 +35,14 @@ export function expectRange(
 ): void {
   if (isWithin(value, least, max)) return;
   throw invalidArgument(`${field}: expected ${String(least)}..${String(max)} (${String(value)})`);
+}
+
+/** Throws unless it can be an operator's limit; the databases take -1 for none. */
+export function expectLimit(limit: Limit | "code"): void {
+  if (typeof limit !== "number" || isWithin(limit, -1, limits.tokensMax)) return;
+  throw invalidArgument(
+    `limit: expected -1 (none), 0 (nothing starts) or 1..1000 (${String(limit)})`,
+  );
 }
 
 /** Is the value a whole number of the range? */

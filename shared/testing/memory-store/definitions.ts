@@ -11,7 +11,7 @@ import type {
   SetLimitAnswer,
   SetLimitInput,
 } from "../../ports/task-store";
-import { characters, invalidArgument, isWithin, left } from "./arguments";
+import { characters, expectLimit, invalidArgument, isWithin, left } from "./arguments";
 import { audit, byOperator } from "./audit";
 import { expectKinds, writeKinds } from "./kinds";
 import { changeRate, expectRate, rateText } from "./rates";
@@ -116,11 +116,7 @@ function applySettings(
  * is stopped (S0.4).
  */
 export function setLimit(memory: Memory, input: SetLimitInput): SetLimitAnswer {
-  if (typeof input.limit === "number" && !isWithin(input.limit, -1, limits.tokensMax)) {
-    throw invalidArgument(
-      `limit: expected -1 (none), 0 (nothing starts) or 1..1000 (${String(input.limit)})`,
-    );
-  }
+  expectLimit(input.limit);
   const definition = definitionNamed(memory.state, input.name);
   const { operationId } = input;
   const call = { operationId, name: "set_limit", target: String(definition.definitionId) };

@@ -2,7 +2,8 @@ import type { TaskId } from "../../core/ids";
 import { endInWaves } from "./waves";
 import type { Opened } from "./waves";
 import { handOver } from "./groups";
-import { dedupeId, definitionOf, taskOf } from "./rows";
+import { dedupeId } from "./dedupe-keys";
+import { definitionOf, taskOf } from "./rows";
 import type { Memory, TaskEnd, TaskRow } from "./state";
 
 /** How one task ends; what is left out is null. */

@@ -10,16 +10,10 @@ import { isOnlySealed, takesTasks } from "./batches";
 import { newTask } from "./new-task";
 import { allStandings } from "./places";
 import { applyKinds } from "./kinds";
+import { takeKey } from "./dedupe-keys";
 import { firstAnswer, keepAnswer } from "./kept-answers";
 import { admit, findGroup, groupsOf, joinGroup, makeGroups } from "./groups";
-import {
-  addBlocked,
-  addReady,
-  addScheduled,
-  dedupeId,
-  definitionNamed,
-  definitionOf,
-} from "./rows";
+import { addBlocked, addReady, addScheduled, definitionNamed, definitionOf } from "./rows";
 import { dueOf } from "./schedule";
 import type { DefinitionRow, GroupName, Memory, MemoryState, TaskRow } from "./state";
 
@@ -47,7 +41,7 @@ export function enqueueTasks(
   const input = { ...given, tasks: applyKinds(definition, given) };
 
   const entries = input.tasks.map((task) => toEntry(memory, definition, { task, input }));
-  const first = takeDedupeKeys(memory, definition, entries);
+  const first = takeDedupeKeys(memory, entries);
   const fresh = entries.filter((entry) => !first.has(entry));
   const opened =
     input.waveId === undefined
@@ -126,26 +120,14 @@ function toEntry(
  * Takes the keys of the entries, the first entry of each; answers the duplicates, with the first
  * task's id.
  */
-function takeDedupeKeys(
-  memory: Memory,
-  definition: DefinitionRow,
-  entries: readonly Entry[],
-): Map<Entry, TaskId> {
+function takeDedupeKeys(memory: Memory, entries: readonly Entry[]): Map<Entry, TaskId> {
   const duplicates = new Map<Entry, TaskId>();
   for (const entry of entries) {
-    const { taskId, dedupeKey } = entry.task;
+    const { definitionId, taskId, dedupeKey } = entry.task;
     if (dedupeKey === null) continue;
-    const id = dedupeId(definition.definitionId, dedupeKey);
-    const holder = memory.state.dedupe.get(id);
-    const isFree =
-      holder === undefined || (holder.expiresAtMs !== null && holder.expiresAtMs < memory.nowMs);
-    if (!isFree) {
-      duplicates.set(entry, holder.taskId);
-      continue;
-    }
     const expiresAtMs = entry.dedupeMs === null ? null : memory.nowMs + entry.dedupeMs;
-    const { definitionId } = definition;
-    memory.state.dedupe.set(id, { definitionId, dedupeKey, taskId, expiresAtMs });
+    const holder = takeKey(memory, { definitionId, dedupeKey, taskId, expiresAtMs });
+    if (holder !== null) duplicates.set(entry, holder);
   }
   return duplicates;
 }

@@ -13,7 +13,8 @@ import { iso, isoOrNull } from "./instants";
 import { standingOf, workerOf } from "./read-models";
 import { newestEnded } from "./archive-rows";
 import { isOpen } from "./execution-rows";
-import { compareNumbers, definitionNamed, dedupeId, dueSince, taskOf } from "./rows";
+import { dedupeId } from "./dedupe-keys";
+import { compareNumbers, definitionNamed, dueSince, taskOf } from "./rows";
 import type { ArchiveRow, DefinitionRow, Memory, TaskRow } from "./state";
 
 /** A task where it stands in the list of its state. */

@@ -2,7 +2,7 @@ import { limits } from "../../core/limits";
 import { carryOver, countPermits } from "../../core/rate";
 import type { Permits, Rate } from "../../core/rate";
 import type { SetRateAnswer, SetRateInput } from "../../ports/task-store";
-import { invalidArgument, isWithin } from "./arguments";
+import { expectRange, invalidArgument, isWithin } from "./arguments";
 import { audit, byOperator } from "./audit";
 import { definitionNamed, hasReady } from "./rows";
 import type { DefinitionRow, Memory } from "./state";
@@ -111,12 +111,8 @@ function instantsOf(
 export function expectRate(rate: Rate | null): void {
   if (rate === null) return;
   const { count, periodMs, burst } = rate;
-  if (!isWithin(count, 1, limits.rateCountMax)) {
-    throw invalidArgument(`rate_count: expected 1..1000000 (${String(count)})`);
-  }
-  if (!isWithin(periodMs, limits.ratePeriodMsMin, limits.ratePeriodMsMax)) {
-    throw invalidArgument(`rate_period_ms: expected 1000..86400000 (${String(periodMs)})`);
-  }
+  expectRange("rate_count", count, [1, limits.rateCountMax]);
+  expectRange("rate_period_ms", periodMs, [limits.ratePeriodMsMin, limits.ratePeriodMsMax]);
   if (!isWithin(burst, 1, count)) {
     throw invalidArgument(`rate_burst: expected 1..rate_count (${String(burst)})`);
   }

@@ -2,6 +2,7 @@ import type { TaskId } from "../../core/ids";
 import type { RedriveTasksAnswer, RedriveTasksInput } from "../../ports/task-store";
 import { auditCall } from "./audit";
 import { expectRange, invalidArgument, left } from "./arguments";
+import { takeKey } from "./dedupe-keys";
 import { admit, groupsOf, leaveGroup } from "./groups";
 import { untouched } from "./new-task";
 import { newestEnded } from "./archive-rows";
@@ -10,7 +11,6 @@ import {
   addReady,
   addScheduled,
   compareNumbers,
-  dedupeId,
   definitionNamed,
   definitionNames,
 } from "./rows";
@@ -74,13 +74,8 @@ function outcomeOf(memory: Memory, taskId: TaskId): Outcome {
   if (row.outcome === "done") return "done";
   const { definitionId, dedupeKey } = row.task;
   if (dedupeKey === null) return "redriven";
-  const id = dedupeId(definitionId, dedupeKey);
-  const holder = memory.state.dedupe.get(id);
-  const isFree =
-    holder === undefined || (holder.expiresAtMs !== null && holder.expiresAtMs < memory.nowMs);
-  if (isFree) memory.state.dedupe.set(id, { definitionId, dedupeKey, taskId, expiresAtMs: null });
-  else if (holder.taskId !== taskId) return "duplicate";
-  return "redriven";
+  const holder = takeKey(memory, { definitionId, dedupeKey, taskId, expiresAtMs: null });
+  return holder === null || holder === taskId ? "redriven" : "duplicate";
 }
 
 /** Into its container; grouped ones come in with their group. */

@@ -159,11 +159,6 @@ export function definitionNames(
     .sort(compareTexts);
 }
 
-/** Key of the dedupe rows: a dedupe key is unique within its definition. */
-export function dedupeId(definitionId: number, dedupeKey: string): string {
-  return `${String(definitionId)}/${dedupeKey}`;
-}
-
 /** Since when a task may start: since its enqueue, or its own later instant, or the opening of its wave. */
 export function dueSince(state: MemoryState, task: TaskRow): number {
   const wave = task.waveId === null ? undefined : state.waves.get(task.waveId);

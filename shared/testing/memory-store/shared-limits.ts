@@ -10,6 +10,7 @@ import type {
 } from "../../ports/task-store";
 import {
   characters,
+  expectLimit,
   expectRange,
   invalidArgument,
   isWithin,
@@ -33,11 +34,7 @@ import { countHeld, readableTokens, tokensOf } from "./token-pool";
 
 /** set_shared_limit: an operator's limit that several definitions share. Acts at the next grant; no task is stopped. */
 export function setSharedLimit(memory: Memory, input: SetSharedLimitInput): SetSharedLimitAnswer {
-  if (typeof input.limit === "number" && !isWithin(input.limit, -1, limits.tokensMax)) {
-    throw invalidArgument(
-      `limit: expected -1 (none), 0 (nothing starts) or 1..1000 (${String(input.limit)})`,
-    );
-  }
+  expectLimit(input.limit);
   const known = findShared(memory, input.name);
   if (known === undefined && input.limit === "code") {
     throw unknownArgument(`name: unknown shared limit (${input.name})`);

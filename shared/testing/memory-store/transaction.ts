@@ -94,11 +94,7 @@ export class MemoryTransaction implements StoreTransaction {
     const state = structuredClone(base.state);
     for (const { operation, nowMs, numbers, answer } of this.#calls) {
       const again = operation({ ...base, state, nowMs, sequences: replaying(numbers) });
-      if (JSON.stringify(again) !== JSON.stringify(answer)) {
-        throw new StoreConflictError(
-          "Another call changed what the transaction relied on: nothing was committed",
-        );
-      }
+      if (JSON.stringify(again) !== JSON.stringify(answer)) throw overtaken();
     }
     return state;
   }
@@ -119,12 +115,14 @@ function replaying(numbers: readonly number[]): Sequences {
   return {
     next(): number {
       const value = left.shift();
-      if (value === undefined) {
-        throw new StoreConflictError(
-          "Another call changed what the transaction relied on: nothing was committed",
-        );
-      }
+      if (value === undefined) throw overtaken();
       return value;
     },
   };
+}
+
+function overtaken(): StoreConflictError {
+  return new StoreConflictError(
+    "Another call changed what the transaction relied on: nothing was committed",
+  );
 }
