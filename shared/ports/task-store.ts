@@ -11,6 +11,7 @@ import type {
 
 export type { Limit, SharedLimitStatus } from "../store/operations/limit";
 export type { NewTask } from "../store/operations/new-tasks";
+export type { OpenedWaves } from "../store/operations/opened";
 export type { ActorInput } from "../store/operations/operator";
 export type { SetLimitInput } from "../store/operations/set-limit";
 export type * from "../store/operations/store-transaction";

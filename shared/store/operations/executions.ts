@@ -15,6 +15,8 @@ import {
   status,
   textOrNull,
 } from "./columns";
+import { openedWaves } from "./opened";
+import type { OpenedWaves } from "./opened";
 import { operationsOf } from "./operation";
 
 /* ---- Executions: a worker's claim on tokens and tasks, for as long as its lease ---- */
@@ -93,15 +95,13 @@ export interface HeartbeatAnswer {
   }[];
 }
 
-export interface FinishExecutionAnswer {
+export interface FinishExecutionAnswer extends OpenedWaves {
   status: "ended" | "fenced";
   givenBack: number;
   tokensFreed: number;
   /** Tasks wait: a hint is due. */
   ready: boolean;
   nextDueMs: number | null;
-  woken: string[];
-  opening: BatchId[];
 }
 
 export interface ReclaimExpiredAnswer {
@@ -231,8 +231,7 @@ export const finishExecution = operation("finishExecution", {
     tokensFreed: int(row, "tokensFreed"),
     ready: bool(row, "ready"),
     nextDueMs: intOrNull(row, "nextDueMs"),
-    woken: names(row, "woken"),
-    opening: batchIds(row, "opening"),
+    ...openedWaves(row),
   }),
 });
 

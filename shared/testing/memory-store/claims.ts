@@ -12,6 +12,7 @@ import type {
   WorkAnswer,
   WorkInput,
 } from "../../ports/task-store";
+import { nothingClaimed } from "../../store/operations/nothing-claimed";
 import { conflict, expectRange, invalidArgument, isWithin, left } from "./arguments";
 import { tellOpened } from "./waves";
 import type { Opened } from "./waves";
@@ -82,20 +83,6 @@ function tokensFor(
   const isKnown = overLimit === 0 && !releaseRequested;
   return { overLimit, releaseRequested, freeTokens: isKnown ? freeForAll(memory, definition) : 0 };
 }
-
-const nothingClaimed = {
-  claimed: [],
-  last: null,
-  refused: [],
-  leaseMs: null,
-  overLimit: 0,
-  releaseRequested: false,
-  freeTokens: 0,
-  nextDueMs: null,
-  retryInMs: null,
-  woken: [],
-  opening: [],
-} satisfies Omit<WorkAnswer, "status">;
 
 /**
  * An empty call that finds nothing writes nothing, not even its call number; the heartbeat renews
