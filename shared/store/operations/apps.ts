@@ -1,6 +1,6 @@
-import { InvalidArgumentError } from "../../core/errors";
 import { limits } from "../../core/limits";
 import { checkKey } from "../../core/text";
+import { unlike } from "./checks";
 import { json, status, textOrNull } from "./columns";
 import { operationsOf } from "./operation";
 import { cleanOperator } from "./operator";
@@ -75,22 +75,17 @@ export const registerApp = operation("registerApp", {
   parameters: { app: "text", definitions: "json", address: "json" },
   check: (input) => {
     checkKey("app", input.app);
+    const { appDefinitionsMax, appAddressLengthMax } = limits;
     const count = input.definitions.length;
-    if (count > limits.appDefinitionsMax) {
-      throw new InvalidArgumentError(
-        `definitions: expected at most ${String(limits.appDefinitionsMax)} names (${String(count)})`,
-        { details: { field: "definitions" } },
-      );
-    }
+    if (count > appDefinitionsMax)
+      throw unlike("definitions", `at most ${String(appDefinitionsMax)} names`, String(count));
     input.definitions.forEach((name, index) => {
       checkKey(`definitions[${String(index)}]`, name);
     });
     const length = JSON.stringify(input.address).length;
-    if (length > limits.appAddressLengthMax) {
-      throw new InvalidArgumentError(
-        `address: expected at most ${String(limits.appAddressLengthMax)} characters of JSON (${String(length)})`,
-        { details: { field: "address" } },
-      );
+    if (length > appAddressLengthMax) {
+      const expected = `at most ${String(appAddressLengthMax)} characters of JSON`;
+      throw unlike("address", expected, String(length));
     }
     return input;
   },

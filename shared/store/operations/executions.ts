@@ -2,7 +2,7 @@ import { asTaskId, executionIdOf, executionNumber, executionStart, isId } from "
 import type { ExecutionId, ExecutionNumber, Fence, TaskId } from "../../core/ids";
 import type { BatchId } from "../../core/ids";
 import { cleanText } from "../../core/text";
-import { badId, checkInt, checkName, executionParameters, isUuid } from "./checks";
+import { checkInt, checkName, executionParameters, isUuid, unlike } from "./checks";
 import {
   batchIds,
   bool,
@@ -260,10 +260,10 @@ export const listExecutions = operation("listExecutions", {
 function checkBeats(executions: readonly Beat[]): void {
   executions.forEach(({ executionId, started }, index) => {
     const at = `executions[${String(index)}]`;
-    if (!isId(executionNumber(executionId))) throw badId(`${at}.execution`, "an id", executionId);
+    if (!isId(executionNumber(executionId))) throw unlike(`${at}.execution`, "an id", executionId);
     const start = executionStart(executionId);
-    if (start !== null && !isUuid(start)) throw badId(`${at}.start`, "a UUID", start);
+    if (start !== null && !isUuid(start)) throw unlike(`${at}.start`, "a UUID", start);
     const bad = started.find((id) => !isId(id));
-    if (bad !== undefined) throw badId(`${at}.started`, "ids", bad);
+    if (bad !== undefined) throw unlike(`${at}.started`, "ids", bad);
   });
 }

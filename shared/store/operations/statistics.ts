@@ -1,6 +1,5 @@
-import { InvalidArgumentError } from "../../core/errors";
 import type { BucketCount } from "../../core/duration-buckets";
-import { checkInt, checkName } from "./checks";
+import { checkInt, checkName, unlike } from "./checks";
 import { bool, int, json, text } from "./columns";
 import { operationsOf } from "./operation";
 
@@ -83,9 +82,7 @@ export const readStatistics = operation("readStatistics", {
   check: (input) => {
     if (input.name !== null) checkName(input.name);
     if (![1, 10, 60].includes(input.grain))
-      throw new InvalidArgumentError(`grain: expected 1, 10 or 60 (${String(input.grain)})`, {
-        details: { field: "grain" },
-      });
+      throw unlike("grain", "1, 10 or 60", String(input.grain));
     checkInt("max", input.max);
     return input;
   },

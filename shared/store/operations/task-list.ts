@@ -5,7 +5,7 @@ import type { ListableState } from "../../core/listable-states";
 import { limits } from "../../core/limits";
 import { checkPath } from "../../core/payload-key";
 import { checkKey, cleanText } from "../../core/text";
-import { badId, checkInstant, checkInt } from "./checks";
+import { checkInstant, checkInt, unlike } from "./checks";
 import { int, json, textOrNull } from "./columns";
 import { operationsOf } from "./operation";
 
@@ -116,7 +116,7 @@ function checkList(input: ListTasksInput): ListTasksInput {
   if (input.keyPrefix !== undefined) checkKey("key_prefix", input.keyPrefix);
   if (input.groupKey !== undefined) checkKey("group_key", input.groupKey);
   if (input.batchId !== undefined && !isId(input.batchId))
-    throw badId("batch_id", "the id of a batch", input.batchId);
+    throw unlike("batch_id", "the id of a batch", input.batchId);
   checkInstant("created_since", input.createdSince ?? null);
   checkInstant("created_before", input.createdBefore ?? null);
   checkInstant("finished_since", input.finishedSince ?? null);
