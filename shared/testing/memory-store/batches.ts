@@ -2,6 +2,7 @@ import { limits } from "../../core/limits";
 import { asBatchId, asWaveId } from "../../core/ids";
 import type { BatchId, WaveId } from "../../core/ids";
 import type * as port from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange, invalidArgument, left, unknownArgument } from "./arguments";
 import { auditCall } from "./audit";
 import { endTasks } from "./endings";
@@ -30,7 +31,7 @@ import {
 const failurePolicies: readonly string[] = ["halt", "continue", "cancel"];
 
 /** create_batch */
-export function createBatch(memory: Memory, input: port.CreateBatchInput): port.CreateBatchAnswer {
+export const createBatch: Implementation<"createBatch"> = (memory, input) => {
   if (!failurePolicies.includes(input.failurePolicy)) {
     throw invalidArgument(
       `failure_policy: expected halt, continue or cancel (${left(input.failurePolicy, 100)})`,
@@ -43,7 +44,7 @@ export function createBatch(memory: Memory, input: port.CreateBatchInput): port.
   const batch = earlier ?? addBatch(memory, input);
   const waveIds = wavesOf(memory.state, batch).map(({ waveId }) => waveId);
   return { status: "created", batchId: batch.batchId, waveIds };
-}
+};
 
 function addBatch(memory: Memory, input: port.CreateBatchInput): BatchRow {
   const batch: BatchRow = {
@@ -75,10 +76,7 @@ function addBatch(memory: Memory, input: port.CreateBatchInput): BatchRow {
 }
 
 /** start_batch */
-export function startBatch(
-  memory: Memory,
-  input: { batchId: BatchId; seal: boolean },
-): port.StartBatchAnswer {
+export const startBatch: Implementation<"startBatch"> = (memory, input) => {
   const batch = batchOf(memory.state, input.batchId);
   if (batch.state !== "draft") {
     return { status: batch.state === "cancelled" ? "ended" : "again", woken: [], opening: [] };
@@ -87,10 +85,10 @@ export function startBatch(
   batch.state = "running";
   batch.startedAtMs = memory.nowMs;
   return { status: "started", ...tellOpened(memory.state, openNextWave(memory, batch)) };
-}
+};
 
 /** resume_batch */
-export function resumeBatch(memory: Memory, input: port.BatchChange): port.ResumeBatchAnswer {
+export const resumeBatch: Implementation<"resumeBatch"> = (memory, input) => {
   const batch = batchOf(memory.state, input.batchId);
   if (batch.state !== "halted") {
     const status =
@@ -103,10 +101,10 @@ export function resumeBatch(memory: Memory, input: port.BatchChange): port.Resum
   const isOpenAgain = wavesOf(memory.state, batch).some(isOpen);
   const next = isOpenAgain ? nothingOpened : openNextWave(memory, batch);
   return { status: "resumed", ...tellOpened(memory.state, next) };
-}
+};
 
 /** cancel_batch */
-export function cancelBatch(memory: Memory, input: port.BatchChange): port.CancelBatchAnswer {
+export const cancelBatch: Implementation<"cancelBatch"> = (memory, input) => {
   const { state } = memory;
   const batch = batchOf(state, input.batchId);
   if (batch.state === "done") return { status: "done", tasks: [], opening: [] };
@@ -131,13 +129,10 @@ export function cancelBatch(memory: Memory, input: port.BatchChange): port.Cance
       .slice(0, 1_000),
     opening: isOpening ? [batch.batchId] : [],
   };
-}
+};
 
 /** pump_batch */
-export function pumpBatch(
-  memory: Memory,
-  input: { batchId: BatchId; max: number },
-): port.PumpBatchAnswer {
+export const pumpBatch: Implementation<"pumpBatch"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const batch = batchOf(memory.state, input.batchId);
   const wave = wavesOf(memory.state, batch).find((row) => row.state === "opening");
@@ -151,13 +146,10 @@ export function pumpBatch(
     more: after === null ? wave.state === "opening" : after.opening.length > 0,
     woken: definitionNames(memory.state, [...admitted, ...(after?.woken ?? [])]),
   };
-}
+};
 
 /** list_batches */
-export function listBatches(
-  memory: Memory,
-  input: port.ListBatchesInput,
-): { batches: port.BatchStatus[] } {
+export const listBatches: Implementation<"listBatches"> = (memory, input) => {
   expectRange("max", input.max, [1, 100]);
   const { batchId, before } = input;
   const batches = [...memory.state.batches.values()]
@@ -166,7 +158,7 @@ export function listBatches(
     .filter((row) => before === undefined || Number(row.batchId) < Number(before))
     .slice(0, input.max);
   return { batches: batches.map((row) => toStatus(memory, row)) };
-}
+};
 
 /** Blocked tasks of a cancelled batch end; no definition is woken. */
 function endBlocked(memory: Memory, rows: readonly WaveBlockedRow[]): number[] {

@@ -1,9 +1,10 @@
 import type { TaskId } from "../../core/ids";
-import type { CancelTasksAnswer, CancelTasksInput } from "../../ports/task-store";
+import type { CancelTasksAnswer } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { auditCall } from "./audit";
 import { endTasks } from "./endings";
 import type { Ending } from "./endings";
-import type { Memory, MemoryState } from "./state";
+import type { MemoryState } from "./state";
 import { tellOpened } from "./waves";
 
 type Result = CancelTasksAnswer["results"][number];
@@ -12,7 +13,7 @@ type Result = CancelTasksAnswer["results"][number];
  * cancel_tasks: ends waiting tasks, requests the end of running tasks. Nothing is ever locked
  * here, so no task is `busy`.
  */
-export function cancelTasks(memory: Memory, input: CancelTasksInput): CancelTasksAnswer {
+export const cancelTasks: Implementation<"cancelTasks"> = (memory, input) => {
   const ids = [...new Set(input.taskIds)];
   const asked = claimedIds(memory.state);
   const ending = ids.filter((id) => memory.state.tasks.has(id) && !asked.has(id));
@@ -32,7 +33,7 @@ export function cancelTasks(memory: Memory, input: CancelTasksInput): CancelTask
   endTasks(memory, ending.filter((id) => blocked.has(id)).map(cancelled), { areBlocked: true });
   const opened = endTasks(memory, ending.filter((id) => !blocked.has(id)).map(cancelled));
   return { results, ...tellOpened(memory.state, opened) };
-}
+};
 
 /** No attempt ends it. */
 function cancelled(taskId: TaskId): Ending {

@@ -2,17 +2,9 @@ import { asFence, executionNumber } from "../../core/ids";
 import { limits } from "../../core/limits";
 import type { ExecutionId, Fence, TaskId } from "../../core/ids";
 import type { JsonArray, JsonObject } from "../../core/json";
-import type {
-  ClaimedTask,
-  CompleteTaskAnswer,
-  CompleteTaskInput,
-  DoneTask,
-  ReportProgressAnswer,
-  ReportProgressInput,
-  WorkAnswer,
-  WorkInput,
-} from "../../ports/task-store";
+import type { ClaimedTask, DoneTask, WorkAnswer, WorkInput } from "../../ports/task-store";
 import { nothingClaimed } from "../../store/operations/nothing-claimed";
+import type { Implementation } from "./implementation";
 import { conflict, expectRange, invalidArgument, isWithin, left } from "./arguments";
 import { tellOpened } from "./waves";
 import type { Opened } from "./waves";
@@ -26,7 +18,7 @@ import { couldGive } from "./spread";
 import { freeForAll, overLimitOf } from "./tokens";
 
 /** work: the hot path: completes some tasks and claims some. */
-export function work(memory: Memory, input: WorkInput): WorkAnswer {
+export const work: Implementation<"work"> = (memory, input) => {
   expectRange("want", input.want, [0, limits.claimMax]);
   if (!isWithin(input.callNumber, 1, Infinity)) {
     throw invalidArgument(`call_number: expected 1 or more (${String(input.callNumber)})`);
@@ -71,7 +63,7 @@ export function work(memory: Memory, input: WorkInput): WorkAnswer {
     retryInMs,
     ...tellOpened(memory.state, opened, definition),
   };
-}
+};
 
 function tokensFor(
   memory: Memory,
@@ -272,7 +264,7 @@ function lastPlace(memory: Memory, claimed: readonly ClaimedTask[]): WorkAnswer[
 }
 
 /** complete_task: the fenced completion of one task, inside the user's own transaction. */
-export function completeTask(memory: Memory, input: CompleteTaskInput): CompleteTaskAnswer {
+export const completeTask: Implementation<"completeTask"> = (memory, input) => {
   const { archive, executions } = memory.state;
   const execution = findExecution(memory.state, input.executionId);
   const executionId = executionNumber(input.executionId);
@@ -290,10 +282,10 @@ export function completeTask(memory: Memory, input: CompleteTaskInput): Complete
   const opened = endTasks(memory, [{ ...input, executionId, outcome: "done" }]);
   const definition = definitionOf(memory.state, execution);
   return { status: "done", ...tellOpened(memory.state, opened, definition) };
-}
+};
 
 /** report_progress: how far a running task is; the last report wins. */
-export function reportProgress(memory: Memory, input: ReportProgressInput): ReportProgressAnswer {
+export const reportProgress: Implementation<"reportProgress"> = (memory, input) => {
   const { done, total, text } = input;
   if ((done ?? 0) < 0 || (total ?? 0) < 0) {
     throw invalidArgument(`done: expected 0 or more (${shown(done)} of ${shown(total)})`);
@@ -309,7 +301,7 @@ export function reportProgress(memory: Memory, input: ReportProgressInput): Repo
     text: text === null ? null : left(text, limits.progressTextLengthMax),
   };
   return { status: "done", isCancelRequested: task.isCancelRequested };
-}
+};
 
 function findLive(memory: Memory, executionId: ExecutionId): ExecutionRow | undefined {
   const execution = findExecution(memory.state, executionId);

@@ -3,17 +3,11 @@ import { limits } from "../../core/limits";
 import { keyOf } from "../../core/payload-key";
 import type {
   FireScheduleAnswer,
-  FireScheduleInput,
-  ListSchedulesAnswer,
-  ListSchedulesInput,
   NewSchedule,
   ScheduledInstant,
   ScheduleStatus,
-  SetSchedulePausedAnswer,
-  SetSchedulePausedInput,
-  SetSchedulesAnswer,
-  SetSchedulesInput,
 } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange, invalidArgument, left, tooLarge, unknownArgument } from "./arguments";
 import { audit, byOperator } from "./audit";
 import { newTask } from "./new-task";
@@ -23,7 +17,7 @@ import { noteStop, stopNew } from "./stops";
 import type { DefinitionRow, Memory, MemoryState, ScheduleRow, TaskRow } from "./state";
 
 /** set_schedules: writes what the code says; those that aren't named go, an operator's pauses stay. */
-export function setSchedules(memory: Memory, input: SetSchedulesInput): SetSchedulesAnswer {
+export const setSchedules: Implementation<"setSchedules"> = (memory, input) => {
   expectSchedules(input.schedules);
   const definition = definitionNamed(memory.state, input.name);
   if (definition.build > input.build) return { status: "outdated", changed: 0, nextDueMs: null };
@@ -66,7 +60,7 @@ export function setSchedules(memory: Memory, input: SetSchedulesInput): SetSched
     changed,
     nextDueMs: next.length === 0 ? null : untilMs(memory, Math.min(...next)),
   };
-}
+};
 
 function makeSchedule(memory: Memory, definition: DefinitionRow, wanted: NewSchedule): ScheduleRow {
   const row: ScheduleRow = {
@@ -116,10 +110,7 @@ function untilMs(memory: Memory, atMs: number | null): number | null {
 }
 
 /** set_schedule_paused: instants that pass while it is paused aren't fired later. */
-export function setSchedulePaused(
-  memory: Memory,
-  input: SetSchedulePausedInput,
-): SetSchedulePausedAnswer {
+export const setSchedulePaused: Implementation<"setSchedulePaused"> = (memory, input) => {
   const definition = definitionNamed(memory.state, input.name);
   const row = findSchedule(memory.state, definition, input.schedule);
   if (row === undefined) throw unknownArgument(`schedule: unknown (${input.schedule})`);
@@ -141,10 +132,10 @@ export function setSchedulePaused(
     });
   }
   return { status, nextDueMs: input.paused ? null : untilMs(memory, row.nextRunAtMs) };
-}
+};
 
 /** fire_schedule: a task for each instant, and on to the next one. */
-export function fireSchedule(memory: Memory, input: FireScheduleInput): FireScheduleAnswer {
+export const fireSchedule: Implementation<"fireSchedule"> = (memory, input) => {
   const runAtMs = input.runAts.map((at) => at.getTime());
   const expectedMs = input.expectedRunAt.getTime();
   if (runAtMs.length > limits.scheduleRunsMax) {
@@ -169,7 +160,7 @@ export function fireSchedule(memory: Memory, input: FireScheduleInput): FireSche
   }
   const nextDueMs = status === "paused" ? null : untilMs(memory, row.nextRunAtMs);
   return { status, taskIds, nextDueMs };
-}
+};
 
 function statusOf(
   memory: Memory,
@@ -250,7 +241,7 @@ export function nextInstants(memory: Memory): ScheduledInstant[] {
 }
 
 /** list_schedules: by definition as registered, then name. */
-export function listSchedules(memory: Memory, input: ListSchedulesInput): ListSchedulesAnswer {
+export const listSchedules: Implementation<"listSchedules"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const only = input.name === undefined ? null : definitionNamed(memory.state, input.name);
   const schedules = [...memory.state.definitions.values()]
@@ -259,7 +250,7 @@ export function listSchedules(memory: Memory, input: ListSchedulesInput): ListSc
     .slice(0, input.max)
     .map((row) => describeSchedule(memory, row));
   return { now: new Date(memory.nowMs), schedules };
-}
+};
 
 function describeSchedule(memory: Memory, row: ScheduleRow): ScheduleStatus {
   return {

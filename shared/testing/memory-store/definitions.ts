@@ -3,14 +3,12 @@ import { formatTokens, parseTokens } from "../../core/token";
 import type {
   DefinitionSettings,
   Limit,
-  ResumeInput,
   PauseAnswer,
   PauseInput,
-  RegisterDefinitionAnswer,
   RegisterDefinitionInput,
   SetLimitAnswer,
-  SetLimitInput,
 } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { characters, expectLimit, invalidArgument, isWithin, left } from "./arguments";
 import { audit, byOperator } from "./audit";
 import { expectKinds, writeKinds } from "./kinds";
@@ -24,10 +22,7 @@ import { changeSharedLinks, expectShared } from "./shared-limits";
 import { settleTokens } from "./tokens";
 
 /** register_definition: writes what the code says; an operator's overrides stay. */
-export function registerDefinition(
-  memory: Memory,
-  input: RegisterDefinitionInput,
-): RegisterDefinitionAnswer {
+export const registerDefinition: Implementation<"registerDefinition"> = (memory, input) => {
   expectSettings(input);
   const known = findDefinition(memory.state, input.name);
   if (known === undefined) {
@@ -71,7 +66,7 @@ export function registerDefinition(
     });
   }
   return { status: "updated", taskDefinitionId };
-}
+};
 
 function createDefinition(memory: Memory, input: RegisterDefinitionInput): DefinitionRow {
   const definition: DefinitionRow = {
@@ -115,7 +110,7 @@ function applySettings(
  * set_limit: an operator's limit over the code's, or none any more. Acts at the next grant; no task
  * is stopped (S0.4).
  */
-export function setLimit(memory: Memory, input: SetLimitInput): SetLimitAnswer {
+export const setLimit: Implementation<"setLimit"> = (memory, input) => {
   expectLimit(input.limit);
   const definition = definitionNamed(memory.state, input.name);
   const { operationId } = input;
@@ -140,7 +135,7 @@ export function setLimit(memory: Memory, input: SetLimitInput): SetLimitAnswer {
     ...byOperator(input),
   });
   return keepAnswer(memory, call, { status: "set", ...change, ready });
-}
+};
 
 /** Writes a limit and brings the tokens in line. */
 function changeLimit(
@@ -189,14 +184,14 @@ function liveExecutions({ state }: Memory, definition: DefinitionRow): Execution
 }
 
 /** pause_definition: nothing new is claimed or started; running tasks go on and may complete. */
-export function pauseDefinition(memory: Memory, input: PauseInput): PauseAnswer {
+export const pauseDefinition: Implementation<"pauseDefinition"> = (memory, input) => {
   return setPaused(memory, input, true);
-}
+};
 
 /** resume_definition: takes a pause away. */
-export function resumeDefinition(memory: Memory, input: ResumeInput): PauseAnswer {
+export const resumeDefinition: Implementation<"resumeDefinition"> = (memory, input) => {
   return setPaused(memory, input, false);
-}
+};
 
 function setPaused(memory: Memory, input: PauseInput, isPaused: boolean): PauseAnswer {
   const definition = definitionNamed(memory.state, input.name);

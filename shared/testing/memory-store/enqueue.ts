@@ -4,6 +4,7 @@ import { keyOf } from "../../core/payload-key";
 import { traceParentForm } from "../../core/trace-parent";
 import type { PayloadKey } from "../../core/payload-key";
 import type { EnqueueTasksAnswer, EnqueueTasksInput, NewTask } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { invalidArgument, isWithin, left, tooLarge } from "./arguments";
 import { auditCall } from "./audit";
 import { isOnlySealed, takesTasks } from "./batches";
@@ -22,11 +23,7 @@ import type { DefinitionRow, GroupName, Memory, MemoryState, TaskRow } from "./s
  * grouped tasks enter the schedule as due now, so that no group stays locked for as long as the
  * caller likes.
  */
-export function enqueueTasks(
-  memory: Memory,
-  given: EnqueueTasksInput,
-  joinsTransaction: boolean,
-): EnqueueTasksAnswer {
+export const enqueueTasks: Implementation<"enqueueTasks"> = (memory, given, joinsTransaction) => {
   expectSize(given.tasks);
   const definition = definitionNamed(memory.state, given.name);
   const { operationId } = given;
@@ -59,7 +56,7 @@ export function enqueueTasks(
     ready: opened > 0,
     nextDueMs: runAts.length === 0 ? null : Math.ceil(earliest(runAts) - memory.nowMs),
   });
-}
+};
 
 /** Who added tasks, where an operator did. `changed`: new ones, and those that got another payload. */
 function auditEnqueue(

@@ -1,14 +1,9 @@
 import { asExecutionNumber, asFence, executionIdOf, executionNumber } from "../../core/ids";
 import { isCallsDefinition } from "../../core/calls-definition";
 import { limits } from "../../core/limits";
-import type { ExecutionId, TaskId } from "../../core/ids";
-import type {
-  Beat,
-  FinishExecutionAnswer,
-  HeartbeatAnswer,
-  StartExecutionAnswer,
-  StartExecutionInput,
-} from "../../ports/task-store";
+import type { TaskId } from "../../core/ids";
+import type { Beat, HeartbeatAnswer, StartExecutionInput } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { characters, expectRange, conflict, invalidArgument, isWithin, left } from "./arguments";
 import { tellOpened } from "./waves";
 import type { Opened } from "./waves";
@@ -31,7 +26,7 @@ import { noTotals } from "./execution-totals";
 import { deniedGrant, settleTokens, startDenial, overLimitOf } from "./tokens";
 
 /** start_execution: opens a worker's stay with its first tokens. No token: no execution. */
-export function startExecution(memory: Memory, input: StartExecutionInput): StartExecutionAnswer {
+export const startExecution: Implementation<"startExecution"> = (memory, input) => {
   expectRange("want", input.want, [1, limits.tokensMax]);
   if (!isWithin(characters(input.worker), 1, limits.nameLengthMax)) {
     throw invalidArgument(`worker: expected 1..200 characters (${left(input.worker, 220)})`);
@@ -80,7 +75,7 @@ export function startExecution(memory: Memory, input: StartExecutionInput): Star
     ready,
     deadHolders: settled.dead,
   };
-}
+};
 
 /** A grant that is a start itself takes a permit of the rate; null: it got one, or there is no rate. */
 function startOnRate(
@@ -175,7 +170,7 @@ function openExecution(
  * heartbeat: renews leases. State decides, not the lease: no other execution took what an unclaimed late
  * one holds.
  */
-export function heartbeat(memory: Memory, input: { executions: readonly Beat[] }): HeartbeatAnswer {
+export const heartbeat: Implementation<"heartbeat"> = (memory, input) => {
   if (!isWithin(input.executions.length, 1, 1_000)) {
     throw invalidArgument("executions: expected a JSON array of 1..1000 entries");
   }
@@ -183,7 +178,7 @@ export function heartbeat(memory: Memory, input: { executions: readonly Beat[] }
     compareNumbers(executionNumber(a.executionId), executionNumber(b.executionId)),
   );
   return { executions: beats.map((beat) => answerBeat(memory, beat)) };
-}
+};
 
 function answerBeat(memory: Memory, beat: Beat): HeartbeatAnswer["executions"][number] {
   const { executionId } = beat;
@@ -224,10 +219,7 @@ export function reportStarted(execution: ExecutionRow, started: readonly TaskId[
 }
 
 /** finish_execution: ends a stay: tokens back, what it still holds back to ready, uncounted. */
-export function finishExecution(
-  memory: Memory,
-  input: { executionId: ExecutionId },
-): FinishExecutionAnswer {
+export const finishExecution: Implementation<"finishExecution"> = (memory, input) => {
   const execution = findExecution(memory.state, input.executionId);
   if (execution?.state !== "live") {
     return {
@@ -254,7 +246,7 @@ export function finishExecution(
     nextDueMs: nextDueMs(memory, definition),
     ...tellOpened(memory.state, opened, definition),
   };
-}
+};
 
 /** Claims go back to ready; those with a cancel request end. */
 function giveBack(memory: Memory, execution: ExecutionRow): Opened {

@@ -1,5 +1,6 @@
 import type { TaskId } from "../../core/ids";
-import type { ExplainTaskAnswer, TaskAttempt, TaskFacts } from "../../ports/task-store";
+import type { TaskAttempt, TaskFacts } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { findGroup } from "./groups";
 import { iso } from "./instants";
 import { standingOf, workerOf } from "./read-models";
@@ -14,7 +15,7 @@ import { batchOf } from "./waves";
 const aheadMax = 1_000;
 
 /** explain_task: where a task stands and everything that decides when it runs. */
-export function explainTask(memory: Memory, input: { taskId: TaskId }): ExplainTaskAnswer {
+export const explainTask: Implementation<"explainTask"> = (memory, input) => {
   const ended = memory.state.archive.get(input.taskId);
   if (ended !== undefined) return { status: "found", facts: finishedFacts(memory, ended) };
   const task = memory.state.tasks.get(input.taskId);
@@ -22,7 +23,7 @@ export function explainTask(memory: Memory, input: { taskId: TaskId }): ExplainT
   const standing = standingFacts(memory, task);
   if (standing === null) return { status: "moving", facts: null };
   return { status: "found", facts: { ...unfinishedFacts(memory, task), ...standing } };
-}
+};
 
 /** Newest first, at most 50. */
 function attemptsOf(memory: Memory, taskId: TaskId): TaskAttempt[] {

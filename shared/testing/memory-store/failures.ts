@@ -1,7 +1,8 @@
 import { limits } from "../../core/limits";
-import type { ExecutionId, TaskId } from "../../core/ids";
+import type { TaskId } from "../../core/ids";
 import type { Random } from "../../ports/random";
 import type { DefinitionSettings, FailTasksAnswer, Failure } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange, invalidArgument, isWithin, left, tooLarge } from "./arguments";
 import { dropClaims, isHeld } from "./claims";
 import { endTasks } from "./endings";
@@ -17,10 +18,7 @@ type Result = FailTasksAnswer["results"][number];
  * fail_tasks: tasks that did not end well: retry later, end dead or cancelled, or go on later
  * uncounted.
  */
-export function failTasks(
-  memory: Memory,
-  input: { executionId: ExecutionId; failures: readonly Failure[] },
-): FailTasksAnswer {
+export const failTasks: Implementation<"failTasks"> = (memory, input) => {
   if (!isWithin(input.failures.length, 1, 1_000)) {
     throw invalidArgument("failures: expected a JSON array of 1..1000 entries");
   }
@@ -61,7 +59,7 @@ export function failTasks(
     ...tellOpened(memory.state, opened, definitionOf(memory.state, execution)),
     nextDueMs: retries.length === 0 ? null : Math.min(...retries),
   };
-}
+};
 
 function expectFailure(failure: Failure): void {
   if (!["failed", "dead", "cancelled", "continued"].includes(failure.as)) {

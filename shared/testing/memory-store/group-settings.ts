@@ -1,11 +1,6 @@
 import { compareTexts } from "../../core/text";
-import type {
-  GroupSettings,
-  GroupStatus,
-  ListGroupsInput,
-  SetGroupAnswer,
-  SetGroupInput,
-} from "../../ports/task-store";
+import type { GroupSettings, SetGroupInput } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange, invalidArgument, left } from "./arguments";
 import { audit, byOperator } from "./audit";
 import { fillSlots, findGroup, makeGroup } from "./groups";
@@ -16,7 +11,7 @@ import type { DefinitionRow, GroupRow, Memory } from "./state";
 const waitingCountMax = 1_000;
 
 /** set_group: an operator's settings of a group, which is made if it is missing; acts at once. */
-export function setGroup(memory: Memory, input: SetGroupInput): SetGroupAnswer {
+export const setGroup: Implementation<"setGroup"> = (memory, input) => {
   if (!["definition", "global"].includes(input.groupScope)) {
     const shown = left(input.groupScope, 220);
     throw invalidArgument(`group_scope: expected definition or global (${shown})`);
@@ -47,7 +42,7 @@ export function setGroup(memory: Memory, input: SetGroupInput): SetGroupAnswer {
     ...countsOf(memory, group),
     woken: definitionNames(memory.state, woken),
   };
-}
+};
 
 function isExpected({ expected }: SetGroupInput, known: GroupRow | undefined): boolean {
   if (expected === undefined) return true;
@@ -95,7 +90,7 @@ function countsOf(memory: Memory, { groupId }: GroupRow): { used: number; waitin
 const firstMax = 1_000;
 
 /** list_groups: first the oldest ones with waiters, both by definition as registered, then key, global ones first. */
-export function listGroups(memory: Memory, input: ListGroupsInput): { groups: GroupStatus[] } {
+export const listGroups: Implementation<"listGroups"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const only = input.name === undefined ? null : definitionNamed(memory.state, input.name);
   const isOfOnly = (groupId: number): boolean =>
@@ -119,4 +114,4 @@ export function listGroups(memory: Memory, input: ListGroupsInput): { groups: Gr
       ...countsOf(memory, group),
     }));
   return { groups };
-}
+};

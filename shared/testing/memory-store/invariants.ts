@@ -1,12 +1,13 @@
 import type { Token } from "../../core/token";
 import type { InvariantFinding, Limit } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { left } from "./arguments";
 import { sharedLimitOf } from "./shared-tokens";
 import { unfinishedIn } from "./waves";
 import { allStandings } from "./places";
 import { dedupeId } from "./dedupe-keys";
 import { comparePlaces, definitionOf, limitOf } from "./rows";
-import type { GroupRow, Memory, MemoryState, TaskRow } from "./state";
+import type { GroupRow, MemoryState, TaskRow } from "./state";
 import { readableTokens, readTokens } from "./token-pool";
 import type { TokenRow } from "./token-pool";
 
@@ -16,17 +17,14 @@ type Finding = Omit<InvariantFinding, "rule">;
 /**
  * check_invariants: every invariant that the state can show, at most 100 findings per rule.
  */
-export function checkInvariants({ state }: Pick<Memory, "state">): {
-  status: "sound" | "broken";
-  findings: InvariantFinding[];
-} {
+export const checkInvariants: Implementation<"checkInvariants"> = ({ state }) => {
   const findings = Object.entries(rules).flatMap(([rule, find]) =>
     find(state)
       .slice(0, 100)
       .map((finding) => ({ rule, ...finding })),
   );
   return { status: findings.length === 0 ? "sound" : "broken", findings };
-}
+};
 
 /** The rules by the names that the SQL gives them. */
 const rules: Readonly<Record<string, (state: MemoryState) => Finding[]>> = {

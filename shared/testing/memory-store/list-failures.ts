@@ -1,13 +1,14 @@
 import { compareTexts } from "../../core/text";
-import type { EqualFailures, ListFailuresAnswer, ListFailuresInput } from "../../ports/task-store";
+import type { EqualFailures } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange, left } from "./arguments";
 import { iso } from "./instants";
 import { newestEnded } from "./archive-rows";
 import { definitionNamed } from "./rows";
-import type { ArchiveRow, Memory } from "./state";
+import type { ArchiveRow } from "./state";
 
 /** list_failures: dead tasks put together by definition, kind and error. */
-export function listFailures(memory: Memory, input: ListFailuresInput): ListFailuresAnswer {
+export const listFailures: Implementation<"listFailures"> = (memory, input) => {
   expectRange("max", input.max, [1, 5_000]);
   const { state } = memory;
   const asked =
@@ -39,7 +40,7 @@ export function listFailures(memory: Memory, input: ListFailuresInput): ListFail
         compareTexts(a.taskIds.join(","), b.taskIds.join(",")),
     ),
   };
-}
+};
 
 /** Rows come newest first. */
 function addTo(

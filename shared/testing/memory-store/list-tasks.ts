@@ -2,12 +2,8 @@ import { payloadHas } from "../../core/payload-key";
 import { limits } from "../../core/limits";
 import type { TaskId } from "../../core/ids";
 import { isFinished, listableStates } from "../../core/listable-states";
-import type {
-  ListTasksAnswer,
-  ListTasksInput,
-  TaskFilter,
-  TaskListEntry,
-} from "../../ports/task-store";
+import type { ListTasksInput, TaskFilter, TaskListEntry } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange, invalidArgument, left } from "./arguments";
 import { iso, isoOrNull } from "./instants";
 import { standingOf, workerOf } from "./read-models";
@@ -30,7 +26,7 @@ interface Listed {
  * list_tasks: unfinished ones in the order in which they will be taken, finished ones newest first. A page begins behind a place
  * of that order; with a filter it ends where so many tasks were looked at.
  */
-export function listTasks(memory: Memory, input: ListTasksInput): ListTasksAnswer {
+export const listTasks: Implementation<"listTasks"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   if (!listableStates.includes(input.state)) {
     throw invalidArgument(
@@ -63,7 +59,7 @@ export function listTasks(memory: Memory, input: ListTasksInput): ListTasksAnswe
     lastAt:
       stop?.entry.finishedAt ?? (input.state === "scheduled" ? stop?.entry.dueAt : null) ?? null,
   };
-}
+};
 
 /** None behind the first 4 MiB of payloads. */
 function withinBytes(rows: readonly Listed[]): readonly Listed[] {

@@ -4,10 +4,11 @@ import type { Random } from "../../ports/random";
 import type * as port from "../../ports/task-store";
 import { OperationStore } from "../../store/operation-store";
 import { operations } from "../../store/operations";
-import type { OperationName, StoreOperations } from "../../store/operations";
+import type { OperationName } from "../../store/operations";
 import { nothingToEnd } from "../../store/operations/transaction-ends";
-import type { AnswerOf, InputOf, Operation } from "../../store/operations/operation";
+import type { Operation } from "../../store/operations/operation";
 import { unknownArgument } from "./arguments";
+import type { Implementation } from "./implementation";
 import * as functions from "./implementations";
 import { nextInstantMs } from "./next-instant";
 import { allStandings } from "./places";
@@ -17,15 +18,7 @@ import type { Memory, MemoryState, Sequences } from "./state";
 import { MemoryTransaction } from "./transaction";
 import type { StatementAnswer } from "./transaction";
 
-/** An operation as a function of the rows and the checked input; `isWithin`: it joins a user's transaction. */
-type Implementation<Input, Answer> = (memory: Memory, input: Input, isWithin: boolean) => Answer;
-
-const implementations: {
-  readonly [Name in OperationName]: Implementation<
-    InputOf<StoreOperations[Name]>,
-    AnswerOf<StoreOperations[Name]>
-  >;
-} = functions;
+const implementations: { readonly [Name in OperationName]: Implementation<Name> } = functions;
 
 /** What the memory store depends on: the same clock and chance give the same history. */
 export interface MemoryStoreOptions {
@@ -198,9 +191,7 @@ export class MemoryTaskStore extends OperationStore implements port.TaskStore {
   }
 }
 
-function implementationOf<Input, Answer>(
-  operation: Operation<Input, Answer>,
-): Implementation<Input, Answer> {
-  const byName: Readonly<Record<string, Implementation<never, unknown>>> = implementations;
-  return byName[operation.name] as Implementation<Input, Answer>;
+function implementationOf<Input, Answer>({ name }: Operation<Input, Answer>) {
+  const byName: Readonly<Record<string, unknown>> = implementations;
+  return byName[name] as (memory: Memory, input: Input, isWithin: boolean) => Answer;
 }

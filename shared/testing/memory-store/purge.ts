@@ -1,5 +1,5 @@
-import type { PurgeAnswer } from "../../ports/task-store";
 import type { TaskId } from "../../core/ids";
+import type { Implementation } from "./implementation";
 import { expectRange } from "./arguments";
 import { outdatedCalls, outdatedEntries } from "./purge-audit";
 import { hasFinishedBatches, purgeBatches } from "./purge-batches";
@@ -17,7 +17,7 @@ const executionsGlimpsed = 10;
 const attemptsMax = 10_000;
 
 /** purge: deletes rows whose retention is over, one slice of each kind. */
-export function purge(memory: Memory, input: { max: number }): PurgeAnswer {
+export const purge: Implementation<"purge"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const { state } = memory;
   // First: what goes below lets go of its group in the next round.
@@ -69,7 +69,7 @@ export function purge(memory: Memory, input: { max: number }): PurgeAnswer {
       isFull ||
       Object.values(due).some((rows) => rows.length >= input.max),
   };
-}
+};
 
 /** A round through all groups has begun, or the last one ended an hour ago. */
 function areGroupsDue({ state, nowMs }: Memory): boolean {

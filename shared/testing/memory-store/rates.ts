@@ -1,7 +1,7 @@
 import { limits } from "../../core/limits";
 import { carryOver, countPermits } from "../../core/rate";
 import type { Permits, Rate } from "../../core/rate";
-import type { SetRateAnswer, SetRateInput } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange, invalidArgument, isWithin } from "./arguments";
 import { audit, byOperator } from "./audit";
 import { definitionNamed, hasReady } from "./rows";
@@ -42,7 +42,7 @@ export function usePermits(definition: DefinitionRow, permits: Permits, count: n
 }
 
 /** set_rate: an operator's rate over the code's, or none any more. Acts at the next claim. */
-export function setRate(memory: Memory, input: SetRateInput): SetRateAnswer {
+export const setRate: Implementation<"setRate"> = (memory, input) => {
   if (input.rate !== "code") expectRate(input.rate);
   const definition = definitionNamed(memory.state, input.name);
   const oldRate = rateOf(definition);
@@ -66,7 +66,7 @@ export function setRate(memory: Memory, input: SetRateInput): SetRateAnswer {
     newRate: rateOf(definition),
     ready: hasReady(memory.state, definition),
   };
-}
+};
 
 /** Writes a rate, the code's and the operator's; the used part of the old burst is used of the new one. */
 export function changeRate(

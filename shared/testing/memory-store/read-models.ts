@@ -1,12 +1,7 @@
 import { compareTexts } from "../../core/text";
 import type { TaskId } from "../../core/ids";
-import type {
-  DefinitionStatus,
-  ExecutionStatus,
-  ListExecutionsInput,
-  SweepAnswer,
-  SweptDefinition,
-} from "../../ports/task-store";
+import type { DefinitionStatus, SweptDefinition } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { batchesToPump } from "./batches";
 import { codeRateOf, permitInMs, rateOf } from "./rates";
 import { expectRange } from "./arguments";
@@ -26,7 +21,7 @@ import { readTokens } from "./token-pool";
 const countMax = 10_000;
 
 /** sweep: lists due work; changes nothing. */
-export function sweep(memory: Memory, input: { max: number }): SweepAnswer {
+export const sweep: Implementation<"sweep"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const definitions = byName(memory);
   const dues = [
@@ -46,7 +41,7 @@ export function sweep(memory: Memory, input: { max: number }): SweepAnswer {
       .filter((schedule) => schedule.inMs <= 0)
       .slice(0, input.max),
   };
-}
+};
 
 function sweepDefinition(memory: Memory, definition: DefinitionRow): SweptDefinition {
   const limit = limitOf(definition);
@@ -69,15 +64,12 @@ function byName(memory: Memory): DefinitionRow[] {
 }
 
 /** list_definitions: definitions with their limits, their executions and the tasks that wait. */
-export function listDefinitions(
-  memory: Memory,
-  input: { name?: string },
-): { definitions: DefinitionStatus[] } {
+export const listDefinitions: Implementation<"listDefinitions"> = (memory, input) => {
   const definitions = byName(memory)
     .filter((row) => input.name === undefined || row.name === input.name)
     .map((row) => describeDefinition(memory, row));
   return { definitions };
-}
+};
 
 function describeDefinition(memory: Memory, definition: DefinitionRow): DefinitionStatus {
   const { state } = memory;
@@ -150,10 +142,7 @@ function countStanding(
 }
 
 /** list_executions: who works, with how many tokens; newest first. */
-export function listExecutions(
-  memory: Memory,
-  input: ListExecutionsInput,
-): { executions: ExecutionStatus[] } {
+export const listExecutions: Implementation<"listExecutions"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const executions = executionsOf(memory.state)
     .reverse()
@@ -175,7 +164,7 @@ export function listExecutions(
       prefetched: countStanding(memory, row, "prefetched"),
     }));
   return { executions };
-}
+};
 
 /** The worker of an attempt; null: there was none, or its execution is gone. */
 export function workerOf(memory: Memory, row: Pick<ArchiveRow, "executionId">): string | null {

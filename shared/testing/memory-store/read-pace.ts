@@ -1,5 +1,6 @@
 import { compareTexts } from "../../core/text";
-import type { KindPace, ReadPaceAnswer, ReadPaceInput } from "../../ports/task-store";
+import type { KindPace } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange } from "./arguments";
 import { iso } from "./instants";
 import { newestEnded } from "./archive-rows";
@@ -12,7 +13,7 @@ const prioritiesMax = 20;
 const tasksMax = 100;
 
 /** read_pace: how fast tasks end, how long they run, which ready one is the oldest. */
-export function readPace(memory: Memory, input: ReadPaceInput): ReadPaceAnswer {
+export const readPace: Implementation<"readPace"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const definition = definitionNamed(memory.state, input.name);
   const oldest = oldestReady(memory, definition);
@@ -35,7 +36,7 @@ export function readPace(memory: Memory, input: ReadPaceInput): ReadPaceAnswer {
     overMs: firstAtMs === undefined ? null : memory.nowMs - firstAtMs,
     kinds: kinds.map((kind) => paceOf(kind, rows)),
   };
-}
+};
 
 /** Of the first tasks of each priority, the one that is due for longest. */
 function oldestReady(memory: Memory, definition: DefinitionRow): TaskRow | null {

@@ -1,4 +1,4 @@
-import type { ReclaimExpiredAnswer } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange } from "./arguments";
 import { endTasks } from "./endings";
 import type { Ending } from "./endings";
@@ -22,7 +22,7 @@ export function expiredExecutions(memory: Memory): ExecutionRow[] {
  * task lost more often than lostMax ends dead; the rest is ready again. Tokens stay where they are:
  * the next asker finds the dead holder.
  */
-export function reclaimExpired(memory: Memory, input: { max: number }): ReclaimExpiredAnswer {
+export const reclaimExpired: Implementation<"reclaimExpired"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const executions = expiredExecutions(memory).slice(0, input.max);
   const endings: Ending[] = [];
@@ -57,7 +57,7 @@ export function reclaimExpired(memory: Memory, input: { max: number }): ReclaimE
     more: executions.length === input.max,
     opening: [...opening],
   };
-}
+};
 
 /** Ends a dead execution; answers what it had claimed. */
 function close(memory: Memory, execution: ExecutionRow): ClaimRow[] {

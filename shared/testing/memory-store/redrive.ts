@@ -1,5 +1,6 @@
 import type { TaskId } from "../../core/ids";
 import type { RedriveTasksAnswer, RedriveTasksInput } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { auditCall } from "./audit";
 import { expectRange, invalidArgument, left } from "./arguments";
 import { takeKey } from "./dedupe-keys";
@@ -23,7 +24,7 @@ type Outcome = RedriveTasksAnswer["results"][number]["outcome"];
  * redrive_tasks: dead or cancelled tasks become tasks again, with the same ids. Nothing is ever
  * locked here, so no task is `busy`.
  */
-export function redriveTasks(memory: Memory, input: RedriveTasksInput): RedriveTasksAnswer {
+export const redriveTasks: Implementation<"redriveTasks"> = (memory, input) => {
   const ids = "taskIds" in input ? [...new Set(input.taskIds)] : findEnded(memory, input);
   const { state } = memory;
   const outcomes = new Map<TaskId, Outcome>();
@@ -47,7 +48,7 @@ export function redriveTasks(memory: Memory, input: RedriveTasksInput): RedriveT
     results: ids.map((taskId) => ({ taskId, outcome: outcomes.get(taskId) ?? "unknown" })),
     woken: definitionNames(state, woken),
   };
-}
+};
 
 /** The oldest so many that ended so. */
 function findEnded(

@@ -1,10 +1,11 @@
 import type { TaskId } from "../../core/ids";
-import type { RescheduleTasksAnswer, RescheduleTasksInput } from "../../ports/task-store";
+import type { RescheduleTasksAnswer } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { auditCall } from "./audit";
 import { claimedIds, leaveContainers } from "./cancel";
 import { handOver, hasSlot, leaveGroup } from "./groups";
 import { addScheduled, definitionNames, taskOf } from "./rows";
-import type { Memory, MemoryState } from "./state";
+import type { MemoryState } from "./state";
 
 type Result = RescheduleTasksAnswer["results"][number];
 
@@ -12,10 +13,7 @@ type Result = RescheduleTasksAnswer["results"][number];
  * reschedule_tasks: another instant for scheduled tasks; ready and waiting ones are scheduled.
  * Nothing is ever locked here, so no task is `busy`.
  */
-export function rescheduleTasks(
-  memory: Memory,
-  input: RescheduleTasksInput,
-): RescheduleTasksAnswer {
+export const rescheduleTasks: Implementation<"rescheduleTasks"> = (memory, input) => {
   const { state, nowMs } = memory;
   const { to } = input;
   const askedMs = "runAt" in to ? to.runAt.getTime() : nowMs + to.runInMs;
@@ -46,7 +44,7 @@ export function rescheduleTasks(
     definitions: definitionNames(state, definitionIds),
     woken: definitionNames(state, woken),
   };
-}
+};
 
 function outcomeOf(
   state: MemoryState,

@@ -1,13 +1,12 @@
 import { compareTexts } from "../../core/text";
 import { limits } from "../../core/limits";
 import type {
-  ListSharedLimitsInput,
   RegisterDefinitionInput,
   SetSharedLimitAnswer,
-  SetSharedLimitInput,
   SharedLimitReading,
   SharedLimitUse,
 } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import {
   characters,
   expectLimit,
@@ -33,7 +32,7 @@ import type { DefinitionRow, ExecutionRow, Memory, SharedLimitRow } from "./stat
 import { countHeld, readableTokens, tokensOf } from "./token-pool";
 
 /** set_shared_limit: an operator's limit that several definitions share. Acts at the next grant; no task is stopped. */
-export function setSharedLimit(memory: Memory, input: SetSharedLimitInput): SetSharedLimitAnswer {
+export const setSharedLimit: Implementation<"setSharedLimit"> = (memory, input) => {
   expectLimit(input.limit);
   const known = findShared(memory, input.name);
   if (known === undefined && input.limit === "code") {
@@ -69,13 +68,10 @@ export function setSharedLimit(memory: Memory, input: SetSharedLimitInput): SetS
     oldLimit: known === undefined ? undefined : change.oldLimit,
     definitions: definitionNames(memory.state, ids),
   });
-}
+};
 
 /** list_shared_limits: by name, with the tokens that each definition holds. */
-export function listSharedLimits(
-  memory: Memory,
-  input: ListSharedLimitsInput,
-): { sharedLimits: SharedLimitReading[] } {
+export const listSharedLimits: Implementation<"listSharedLimits"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const sharedLimits = [...memory.state.sharedLimits.values()]
     .filter((row) => input.name === undefined || row.name === input.name)
@@ -87,7 +83,7 @@ export function listSharedLimits(
       definitions: usersOf(memory, row),
     }));
   return { sharedLimits };
-}
+};
 
 /** Those that draw from it and what each holds: of its tokens, or without a limit of their own. */
 function usersOf(memory: Memory, row: SharedLimitRow): SharedLimitReading["definitions"] {

@@ -1,13 +1,8 @@
 import { compareTexts } from "../../core/text";
 import { durationBucket } from "../../core/duration-buckets";
 import type { BucketCount } from "../../core/duration-buckets";
-import type {
-  Grain,
-  ReadStatisticsAnswer,
-  ReadStatisticsInput,
-  RollUpStatisticsAnswer,
-  StatisticPeriod,
-} from "../../ports/task-store";
+import type { Grain, StatisticPeriod } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange } from "./arguments";
 import { iso } from "./instants";
 import { newestEnded } from "./archive-rows";
@@ -29,7 +24,7 @@ const grains = kept.map(([grain]) => grain);
 const countNames = Object.keys(noTotals) as (keyof ExecutionTotals)[];
 
 /** roll_up_statistics: adds the counts of executions to their definitions' statistics. */
-export function rollUpStatistics(memory: Memory, input: { max: number }): RollUpStatisticsAnswer {
+export const rollUpStatistics: Implementation<"rollUpStatistics"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const { state, nowMs } = memory;
   const { statisticRound: round, executionsCounted: counted } = state;
@@ -65,7 +60,7 @@ export function rollUpStatistics(memory: Memory, input: { max: number }): RollUp
   state.statisticRound = { lastExecutionId, endedAtMs: nowMs };
   const isCut = fresh.length === input.max && settled.length === fresh.length;
   return { status: "rolled", executions: looked.length, deleted, more: isFull || isCut };
-}
+};
 
 function startOf(grain: number, atMs: number): number {
   return Math.floor(atMs / (grain * minuteMs)) * grain * minuteMs;
@@ -183,7 +178,7 @@ function deleteOld(memory: Memory, max: number): { deleted: number; isFull: bool
 }
 
 /** read_statistics: the counts, by period. */
-export function readStatistics(memory: Memory, input: ReadStatisticsInput): ReadStatisticsAnswer {
+export const readStatistics: Implementation<"readStatistics"> = (memory, input) => {
   const { name, grain, max } = input;
   expectRange("max", max, [1, name === null ? 12 : 720]);
   const { state, nowMs } = memory;
@@ -198,7 +193,7 @@ export function readStatistics(memory: Memory, input: ReadStatisticsInput): Read
     countedAt: new Date(state.statisticRound.endedAtMs),
     periods: rows.map((row) => toPeriod(memory, row)).sort(comparePeriods),
   };
-}
+};
 
 function comparePeriods(a: StatisticPeriod, b: StatisticPeriod): number {
   return compareTexts(a.definition, b.definition) || compareTexts(a.at, b.at);

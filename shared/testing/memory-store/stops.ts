@@ -1,18 +1,13 @@
 import { compareTexts } from "../../core/text";
-import type {
-  ListStoppedAnswer,
-  SetStopAnswer,
-  SetStopInput,
-  StopNote,
-  StoppedDefinition,
-} from "../../ports/task-store";
+import type { StopNote, StoppedDefinition } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange } from "./arguments";
 import { audit, byOperator } from "./audit";
 import { iso } from "./instants";
 import type { DefinitionRow, Memory, ScheduleRow, StopRow } from "./state";
 
 /** set_stop: a stop of everything is on, or has ended. */
-export function setStop(memory: Memory, input: SetStopInput): SetStopAnswer {
+export const setStop: Implementation<"setStop"> = (memory, input) => {
   const { state, nowMs } = memory;
   const { isOn, changedBy, reason = null } = input;
   if (isOn === (state.stop !== null)) return { status: "exists" };
@@ -24,7 +19,7 @@ export function setStop(memory: Memory, input: SetStopInput): SetStopAnswer {
     ...byOperator(input),
   });
   return { status: isOn ? "stopped" : "resumed" };
-}
+};
 
 /** A new definition, or a new schedule of one, is paused as a part of the stop that is on. */
 export function stopNew(memory: Memory, definition: DefinitionRow, schedule?: ScheduleRow): void {
@@ -64,7 +59,7 @@ export function noteStop(
 }
 
 /** list_stopped: what a stop of everything has paused. */
-export function listStopped(memory: Memory, input: { max: number }): ListStoppedAnswer {
+export const listStopped: Implementation<"listStopped"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const { state } = memory;
   const firstOf = (rows: Map<number, StopRow>): [number, StopRow][] =>
@@ -86,7 +81,7 @@ export function listStopped(memory: Memory, input: { max: number }): ListStopped
       (a, b) => compareTexts(a.definition, b.definition) || compareTexts(a.name, b.name),
     ),
   };
-}
+};
 
 function describe(definition: string, row: StopRow): StoppedDefinition {
   return { definition, ...noteOf(row) };

@@ -1,11 +1,6 @@
 import { limits } from "../../core/limits";
 import { asFence } from "../../core/ids";
-import type { ExecutionId } from "../../core/ids";
-import type {
-  AcquireTokensAnswer,
-  ReleaseSurplusAnswer,
-  ReleaseTokensAnswer,
-} from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange } from "./arguments";
 import { liveUse } from "./holders";
 import { definitionNames, definitionOf, findExecution, hasReady, limitOf } from "./rows";
@@ -269,10 +264,7 @@ function retryInMs(memory: Memory, definition: DefinitionRow): number | null {
 }
 
 /** acquire_tokens: makes a live execution hold up to `want` tokens. */
-export function acquireTokens(
-  memory: Memory,
-  input: { executionId: ExecutionId; want: number },
-): AcquireTokensAnswer {
+export const acquireTokens: Implementation<"acquireTokens"> = (memory, input) => {
   expectRange("want", input.want, [1, limits.tokensMax]);
   const nothing = {
     tokens: 0,
@@ -302,13 +294,10 @@ export function acquireTokens(
     deadHolders: settled.dead,
     demand,
   };
-}
+};
 
 /** release_tokens: by the number that is kept, not the number given back, so a repeat frees nothing (S0.10). */
-export function releaseTokens(
-  memory: Memory,
-  input: { executionId: ExecutionId; keep: number },
-): ReleaseTokensAnswer {
+export const releaseTokens: Implementation<"releaseTokens"> = (memory, input) => {
   expectRange("keep", input.keep, [0, limits.tokensMax]);
   const execution = findExecution(memory.state, input.executionId);
   if (execution?.state !== "live") return { status: "fenced", tokens: 0, freed: 0, ready: false };
@@ -316,16 +305,13 @@ export function releaseTokens(
   const settled = settleTokens(memory, definition, { execution, keep: input.keep });
   const ready = settled.freed > 0 && hasReady(memory.state, definition);
   return { status: "released", tokens: settled.own, freed: settled.freed, ready };
-}
+};
 
 /**
  * release_surplus: idle tokens go back after a limit was lowered, no more than are held above it by
  * all; else a part of what it holds more than others, after a recent denial.
  */
-export function releaseSurplus(
-  memory: Memory,
-  input: { executionId: ExecutionId; keep: number },
-): ReleaseSurplusAnswer {
+export const releaseSurplus: Implementation<"releaseSurplus"> = (memory, input) => {
   expectRange("keep", input.keep, [0, limits.tokensMax]);
   const execution = findExecution(memory.state, input.executionId);
   if (execution?.state !== "live")
@@ -336,4 +322,4 @@ export function releaseSurplus(
   const { own, freed, given } = settled;
   const woken = definitionNames(memory.state, given > 0 ? settled.givenTo : [], definition);
   return { status: "released", tokens: own, freed, overLimit, given, woken };
-}
+};

@@ -1,5 +1,6 @@
 import { compareTexts } from "../../core/text";
 import type * as port from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange } from "./arguments";
 import { audit, byOperator } from "./audit";
 import { enqueueTasks } from "./enqueue";
@@ -12,10 +13,7 @@ import type { DefinitionRow, Memory, WatermarkRow } from "./state";
 const auditedValueMax = 190;
 
 /** advance_watermark: moves it and adds the tasks, from the expected version only. */
-export function advanceWatermark(
-  memory: Memory,
-  input: port.AdvanceWatermarkInput,
-): port.AdvanceWatermarkAnswer {
+export const advanceWatermark: Implementation<"advanceWatermark"> = (memory, input) => {
   const definition = definitionNamed(memory.state, input.name);
   const call = callOf("advance_watermark", definition, input);
   const first = firstAnswer<port.AdvanceWatermarkAnswer>(memory, call);
@@ -32,13 +30,10 @@ export function advanceWatermark(
       : enqueueTasks(memory, { ...input, operationId: null }, true);
   const version = write(memory, definition, input);
   return keepAnswer(memory, call, { ...added, status: "advanced", version, value: null });
-}
+};
 
 /** set_watermark: an operator's. */
-export function setWatermark(
-  memory: Memory,
-  input: port.SetWatermarkInput,
-): port.SetWatermarkAnswer {
+export const setWatermark: Implementation<"setWatermark"> = (memory, input) => {
   const definition = definitionNamed(memory.state, input.name);
   const call = callOf("set_watermark", definition, input);
   const first = firstAnswer<port.SetWatermarkAnswer>(memory, call);
@@ -56,7 +51,7 @@ export function setWatermark(
     ...byOperator(input),
   });
   return keepAnswer(memory, call, { status: "set", version, oldValue });
-}
+};
 
 function callOf(
   name: string,
@@ -74,10 +69,7 @@ function audited(value: string | null, watermark: string): string | null {
 }
 
 /** list_watermarks: by definition as registered, then name. */
-export function listWatermarks(
-  memory: Memory,
-  input: port.ListWatermarksInput,
-): { watermarks: port.WatermarkStatus[] } {
+export const listWatermarks: Implementation<"listWatermarks"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const only = input.name === undefined ? null : definitionNamed(memory.state, input.name);
   const watermarks = memory.state.watermarks
@@ -93,7 +85,7 @@ export function listWatermarks(
       changedAt: iso(row.changedAtMs),
     }));
   return { watermarks };
-}
+};
 
 function find(memory: Memory, definition: DefinitionRow, name: string): WatermarkRow | undefined {
   const { definitionId } = definition;
