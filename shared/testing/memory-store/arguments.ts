@@ -45,6 +45,19 @@ export function expectLimit(limit: Limit | "code"): void {
   );
 }
 
+/** What is wrong with a word that isn't one of those; null: it is one. */
+export function wordProblem(word: string, words: readonly string[], shownMax = 220): string | null {
+  if (words.includes(word)) return null;
+  const others = words.slice(0, -1).join(", ");
+  return `expected ${others} or ${words.at(-1) ?? ""} (${left(word, shownMax)})`;
+}
+
+/** Throws unless the word is one of those. */
+export function expectWord(field: string, word: string, words: readonly string[]): void {
+  const problem = wordProblem(word, words);
+  if (problem !== null) throw invalidArgument(`${field}: ${problem}`);
+}
+
 /** Is the value a whole number of the range? */
 export function isWithin(value: number, least: number, max: number): boolean {
   return Number.isInteger(value) && value >= least && value <= max;

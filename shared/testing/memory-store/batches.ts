@@ -3,7 +3,7 @@ import { asBatchId, asWaveId } from "../../core/ids";
 import type { BatchId, WaveId } from "../../core/ids";
 import type * as port from "../../ports/task-store";
 import type { Implementation } from "./implementation";
-import { expectRange, invalidArgument, left, unknownArgument } from "./arguments";
+import { expectRange, invalidArgument, unknownArgument, wordProblem } from "./arguments";
 import { auditCall } from "./audit";
 import { endTasks } from "./endings";
 import { iso, isoOrNull } from "./instants";
@@ -28,15 +28,10 @@ import {
  * slices, so that no call is long: the first by the call that ends the wave before, the rest by `pump_batch`.
  */
 
-const failurePolicies: readonly string[] = ["halt", "continue", "cancel"];
-
 /** create_batch */
 export const createBatch: Implementation<"createBatch"> = (memory, input) => {
-  if (!failurePolicies.includes(input.failurePolicy)) {
-    throw invalidArgument(
-      `failure_policy: expected halt, continue or cancel (${left(input.failurePolicy, 100)})`,
-    );
-  }
+  const problem = wordProblem(input.failurePolicy, ["halt", "continue", "cancel"], 100);
+  if (problem !== null) throw invalidArgument(`failure_policy: ${problem}`);
   expectRange("waves", input.waves, [1, limits.wavesMax]);
   const earlier = [...memory.state.batches.values()].find(
     (row) => row.operationId === input.operationId,

@@ -5,7 +5,7 @@ import { traceParentForm } from "../../core/trace-parent";
 import type { PayloadKey } from "../../core/payload-key";
 import type { EnqueueTasksAnswer, EnqueueTasksInput, NewTask } from "../../ports/task-store";
 import type { Implementation } from "./implementation";
-import { invalidArgument, isWithin, left, tooLarge } from "./arguments";
+import { invalidArgument, isWithin, left, tooLarge, wordProblem } from "./arguments";
 import { auditCall } from "./audit";
 import { isOnlySealed, takesTasks } from "./batches";
 import { newTask } from "./new-task";
@@ -254,21 +254,17 @@ function expectEntries({ tasks, waveId }: EnqueueTasksInput): void {
   }
 }
 
-const groupScopes: readonly string[] = ["definition", "global"];
-
 function problemOf(
-  { groupScope, runInMs, runAt, traceParent, onDuplicate }: NewTask,
+  { groupScope = "definition", runInMs, runAt, traceParent, onDuplicate = "keep" }: NewTask,
   isBlocked: boolean,
 ): string | null {
-  if (groupScope !== undefined && !groupScopes.includes(groupScope)) {
-    return `groupScope: expected definition or global (${left(groupScope, 220)})`;
-  }
+  const scopeProblem = wordProblem(groupScope, ["definition", "global"]);
+  if (scopeProblem !== null) return `groupScope: ${scopeProblem}`;
   if (runInMs !== undefined && runAt !== undefined) {
     return "runAt: expected either runAt or runInMs, not both";
   }
-  if (onDuplicate !== undefined && !["keep", "replace"].includes(onDuplicate)) {
-    return `onDuplicate: expected keep or replace (${left(onDuplicate, 220)})`;
-  }
+  const duplicateProblem = wordProblem(onDuplicate, ["keep", "replace"]);
+  if (duplicateProblem !== null) return `onDuplicate: ${duplicateProblem}`;
   if (isBlocked && (runInMs !== undefined || runAt !== undefined)) {
     return "runAt: expected none for a task of a wave";
   }

@@ -3,7 +3,7 @@ import type { TaskAttempt, TaskFacts } from "../../ports/task-store";
 import type { Implementation } from "./implementation";
 import { findGroup } from "./groups";
 import { iso } from "./instants";
-import { standingOf, workerOf } from "./read-models";
+import { describeTask, standingOf, workerOf } from "./read-models";
 import { countTokens, executionsOf, isOpen } from "./execution-rows";
 import { compareNumbers, comparePlaces, definitionOf, limitOf, readyOf } from "./rows";
 import { permitInMs, rateOf } from "./rates";
@@ -45,13 +45,8 @@ function attemptsOf(memory: Memory, taskId: TaskId): TaskAttempt[] {
 /** The fields that are told of every task. */
 function commonFacts(memory: Memory, task: TaskRow) {
   return {
-    task: task.taskId,
+    ...describeTask(task),
     definition: definitionOf(memory.state, task).name,
-    kind: task.kind,
-    priority: task.priority,
-    createdAt: iso(task.createdAtMs),
-    failedCount: task.failedCount,
-    lostCount: task.lostCount,
     lastError: task.lastError,
     dedupeKey: task.dedupeKey,
     traceParent: task.traceParent,

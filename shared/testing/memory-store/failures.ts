@@ -3,7 +3,7 @@ import type { TaskId } from "../../core/ids";
 import type { Random } from "../../ports/random";
 import type { DefinitionSettings, FailTasksAnswer, Failure } from "../../ports/task-store";
 import type { Implementation } from "./implementation";
-import { expectRange, invalidArgument, isWithin, left, tooLarge } from "./arguments";
+import { expectRange, invalidArgument, isWithin, left, tooLarge, wordProblem } from "./arguments";
 import { dropClaims, isHeld } from "./claims";
 import { endTasks } from "./endings";
 import type { Ending } from "./endings";
@@ -62,11 +62,9 @@ export const failTasks: Implementation<"failTasks"> = (memory, input) => {
 };
 
 function expectFailure(failure: Failure): void {
-  if (!["failed", "dead", "cancelled", "continued"].includes(failure.as)) {
-    throw invalidArgument(
-      `failures.as: expected failed, dead, cancelled or continued (${failure.as})`,
-    );
-  }
+  const ends = ["failed", "dead", "cancelled", "continued"];
+  const problem = wordProblem(failure.as, ends, Infinity);
+  if (problem !== null) throw invalidArgument(`failures.as: ${problem}`);
   if (failure.retryInMs !== null) {
     expectRange("failures.retryInMs", failure.retryInMs, [0, limits.retryInMsMax]);
   }

@@ -1,7 +1,7 @@
 import { compareTexts } from "../../core/text";
 import type { GroupSettings, SetGroupInput } from "../../ports/task-store";
 import type { Implementation } from "./implementation";
-import { expectRange, invalidArgument, left } from "./arguments";
+import { expectRange, expectWord } from "./arguments";
 import { audit, byOperator } from "./audit";
 import { fillSlots, findGroup, makeGroup } from "./groups";
 import { definitionNamed, definitionNames } from "./rows";
@@ -12,10 +12,7 @@ const waitingCountMax = 1_000;
 
 /** set_group: an operator's settings of a group, which is made if it is missing; acts at once. */
 export const setGroup: Implementation<"setGroup"> = (memory, input) => {
-  if (!["definition", "global"].includes(input.groupScope)) {
-    const shown = left(input.groupScope, 220);
-    throw invalidArgument(`group_scope: expected definition or global (${shown})`);
-  }
+  expectWord("group_scope", input.groupScope, ["definition", "global"]);
   if (input.slots !== undefined) expectRange("slots", input.slots, [1, 1_000]);
   const definition = definitionNamed(memory.state, input.name);
   const name = { key: input.groupKey, isGlobal: input.groupScope === "global" };

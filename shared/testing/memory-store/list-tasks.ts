@@ -4,9 +4,9 @@ import type { TaskId } from "../../core/ids";
 import { isFinished, listableStates } from "../../core/listable-states";
 import type { ListTasksInput, TaskFilter, TaskListEntry } from "../../ports/task-store";
 import type { Implementation } from "./implementation";
-import { expectRange, invalidArgument, left } from "./arguments";
+import { expectRange, expectWord, invalidArgument, left } from "./arguments";
 import { iso, isoOrNull } from "./instants";
-import { standingOf, workerOf } from "./read-models";
+import { describeTask, standingOf, workerOf } from "./read-models";
 import { newestEnded } from "./archive-rows";
 import { isOpen } from "./execution-rows";
 import { dedupeId } from "./dedupe-keys";
@@ -28,11 +28,7 @@ interface Listed {
  */
 export const listTasks: Implementation<"listTasks"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
-  if (!listableStates.includes(input.state)) {
-    throw invalidArgument(
-      `state: expected ready, scheduled, waiting, claimed, done, dead or cancelled (${left(input.state, 220)})`,
-    );
-  }
+  expectWord("state", input.state, listableStates);
   const lookMax = input.lookMax ?? limits.lookMax;
   expectRange("look_max", lookMax, [1, limits.lookMax]);
   if ((input.path === undefined) !== (input.value === undefined))
@@ -166,7 +162,8 @@ function listFinished(
     place: [-BigInt(Math.round(row.finishedAtMs * 1_000)), -BigInt(row.task.taskId)],
     finishedAtMs: row.finishedAtMs,
     entry: {
-      ...entryOf(row.task),
+      ...describeTask(row.task),
+      error: row.task.lastError,
       state: outcome,
       finishedAt: iso(row.finishedAtMs),
       worker: workerOf(memory, row),
@@ -189,7 +186,8 @@ function listUnfinished(
         place: [...row.before.map((step) => BigInt(step)), BigInt(row.taskId)],
         finishedAtMs: null,
         entry: {
-          ...entryOf(task),
+          ...describeTask(task),
+          error: task.lastError,
           state: row.state,
           dueAt: isoOrNull(dueAt),
           claimedAt: isoOrNull(row.claimedAtMs ?? null),
@@ -197,19 +195,6 @@ function listUnfinished(
         },
       };
     });
-}
-
-/** What is told of every task. */
-function entryOf(task: TaskRow) {
-  return {
-    task: task.taskId,
-    kind: task.kind,
-    priority: task.priority,
-    createdAt: iso(task.createdAtMs),
-    failedCount: task.failedCount,
-    lostCount: task.lostCount,
-    error: task.lastError,
-  };
 }
 
 /** In the order of a list. */

@@ -13,7 +13,7 @@ import { expiredExecutions } from "./reclaim";
 import { countTokens, executionsOf, isOpen } from "./execution-rows";
 import { definitionOf, hasReady, limitOf, readyOf } from "./rows";
 import { dueOf, nextDueMs } from "./schedule";
-import type { ArchiveRow, DefinitionRow, ExecutionRow, Memory } from "./state";
+import type { ArchiveRow, DefinitionRow, ExecutionRow, Memory, TaskRow } from "./state";
 import { describeShared, isCrowdedOut, sharedFree } from "./shared-tokens";
 import { readTokens } from "./token-pool";
 
@@ -170,4 +170,16 @@ export const listExecutions: Implementation<"listExecutions"> = (memory, input) 
 export function workerOf(memory: Memory, row: Pick<ArchiveRow, "executionId">): string | null {
   if (row.executionId === null) return null;
   return memory.state.executions.get(row.executionId)?.worker ?? null;
+}
+
+/** What lists and explanations tell of every task. */
+export function describeTask(task: TaskRow) {
+  return {
+    task: task.taskId,
+    kind: task.kind,
+    priority: task.priority,
+    createdAt: iso(task.createdAtMs),
+    failedCount: task.failedCount,
+    lostCount: task.lostCount,
+  };
 }

@@ -2,7 +2,7 @@ import type { TaskId } from "../../core/ids";
 import type { RedriveTasksAnswer, RedriveTasksInput } from "../../ports/task-store";
 import type { Implementation } from "./implementation";
 import { auditCall } from "./audit";
-import { expectRange, invalidArgument, left } from "./arguments";
+import { expectRange, expectWord } from "./arguments";
 import { takeKey } from "./dedupe-keys";
 import { admit, groupsOf, leaveGroup } from "./groups";
 import { untouched } from "./new-task";
@@ -56,9 +56,7 @@ function findEnded(
   input: Exclude<RedriveTasksInput, { taskIds: readonly TaskId[] }>,
 ): TaskId[] {
   expectRange("max", input.max, [1, 1_000]);
-  if (!["dead", "cancelled"].includes(input.outcome)) {
-    throw invalidArgument(`outcome: expected dead or cancelled (${left(input.outcome, 220)})`);
-  }
+  expectWord("outcome", input.outcome, ["dead", "cancelled"]);
   const { definitionId } = definitionNamed(memory.state, input.name);
   return newestEnded(memory.state, definitionId, input.outcome)
     .filter(({ task }) => input.kind === undefined || task.kind === input.kind)
