@@ -17,55 +17,38 @@ const namingLine = /^--# (\S+)\n/m;
 /** Opens `folder` (shared/store/<dialect>/sql). Throws ENOENT where there is no such folder. */
 export function openSqlFiles(folder: string): SqlFiles {
   const packed = readIfThere(join(folder, packedName));
-  if (packed !== null) return new PackedFiles(packed);
+  if (packed !== null) return packedFiles(packed);
   readdirSync(folder);
-  return new FolderFiles(folder);
+  return {
+    list: (subfolder) => listFolder(folder, subfolder),
+    read: (path) => readIfThere(join(folder, path)),
+  };
 }
 
-class FolderFiles implements SqlFiles {
-  readonly #folder: string;
-
-  constructor(folder: string) {
-    this.#folder = folder;
-  }
-
-  list(subfolder: string): string[] {
-    try {
-      return readdirSync(join(this.#folder, subfolder))
-        .filter((file) => file.endsWith(".sql"))
-        .sort()
-        .map((file) => `${subfolder}/${file}`);
-    } catch (error) {
-      if (isMissingFile(error)) return [];
-      throw error;
-    }
-  }
-
-  read(path: string): string | null {
-    return readIfThere(join(this.#folder, path));
+function listFolder(folder: string, subfolder: string): string[] {
+  try {
+    return readdirSync(join(folder, subfolder))
+      .filter((file) => file.endsWith(".sql"))
+      .sort()
+      .map((file) => `${subfolder}/${file}`);
+  } catch (error) {
+    if (isMissingFile(error)) return [];
+    throw error;
   }
 }
 
-class PackedFiles implements SqlFiles {
-  readonly #texts = new Map<string, string>();
-
-  /** Text before the first naming line is a heading. */
-  constructor(packed: string) {
-    const [, ...parts] = packed.split(namingLine);
-    for (let at = 0; at < parts.length; at += 2) {
-      this.#texts.set(parts[at] ?? "", parts[at + 1] ?? "");
-    }
-  }
-
-  list(subfolder: string): string[] {
-    return [...this.#texts.keys()]
-      .filter((path) => path.startsWith(`${subfolder}/`) && path.endsWith(".sql"))
-      .sort();
-  }
-
-  read(path: string): string | null {
-    return this.#texts.get(path) ?? null;
-  }
+/** Text before the first naming line is a heading. */
+function packedFiles(packed: string): SqlFiles {
+  const [, ...parts] = packed.split(namingLine);
+  const texts = new Map<string, string>();
+  for (let at = 0; at < parts.length; at += 2) texts.set(parts[at] ?? "", parts[at + 1] ?? "");
+  return {
+    list: (subfolder) =>
+      [...texts.keys()]
+        .filter((path) => path.startsWith(`${subfolder}/`) && path.endsWith(".sql"))
+        .sort(),
+    read: (path) => texts.get(path) ?? null,
+  };
 }
 
 function readIfThere(path: string): string | null {

@@ -30,6 +30,12 @@ export function checkInt(field: string, value: number): void {
   checkInteger(field, value, { min: -2_147_483_648, max: 2_147_483_647 });
 }
 
+/** The input of a call that asks for at most so many. */
+export function checkMax<Input extends { max: number }>(input: Input): Input {
+  checkInt("max", input.max);
+  return input;
+}
+
 /** Lists of ids: 1..1000, each a whole number of 64 bits. */
 export function checkIds(field: string, ids: readonly string[]): void {
   const isList = ids.length >= 1 && ids.length <= limits.idsMax;
