@@ -1,7 +1,6 @@
 import { limits } from "../../core/limits";
 import { formatTokens, parseTokens } from "../../core/token";
 import type {
-  DefinitionSettings,
   Limit,
   PauseAnswer,
   PauseInput,
@@ -11,14 +10,14 @@ import type {
 import type { Implementation } from "./implementation";
 import { characters, expectLimit, invalidArgument, isWithin, left } from "./arguments";
 import { audit, byOperator } from "./audit";
-import { expectKinds, writeKinds } from "./kinds";
+import { describeKinds, expectKinds, writeKinds } from "./kinds";
 import { changeRate, expectRate, rateText } from "./rates";
 import { firstAnswer, keepAnswer } from "./kept-answers";
 import { countTokens, executionsOf } from "./execution-rows";
 import { definitionNamed, findDefinition, hasReady, limitOf } from "./rows";
 import { noteStop, stopNew } from "./stops";
 import type { DefinitionRow, ExecutionRow, Memory } from "./state";
-import { changeSharedLinks, expectShared } from "./shared-limits";
+import { changeSharedLinks, describeSharedLinks, expectShared } from "./shared-limits";
 import { settleTokens } from "./tokens";
 
 /** register_definition: writes what the code says; an operator's overrides stay. */
@@ -28,8 +27,6 @@ export const registerDefinition: Implementation<"registerDefinition"> = (memory,
   if (known === undefined) {
     const definition = createDefinition(memory, input);
     applySettings(memory, definition, input);
-    changeSharedLinks(memory, definition, input);
-    writeKinds(definition, input);
     audit(memory, definition, {
       setting: "limit",
       oldValue: null,
@@ -45,16 +42,9 @@ export const registerDefinition: Implementation<"registerDefinition"> = (memory,
   if (known.build === input.build && known.settingsHash === input.settingsHash) {
     return { status: "exists", taskDefinitionId };
   }
-  const before = describeSettings(known.settings, known.build);
+  const before = describeSettings(memory, known);
   applySettings(memory, known, input);
-  const { oldNames, newNames } = changeSharedLinks(memory, known, input);
-  const { oldKinds, newKinds } = writeKinds(known, input);
-  const after = describeSettings(known.settings, known.build);
-  before.set("shared_limits", oldNames);
-  after.set("shared_limits", newNames);
-  before.set("kinds", oldKinds);
-  after.set("kinds", newKinds);
-  for (const [setting, newValue] of after) {
+  for (const [setting, newValue] of describeSettings(memory, known)) {
     const oldValue = before.get(setting) ?? null;
     if (oldValue === newValue) continue;
     audit(memory, known, {
@@ -104,6 +94,8 @@ function applySettings(
   definition.settings = settings;
   definition.build = input.build;
   definition.settingsHash = input.settingsHash;
+  changeSharedLinks(memory, definition, input);
+  writeKinds(definition, input);
 }
 
 /**
@@ -155,16 +147,9 @@ function changeLimit(
   definition.settings = { ...definition.settings, limit: to.codeLimit };
   definition.operatorLimit = to.operatorLimit;
   definition.executionTokens = tokens;
-  const { held } = settleTokens(memory, definition, { execution: null });
-  if (newLimit === null) {
-    return {
-      oldLimit,
-      newLimit,
-      held: countTokens(liveExecutions(memory, definition)),
-      overLimit: 0,
-    };
-  }
-  return { oldLimit, newLimit, held, overLimit: Math.max(held - newLimit, 0) };
+  const settled = settleTokens(memory, definition, { execution: null });
+  const held = newLimit === null ? countTokens(liveExecutions(memory, definition)) : settled.held;
+  return { oldLimit, newLimit, held, overLimit: Math.max(held - (newLimit ?? held), 0) };
 }
 
 /** The string for the tokens that were granted while there was no limit. */
@@ -184,14 +169,12 @@ function liveExecutions({ state }: Memory, definition: DefinitionRow): Execution
 }
 
 /** pause_definition: nothing new is claimed or started; running tasks go on and may complete. */
-export const pauseDefinition: Implementation<"pauseDefinition"> = (memory, input) => {
-  return setPaused(memory, input, true);
-};
+export const pauseDefinition: Implementation<"pauseDefinition"> = (memory, input) =>
+  setPaused(memory, input, true);
 
 /** resume_definition: takes a pause away. */
-export const resumeDefinition: Implementation<"resumeDefinition"> = (memory, input) => {
-  return setPaused(memory, input, false);
-};
+export const resumeDefinition: Implementation<"resumeDefinition"> = (memory, input) =>
+  setPaused(memory, input, false);
 
 function setPaused(memory: Memory, input: PauseInput, isPaused: boolean): PauseAnswer {
   const definition = definitionNamed(memory.state, input.name);
@@ -215,7 +198,8 @@ function setPaused(memory: Memory, input: PauseInput, isPaused: boolean): PauseA
 }
 
 /** The code's settings as the audit writes them. */
-function describeSettings(settings: DefinitionSettings, build: number): Map<string, string> {
+function describeSettings(memory: Memory, definition: DefinitionRow): Map<string, string> {
+  const { settings, build } = definition;
   return new Map([
     ["limit", limitText(settings.limit)],
     ["lease_ms", String(settings.leaseMs)],
@@ -231,6 +215,8 @@ function describeSettings(settings: DefinitionSettings, build: number): Map<stri
     ["keep_payload", String(settings.keepPayload ?? true)],
     ["rate", rateText(settings.rate ?? null)],
     ["build", String(build)],
+    ["shared_limits", describeSharedLinks(memory, definition)],
+    ["kinds", describeKinds(definition)],
   ]);
 }
 

@@ -47,7 +47,7 @@ export const enqueueTasks: Implementation<"enqueueTasks"> = (memory, given, join
   const replaced = replacePayloads(memory, { entries, first, input, joinsTransaction });
   const outcomeOf = (entry: Entry) =>
     replaced.has(entry) ? "replaced" : first.has(entry) ? "duplicate" : "enqueued";
-  auditEnqueue(memory, given, { definition, changed: [...fresh, ...replaced], first });
+  auditEnqueue(memory, given, { changed: [...fresh, ...replaced], first });
   const runAts = fresh.flatMap((entry) => entry.runAtMs ?? []);
   return keepAnswer(memory, call, {
     status: "enqueued",
@@ -62,18 +62,12 @@ export const enqueueTasks: Implementation<"enqueueTasks"> = (memory, given, join
 function auditEnqueue(
   memory: Memory,
   { changedBy, reason }: EnqueueTasksInput,
-  call: {
-    definition: DefinitionRow;
-    changed: readonly Entry[];
-    first: ReadonlyMap<Entry, TaskId>;
-  },
+  { changed, first }: { changed: readonly Entry[]; first: ReadonlyMap<Entry, TaskId> },
 ): void {
-  const { changed, first, definition } = call;
   if (changedBy === undefined || changed.length === 0) return;
-  const { definitionId } = definition;
   const tasks = changed.map((entry) => ({
     taskId: first.get(entry) ?? entry.task.taskId,
-    definitionId,
+    definitionId: entry.task.definitionId,
   }));
   const why = reason === undefined ? {} : { reason };
   auditCall(memory, "enqueue_tasks", { changedBy, ...why, tasks });

@@ -29,22 +29,21 @@ export function expectKinds(kinds: readonly KindRules[]): void {
     );
 }
 
-/** _write_kinds: a kind without rules is forgotten; those that aren't named stay. Answers all rules before and now. */
+/** _write_kinds: a kind without rules is forgotten; those that aren't named stay. */
 export function writeKinds(
   definition: DefinitionRow,
   { kinds = [] }: RegisterDefinitionInput,
-): { oldKinds: string; newKinds: string } {
-  const oldKinds = describeKinds(definition);
+): void {
   for (const rules of kinds) {
     definition.kinds.delete(rules.kind);
     const { groupBy, isGroupComputed, priority, runInMs, dedupeBy } = rules;
     if (isGroupComputed || [groupBy, priority, runInMs, dedupeBy].some((rule) => rule !== null))
       definition.kinds.set(rules.kind, rules);
   }
-  return { oldKinds, newKinds: describeKinds(definition) };
 }
 
-function describeKinds(definition: DefinitionRow): string {
+/** All rules, as the audit writes them. */
+export function describeKinds(definition: DefinitionRow): string {
   const texts = [...definition.kinds.values()]
     .sort((a, b) => compareTexts(a.kind, b.kind))
     .map(({ kind, groupBy, isGroupComputed, priority, runInMs, dedupeBy, dedupeMs }) => {

@@ -128,15 +128,14 @@ export function expectShared(shared: readonly SharedLimitUse[]): void {
 
 /**
  * From which shared limits a definition draws, and their limits, as its code says. Running tasks count against a limit from the
- * moment that it applies, and no longer when it doesn't. Answers the names before and after as the audit writes them.
+ * moment that it applies, and no longer when it doesn't.
  */
 export function changeSharedLinks(
   memory: Memory,
   definition: DefinitionRow,
   input: RegisterDefinitionInput,
-): { oldNames: string; newNames: string } {
+): void {
   const shared = input.settings.sharedLimits ?? [];
-  const oldNames = namesOf(memory, definition);
   // Made by name, as everywhere: the order of the ids is that in which they are settled.
   const byName = [...shared].sort((a, b) => compareTexts(a.name, b.name));
   const wanted = new Map(
@@ -147,7 +146,6 @@ export function changeSharedLinks(
     changeCodeLimit(memory, definition, { row, limit: wanted.get(row), input });
     changeLink(memory, definition, { row, isWanted: wanted.has(row) });
   }
-  return { oldNames, newNames: namesOf(memory, definition) };
 }
 
 function changeCodeLimit(
@@ -241,7 +239,8 @@ function liveExecutions({ state }: Memory, definition?: DefinitionRow): Executio
   );
 }
 
-function namesOf(memory: Memory, definition: DefinitionRow): string {
+/** The shared limits that a definition draws from, as the audit writes them. */
+export function describeSharedLinks(memory: Memory, definition: DefinitionRow): string {
   const names = sharedLimitsOf(memory.state, definition).map((row) => row.name);
   return names.length === 0 ? "none" : left(JSON.stringify(names.sort(compareTexts)), 400);
 }
