@@ -162,18 +162,13 @@ function endBlocked(memory: Memory, rows: readonly WaveBlockedRow[]): number[] {
   return [];
 }
 
-/** May tasks be added? Throws InvalidArgumentError (404). */
-export function takesTasks(state: MemoryState, waveId: WaveId): boolean {
+/** Why a wave takes no tasks: it is sealed and will be opened, or it is too late; null: it takes some. Throws InvalidArgumentError (404). */
+export function waveRefusal(state: MemoryState, waveId: WaveId): "sealed" | "late" | null {
   const wave = state.waves.get(waveId);
   if (wave === undefined) throw unknownArgument(`wave_id: unknown (${waveId})`);
-  const batch = batchOf(state, wave.batchId);
-  return wave.state === "blocked" && !wave.isSealed && batch.state !== "cancelled";
-}
-
-/** Will a wave be opened yet, though it takes no tasks? */
-export function isOnlySealed(state: MemoryState, waveId: WaveId): boolean {
-  const wave = state.waves.get(waveId);
-  return wave?.state === "blocked" && wave.isSealed;
+  if (wave.state === "blocked" && wave.isSealed) return "sealed";
+  const isCancelled = batchOf(state, wave.batchId).state === "cancelled";
+  return wave.state === "blocked" && !isCancelled ? null : "late";
 }
 
 /** Batches with something to pump. */

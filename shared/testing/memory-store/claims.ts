@@ -1,6 +1,6 @@
 import { asFence, executionNumber } from "../../core/ids";
 import { limits } from "../../core/limits";
-import type { ExecutionId, Fence, TaskId } from "../../core/ids";
+import type { Fence, TaskId } from "../../core/ids";
 import type { JsonArray, JsonObject } from "../../core/json";
 import type { ClaimedTask, DoneTask, WorkAnswer, WorkInput } from "../../ports/task-store";
 import { nothingClaimed } from "../../store/operations/nothing-claimed";
@@ -290,8 +290,8 @@ export const reportProgress: Implementation<"reportProgress"> = (memory, input) 
   if ((done ?? 0) < 0 || (total ?? 0) < 0) {
     throw invalidArgument(`done: expected 0 or more (${shown(done)} of ${shown(total)})`);
   }
-  const execution = findLive(memory, input.executionId);
-  if (execution === undefined || !isHeld(execution, input)) {
+  const execution = findExecution(memory.state, input.executionId);
+  if (execution?.state !== "live" || !isHeld(execution, input)) {
     return { status: "fenced", isCancelRequested: false };
   }
   const task = taskOf(memory.state, input.taskId);
@@ -302,11 +302,6 @@ export const reportProgress: Implementation<"reportProgress"> = (memory, input) 
   };
   return { status: "done", isCancelRequested: task.isCancelRequested };
 };
-
-function findLive(memory: Memory, executionId: ExecutionId): ExecutionRow | undefined {
-  const execution = findExecution(memory.state, executionId);
-  return execution?.state === "live" ? execution : undefined;
-}
 
 /** A value in a message, as PostgreSQL writes it. */
 function shown(value: number | null): string {

@@ -7,7 +7,7 @@ import type { EnqueueTasksAnswer, EnqueueTasksInput, NewTask } from "../../ports
 import type { Implementation } from "./implementation";
 import { invalidArgument, isWithin, left, tooLarge, wordProblem } from "./arguments";
 import { auditCall } from "./audit";
-import { isOnlySealed, takesTasks } from "./batches";
+import { waveRefusal } from "./batches";
 import { newTask } from "./new-task";
 import { allStandings } from "./places";
 import { applyKinds } from "./kinds";
@@ -30,10 +30,9 @@ export const enqueueTasks: Implementation<"enqueueTasks"> = (memory, given, join
   const call = { operationId, name: "enqueue_tasks", target: String(definition.definitionId) };
   const earlier = firstAnswer<EnqueueTasksAnswer>(memory, call);
   if (earlier !== undefined) return earlier;
-  if (given.waveId !== undefined && !takesTasks(memory.state, given.waveId)) {
-    const status = isOnlySealed(memory.state, given.waveId) ? "sealed" : "late";
-    return { status, taskIds: [], outcomes: [], ready: false, nextDueMs: null };
-  }
+  const refusal = given.waveId === undefined ? null : waveRefusal(memory.state, given.waveId);
+  if (refusal !== null)
+    return { status: refusal, taskIds: [], outcomes: [], ready: false, nextDueMs: null };
   expectEntries(given);
   const input = { ...given, tasks: applyKinds(definition, given) };
 

@@ -37,7 +37,9 @@ export const startExecution: Implementation<"startExecution"> = (memory, input) 
   const { leaseMs, prefetchMax } = definition.settings;
   const answer = { ...nothingStarted, leaseMs, prefetchMax };
 
-  const earlier = findByOperation(memory, input);
+  const earlier = [...memory.state.executions.values()].find(
+    (row) => row.operationId === input.operationId,
+  );
   if (earlier !== undefined) return { ...answer, ...repeatedStart(memory, definition, earlier) };
   const ready = countReady(memory, definition, input);
   if (input.needsReady && ready === 0) {
@@ -108,10 +110,6 @@ function isOutdated(definition: DefinitionRow, input: StartExecutionInput): bool
   if (input.settingsHash === null) return false;
   if (definition.build !== input.build) return definition.build < input.build;
   return definition.settingsHash !== input.settingsHash;
-}
-
-function findByOperation(memory: Memory, input: StartExecutionInput): ExecutionRow | undefined {
-  return [...memory.state.executions.values()].find((row) => row.operationId === input.operationId);
 }
 
 /** The first answer, with the lease renewed from now, as it says. */

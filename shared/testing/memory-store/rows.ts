@@ -7,11 +7,9 @@ import { unknownArgument } from "./arguments";
 import type {
   DefinitionRow,
   ExecutionRow,
-  GroupWaitingRow,
   MemoryState,
   Place,
   ReadyRow,
-  ScheduledRow,
   TaskRow,
   WaveBlockedRow,
 } from "./state";
@@ -44,24 +42,6 @@ export function comparePlaces(a: Place, b: Place): number {
   );
 }
 
-function compareReady(a: ReadyRow, b: ReadyRow): number {
-  return a.definitionId - b.definitionId || comparePlaces(a, b);
-}
-
-function compareScheduled(a: ScheduledRow, b: ScheduledRow): number {
-  return (
-    a.definitionId - b.definitionId || a.runAtMs - b.runAtMs || compareNumbers(a.taskId, b.taskId)
-  );
-}
-
-function compareWaiting(a: GroupWaitingRow, b: GroupWaitingRow): number {
-  return a.groupId - b.groupId || comparePlaces(a, b);
-}
-
-function compareBlocked(a: WaveBlockedRow, b: WaveBlockedRow): number {
-  return compareNumbers(a.waveId, b.waveId) || comparePlaces(a, b);
-}
-
 /** Puts a row where its list's order wants it. */
 function insert<Row>(rows: Row[], row: Row, compare: (a: Row, b: Row) => number): void {
   let low = 0;
@@ -75,29 +55,42 @@ function insert<Row>(rows: Row[], row: Row, compare: (a: Row, b: Row) => number)
   rows.splice(low, 0, row);
 }
 
+function readyRow({ definitionId, priority, rank, taskId }: TaskRow): ReadyRow {
+  return { definitionId, priority, rank, taskId };
+}
+
 /** A task may be claimed now. */
 export function addReady(state: MemoryState, task: TaskRow): void {
-  const { definitionId, priority, rank, taskId } = task;
-  insert(state.ready, { definitionId, priority, rank, taskId }, compareReady);
+  const compare = (a: ReadyRow, b: ReadyRow) =>
+    a.definitionId - b.definitionId || comparePlaces(a, b);
+  insert(state.ready, readyRow(task), compare);
 }
 
 /** A task comes back at an instant. */
 export function addScheduled(state: MemoryState, task: TaskRow, runAtMs: number): void {
   const { definitionId, taskId } = task;
-  insert(state.scheduled, { definitionId, runAtMs, taskId }, compareScheduled);
+  insert(
+    state.scheduled,
+    { definitionId, runAtMs, taskId },
+    (a, b) =>
+      a.definitionId - b.definitionId ||
+      a.runAtMs - b.runAtMs ||
+      compareNumbers(a.taskId, b.taskId),
+  );
 }
 
 /** A task waits for a slot of its group. */
 export function addWaiting(state: MemoryState, task: TaskRow, groupId: number): void {
-  const { definitionId, priority, rank, taskId } = task;
-  const row = { groupId, definitionId, priority, rank, taskId };
-  insert(state.groupWaiting, row, compareWaiting);
+  const row = { ...readyRow(task), groupId };
+  insert(state.groupWaiting, row, (a, b) => a.groupId - b.groupId || comparePlaces(a, b));
 }
 
 /** A task waits for its wave. */
 export function addBlocked(state: MemoryState, task: TaskRow, waveId: WaveId): void {
-  const { definitionId, priority, rank, taskId } = task;
-  insert(state.waveBlocked, { waveId, definitionId, priority, rank, taskId }, compareBlocked);
+  const row = { ...readyRow(task), waveId };
+  const compare = (a: WaveBlockedRow, b: WaveBlockedRow) =>
+    compareNumbers(a.waveId, b.waveId) || comparePlaces(a, b);
+  insert(state.waveBlocked, row, compare);
 }
 
 /** The definition of that name. Throws InvalidArgumentError (404). */

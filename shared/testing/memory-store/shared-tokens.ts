@@ -15,6 +15,23 @@ export function sharedLimitOf(row: SharedLimitRow): SharedLimitRow["codeLimit"] 
   return row.operatorLimit === "code" ? row.codeLimit : row.operatorLimit;
 }
 
+/** A limit of 0 or more that decides about a definition's tokens. */
+export interface Bound<Row = DefinitionRow | SharedLimitRow> {
+  readonly row: Row;
+  readonly limit: number;
+}
+
+/** Those of the shared limits that a definition draws from. */
+export function sharedBounds(
+  state: MemoryState,
+  definition: DefinitionRow,
+): Bound<SharedLimitRow>[] {
+  return sharedLimitsOf(state, definition).flatMap((row) => {
+    const limit = sharedLimitOf(row);
+    return limit === null ? [] : [{ row, limit }];
+  });
+}
+
 /**
  * Changes the tokens of shared limits: frees the dead's, fits them to the limits; with `own` the asker holds exactly so many in
  * each row afterwards, even above the limit.
@@ -55,10 +72,9 @@ export function sharedDenial(
   memory: Memory,
   definition: DefinitionRow,
 ): { retryInMs: number | null } | null {
-  const full = sharedLimitsOf(memory.state, definition).flatMap((row) => {
-    const limit = sharedLimitOf(row);
+  const full = sharedBounds(memory.state, definition).flatMap(({ row, limit }) => {
     const use = liveUse(memory, readableTokens(row));
-    return limit !== null && use.count >= limit ? [use.retryInMs] : [];
+    return use.count >= limit ? [use.retryInMs] : [];
   });
   if (full.length === 0) return null;
   const waits = full.filter((wait) => wait !== null);
@@ -67,19 +83,16 @@ export function sharedDenial(
 
 /** Tokens that the shared limits let be granted; Infinity: any number. */
 export function sharedFree(memory: Memory, definition: DefinitionRow): number {
-  const free = sharedLimitsOf(memory.state, definition).map((row) => {
-    const limit = sharedLimitOf(row);
-    return limit === null
-      ? Infinity
-      : Math.max(limit - liveUse(memory, readableTokens(row)).count, 0);
-  });
+  const free = sharedBounds(memory.state, definition).map(({ row, limit }) =>
+    Math.max(limit - liveUse(memory, readableTokens(row)).count, 0),
+  );
   return Math.min(Infinity, ...free);
 }
 
 /** Others hold all tokens of one of them, and no live execution of the definition holds any: a worker that asks is given one. */
 export function isCrowdedOut(memory: Memory, definition: DefinitionRow): boolean {
-  const limits = sharedLimitsOf(memory.state, definition).map(sharedLimitOf);
-  if (limits.includes(0) || sharedFree(memory, definition) > 0) return false;
+  const isClosed = sharedBounds(memory.state, definition).some(({ limit }) => limit === 0);
+  if (isClosed || sharedFree(memory, definition) > 0) return false;
   return !executionsOf(memory.state, definition).some(
     (row) => row.tokenCount > 0 && isAlive(memory, row.executionId),
   );
@@ -87,10 +100,7 @@ export function isCrowdedOut(memory: Memory, definition: DefinitionRow): boolean
 
 /** Tokens held above one of them, where that is most. */
 export function sharedOverLimit(state: MemoryState, definition: DefinitionRow): number {
-  const over = sharedLimitsOf(state, definition).map((row) => {
-    const limit = sharedLimitOf(row);
-    return limit === null ? 0 : countHeld(row) - limit;
-  });
+  const over = sharedBounds(state, definition).map(({ row, limit }) => countHeld(row) - limit);
   return Math.max(0, ...over);
 }
 

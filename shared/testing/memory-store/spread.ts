@@ -1,7 +1,8 @@
 import { isCallsDefinition } from "../../core/calls-definition";
 import { holderOf, isAlive } from "./holders";
 import { limitOf } from "./rows";
-import { sharedLimitOf, sharedLimitsOf } from "./shared-tokens";
+import { sharedBounds, sharedLimitOf } from "./shared-tokens";
+import type { Bound } from "./shared-tokens";
 import type { DefinitionRow, Memory, SharedLimitRow } from "./state";
 import { countHeld, readableTokens } from "./token-pool";
 
@@ -19,12 +20,6 @@ const lookMs = 100;
 const reservedMaxMs = 2_000;
 const richestFirstMs = 2_000;
 
-/** A limit of 0 or more that decides about a definition's tokens. */
-interface Bound<Row = DefinitionRow | SharedLimitRow> {
-  readonly row: Row;
-  readonly limit: number;
-}
-
 /** Those who ask: a process by its work on one definition. */
 interface Party {
   readonly definition: DefinitionRow;
@@ -37,16 +32,9 @@ interface Shares {
   readonly others: readonly number[];
 }
 
-function sharedBounds(memory: Memory, definition: DefinitionRow): Bound<SharedLimitRow>[] {
-  return sharedLimitsOf(memory.state, definition).flatMap((row) => {
-    const limit = sharedLimitOf(row);
-    return limit === null ? [] : [{ row, limit }];
-  });
-}
-
 function boundsOf(memory: Memory, definition: DefinitionRow): Bound[] {
   const limit = limitOf(definition);
-  const shared = sharedBounds(memory, definition);
+  const shared = sharedBounds(memory.state, definition);
   return limit === null ? shared : [{ row: definition, limit }, ...shared];
 }
 
@@ -62,7 +50,7 @@ export function hasOpenDemand(memory: Memory, definition: DefinitionRow): boolea
 }
 
 function rowsOf(memory: Memory, definition: DefinitionRow): Bound["row"][] {
-  return [definition, ...sharedBounds(memory, definition).map(({ row }) => row)];
+  return [definition, ...sharedBounds(memory.state, definition).map(({ row }) => row)];
 }
 
 /** Milliseconds until given tokens are free for all: the time in which the denied one asks again; null: they are free. */
@@ -147,7 +135,7 @@ function sum(counts: readonly number[]): number {
 /** Tokens that live executions of a process hold of a definition; without a limit of its own, as those that it shares count them. */
 export function heldByWorker(memory: Memory, definition: DefinitionRow, worker: string): number {
   if (limitOf(definition) === null) {
-    const bounds = sharedBounds(memory, definition);
+    const bounds = sharedBounds(memory.state, definition);
     return Math.max(
       0,
       ...bounds.map((bound) => sharesOf(memory, bound, { definition, worker }).mine),
@@ -196,7 +184,7 @@ export function sharedGift(
 ): { count: number; rows: SharedLimitRow[] } {
   let count = 0;
   const rows: SharedLimitRow[] = [];
-  for (const { row, limit } of sharedBounds(memory, definition)) {
+  for (const { row, limit } of sharedBounds(memory.state, definition)) {
     const free = limit - countHeld(row);
     const gift = giftAt(memory, { row, limit }, { definition, worker, free });
     if (gift === null) continue;
@@ -227,7 +215,7 @@ export function roomAt(memory: Memory, bound: Bound, asker: Party): number {
 
 /** The same by each of the limits that it shares. */
 export function sharedRoom(memory: Memory, definition: DefinitionRow, worker: string): number {
-  const rooms = sharedBounds(memory, definition).map((bound) =>
+  const rooms = sharedBounds(memory.state, definition).map((bound) =>
     roomAt(memory, bound, { definition, worker }),
   );
   return Math.min(Infinity, ...rooms);
