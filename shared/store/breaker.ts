@@ -1,7 +1,6 @@
 import { StoreUnavailableError, TaskgateError } from "../core/errors";
 import type { Clock } from "../ports/clock";
 import { reading } from "./operations/operation";
-import type { Procedure } from "./operations/operation";
 import type { ProcedureCaller } from "./procedure-caller";
 
 /** What the breaker found out. */
@@ -155,17 +154,16 @@ export class Breaker {
   }
 }
 
-function doesOf({ name }: Procedure): "reads" | "writes" {
-  return reading.test(name) ? "reads" : "writes";
-}
-
 /** The same caller behind the breaker. Calls within a user's transaction have their connection already. */
 export function behindBreaker(caller: ProcedureCaller, breaker: Breaker): ProcedureCaller {
   return {
     dialect: caller.dialect,
     call: (procedure, values, within) =>
       within === undefined
-        ? breaker.run(() => caller.call(procedure, values), doesOf(procedure))
+        ? breaker.run(
+            () => caller.call(procedure, values),
+            reading.test(procedure.name) ? "reads" : "writes",
+          )
         : caller.call(procedure, values, within),
     completeAndCommit: (values, within) => caller.completeAndCommit(values, within),
     transaction: (body, bounds) =>

@@ -47,13 +47,16 @@ export const enqueueTasks: Implementation<"enqueueTasks"> = (memory, given, join
   const outcomeOf = (entry: Entry) =>
     replaced.has(entry) ? "replaced" : first.has(entry) ? "duplicate" : "enqueued";
   auditEnqueue(memory, given, { changed: [...fresh, ...replaced], first });
-  const runAts = fresh.flatMap((entry) => entry.runAtMs ?? []);
+  const nextMs = fresh.reduce(
+    (least, { runAtMs }) => Math.min(least, runAtMs ?? Infinity),
+    Infinity,
+  );
   return keepAnswer(memory, call, {
     status: "enqueued",
     taskIds: entries.map((entry) => first.get(entry) ?? entry.task.taskId),
     outcomes: entries.map((entry) => outcomeOf(entry)),
     ready: opened > 0,
-    nextDueMs: runAts.length === 0 ? null : Math.ceil(earliest(runAts) - memory.nowMs),
+    nextDueMs: nextMs === Infinity ? null : Math.ceil(nextMs - memory.nowMs),
   });
 };
 
@@ -137,7 +140,8 @@ function replacePayloads(
 ): Set<Entry> {
   const { entries, first, input, joinsTransaction } = call;
   const places = new Map(allStandings(memory.state).map(({ taskId, place }) => [taskId, place]));
-  const seen = new Set<TaskId>(entries.filter((entry) => !first.has(entry)).map(idOf));
+  const fresh = entries.filter((entry) => !first.has(entry));
+  const seen = new Set(fresh.map((entry) => entry.task.taskId));
   const replaced = new Set<Entry>();
   for (const [index, entry] of entries.entries()) {
     const taskId = first.get(entry);
@@ -162,10 +166,6 @@ function replacePayloads(
 /** A task stays in its group: one whose group is in its payload keeps a payload of that group. */
 function isSameKey(before: PayloadKey, after: PayloadKey): boolean {
   return "key" in before && "key" in after && before.key === after.key;
-}
-
-function idOf(entry: Entry): TaskId {
-  return entry.task.taskId;
 }
 
 function isUntouched(task: TaskRow): boolean {
@@ -215,10 +215,6 @@ function hold(memory: Memory, entries: readonly Entry[], waveId: WaveId): number
     addBlocked(memory.state, task, waveId);
   }
   return 0;
-}
-
-function earliest(instantsMs: readonly number[]): number {
-  return instantsMs.reduce((least, instantMs) => Math.min(least, instantMs), Infinity);
 }
 
 /** Throws with the first problem that the databases find in the tasks of a call without looking at their rows. */

@@ -191,13 +191,11 @@ export const readStatistics: Implementation<"readStatistics"> = (memory, input) 
   return {
     now: new Date(nowMs),
     countedAt: new Date(state.statisticRound.endedAtMs),
-    periods: rows.map((row) => toPeriod(memory, row)).sort(comparePeriods),
+    periods: rows
+      .map((row) => toPeriod(memory, row))
+      .sort((a, b) => compareTexts(a.definition, b.definition) || compareTexts(a.at, b.at)),
   };
 };
-
-function comparePeriods(a: StatisticPeriod, b: StatisticPeriod): number {
-  return compareTexts(a.definition, b.definition) || compareTexts(a.at, b.at);
-}
 
 function toPeriod({ state }: Memory, row: StatisticRow): StatisticPeriod {
   const { definitionId, grain: _, atMs, times, ...counts } = row;

@@ -27,10 +27,13 @@ export function endInWaves(
   }
   const ids = new Set(ended.flatMap(({ task }) => task.waveId ?? []));
   const waves = [...ids].flatMap((id) => memory.state.waves.get(id) ?? []);
-  return waves
+  const opened = waves
     .sort((a, b) => Number(a.batchId) - Number(b.batchId) || a.ordinal - b.ordinal)
-    .map((wave) => closeIfOver(memory, wave) ?? nothingOpened)
-    .reduce(joined, nothingOpened);
+    .map((wave) => closeIfOver(memory, wave) ?? nothingOpened);
+  return {
+    woken: opened.flatMap(({ woken }) => woken),
+    opening: opened.flatMap(({ opening }) => opening),
+  };
 }
 
 /** Definitions that got ready tasks, each as often as it did, and batches with more tasks to admit. */
@@ -49,10 +52,6 @@ export function tellOpened(
   except?: DefinitionRow,
 ): OpenedWaves {
   return { woken: definitionNames(state, woken, except), opening: [...opening] };
-}
-
-function joined(a: Opened, b: Opened): Opened {
-  return { woken: [...a.woken, ...b.woken], opening: [...a.opening, ...b.opening] };
 }
 
 /** What the end of a wave leads to; null: it isn't over yet. */
