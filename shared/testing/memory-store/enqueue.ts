@@ -9,7 +9,7 @@ import { invalidArgument, isWithin, left, tooLarge, wordProblem } from "./argume
 import { auditCall } from "./audit";
 import { waveRefusal } from "./batches";
 import { newTask } from "./new-task";
-import { allStandings } from "./places";
+import { placesOf } from "./places";
 import { applyKinds } from "./kinds";
 import { takeKey } from "./dedupe-keys";
 import { firstAnswer, keepAnswer } from "./kept-answers";
@@ -139,7 +139,7 @@ function replacePayloads(
   },
 ): Set<Entry> {
   const { entries, first, input, joinsTransaction } = call;
-  const places = new Map(allStandings(memory.state).map(({ taskId, place }) => [taskId, place]));
+  const places = placesOf(memory.state);
   const fresh = entries.filter((entry) => !first.has(entry));
   const seen = new Set(fresh.map((entry) => entry.task.taskId));
   const replaced = new Set<Entry>();
