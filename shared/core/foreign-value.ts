@@ -62,6 +62,12 @@ export function read(value: object, member: string): unknown {
   }
 }
 
+/** A member that is a text; undefined: there is none. */
+export function textAt(value: unknown, member: string): string | undefined {
+  const found = typeof value === "object" && value !== null ? read(value, member) : undefined;
+  return typeof found === "string" ? found : undefined;
+}
+
 /** `instanceof`, of a value whose proxy may throw at the question. */
 export function isOf<Kind extends object>(
   value: unknown,

@@ -9,31 +9,13 @@ import type {
  * The port to the database. Its methods, inputs and answers stand beside the operations that they are, by topic.
  */
 
-export type * from "../store/operations/apps";
-export type * from "../store/operations/audit";
-export type * from "../store/operations/batches";
-export type * from "../store/operations/claims";
-export type * from "../store/operations/definitions";
-export type * from "../store/operations/enqueue";
-export type * from "../store/operations/executions";
-export type * from "../store/operations/explain";
-export type * from "../store/operations/failure-list";
-export type * from "../store/operations/groups";
 export type { Limit, SharedLimitStatus } from "../store/operations/limit";
 export type { NewTask } from "../store/operations/new-tasks";
+export type { OpenedWaves } from "../store/operations/opened";
 export type { ActorInput } from "../store/operations/operator";
-export type * from "../store/operations/pace";
-export type * from "../store/operations/statistics";
-export type * from "../store/operations/schedules";
 export type { SetLimitInput } from "../store/operations/set-limit";
-export type * from "../store/operations/shared-limits";
-export type * from "../store/operations/stops";
 export type * from "../store/operations/store-transaction";
-export type * from "../store/operations/task-list";
-export type * from "../store/operations/tasks";
-export type * from "../store/operations/tokens";
-export type * from "../store/operations/upkeep";
-export type * from "../store/operations/watermarks";
+export type * from "../store/operations/topics";
 
 /**
  * The seam to the database: one method per atomic operation, each one procedure call, one transaction, one round trip.

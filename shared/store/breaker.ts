@@ -1,8 +1,6 @@
 import { StoreUnavailableError, TaskgateError } from "../core/errors";
 import type { Clock } from "../ports/clock";
-import type { StoreTransaction, TransactionBounds } from "../ports/task-store";
 import { reading } from "./operations/operation";
-import type { AnswerRow, ParameterValues, Procedure } from "./operations/operation";
 import type { ProcedureCaller } from "./procedure-caller";
 
 /** What the breaker found out. */
@@ -156,35 +154,25 @@ export class Breaker {
   }
 }
 
-function doesOf({ name }: Procedure): "reads" | "writes" {
-  return reading.test(name) ? "reads" : "writes";
-}
-
 /** The same caller behind the breaker. Calls within a user's transaction have their connection already. */
 export function behindBreaker(caller: ProcedureCaller, breaker: Breaker): ProcedureCaller {
   return {
     dialect: caller.dialect,
-    call: (
-      procedure: Procedure,
-      values: ParameterValues,
-      within?: StoreTransaction,
-    ): Promise<AnswerRow> =>
+    call: (procedure, values, within) =>
       within === undefined
-        ? breaker.run(() => caller.call(procedure, values), doesOf(procedure))
+        ? breaker.run(
+            () => caller.call(procedure, values),
+            reading.test(procedure.name) ? "reads" : "writes",
+          )
         : caller.call(procedure, values, within),
     completeAndCommit: (values, within) => caller.completeAndCommit(values, within),
-    transaction: <Result>(
-      body: (transaction: StoreTransaction) => Promise<Result>,
-      bounds?: TransactionBounds,
-    ): Promise<Result> =>
-      breaker.run(
-        () =>
-          caller.transaction((transaction) => {
-            // Its begin was answered; how long the body takes is the user's matter.
-            breaker.answered("reads");
-            return body(transaction);
-          }, bounds),
-        "writes",
+    transaction: (body, bounds) =>
+      breaker.run(() =>
+        caller.transaction((transaction) => {
+          // Its begin was answered; how long the body takes is the user's matter.
+          breaker.answered("reads");
+          return body(transaction);
+        }, bounds),
       ),
     // It comes behind a call that was answered, and tells nothing that the next call doesn't.
     ...(caller.notifyWaiting === undefined ? {} : { notifyWaiting: caller.notifyWaiting }),

@@ -71,13 +71,11 @@ export function missingRight({
       { cause },
     );
   }
-  const isOperators = operatorOperations.some((name) => isNamed(said, named(name)));
+  const isOperators = operatorOperations.some((name) =>
+    new RegExp(`\\b${named(name)}\\b`).test(said),
+  );
   const fix = isOperators
     ? `Only operators may do that: as owner of the schema run \`${operator}\`.`
     : `As owner of the schema run \`${worker}\` for an app, \`${operator}\` for people. A login that has its role already lacks rights of a newer version, or does what only the owner may: run \`npx taskgate migrate\` with the owner's login.`;
   return new StoreForbiddenError(`${refused} ${fix}`, { cause });
-}
-
-function isNamed(said: string, name: string): boolean {
-  return new RegExp(`\\b${name}\\b`).test(said);
 }

@@ -5,12 +5,12 @@ import { InvalidArgumentError } from "../core/errors";
 import { requireOwnFiles } from "../core/own-files";
 import { readVersion } from "../core/own-manifest";
 import { isSchemaName, schemaNameRule } from "../core/schema-name";
-import type { Random } from "../ports/random";
 import type { TaskListener, TaskListenerEvents } from "../ports/task-listener";
 import type { TaskStore } from "../ports/task-store";
 import type { Timers } from "../ports/timers";
 import { behindBreaker } from "./breaker";
 import type { Breaker } from "./breaker";
+import type { ConnectionLimits } from "./connection-limits";
 import { checkSchema, migrate, readMigrations, readScripts } from "./migrator";
 import type { MigrationResult, SchemaScripts, SchemaVersion } from "./migrator";
 import type * as MssqlCallerFile from "./mssql/mssql-caller";
@@ -27,6 +27,7 @@ import type * as PostgresListenerFile from "./postgres/postgres-listener";
 import type * as PostgresMigrationsFile from "./postgres/postgres-migrations";
 import type { ProcedureCaller } from "./procedure-caller";
 import { createRepeat } from "./repeat";
+import type { RepeatOptions } from "./repeat";
 import { SqlTaskStore } from "./sql-task-store";
 
 /**
@@ -50,23 +51,12 @@ export interface DatabaseAddress {
 }
 
 /** How to reach the database. */
-export interface StoreOptions extends DatabaseAddress {
-  /** Most connections of this process. */
-  connectionsMax: number;
+export interface StoreOptions
+  extends DatabaseAddress, RepeatOptions, Pick<ConnectionLimits, "connectionsMax" | "onIdleError"> {
   /** A call without an answer after this long is given up; default 30,000 ms. */
   callTimeoutMs?: number;
   /** Longest wait for a connection; default 15,000 ms. */
   connectTimeoutMs?: number;
-  random: Random;
-  sleep: (ms: number) => Promise<void>;
-  /** Told why a call is made again; default: no listener. */
-  onRepeat?: (error: unknown) => void;
-  /** Called before each further attempt; what it throws ends the repeats. Default: no listener. */
-  onTry?: () => void;
-  /** Asked when a call has failed as often as others may: is it made again? Default: never. */
-  goesOn?: () => boolean;
-  /** Told about connections that break while idle; default: no listener. */
-  onIdleError?: (error: Error) => void;
   /** Spares a process to wait for a database that is away; default: every call asks for itself. */
   breaker?: Breaker;
 }

@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { textAt } from "../core/foreign-value";
 
 /** The SQL texts of one dialect, by their paths below its folder, such as `migrations/0001_baseline.sql`. */
 export interface SqlFiles {
@@ -16,55 +17,38 @@ const namingLine = /^--# (\S+)\n/m;
 /** Opens `folder` (shared/store/<dialect>/sql). Throws ENOENT where there is no such folder. */
 export function openSqlFiles(folder: string): SqlFiles {
   const packed = readIfThere(join(folder, packedName));
-  if (packed !== null) return new PackedFiles(packed);
+  if (packed !== null) return packedFiles(packed);
   readdirSync(folder);
-  return new FolderFiles(folder);
+  return {
+    list: (subfolder) => listFolder(folder, subfolder),
+    read: (path) => readIfThere(join(folder, path)),
+  };
 }
 
-class FolderFiles implements SqlFiles {
-  readonly #folder: string;
-
-  constructor(folder: string) {
-    this.#folder = folder;
-  }
-
-  list(subfolder: string): string[] {
-    try {
-      return readdirSync(join(this.#folder, subfolder))
-        .filter((file) => file.endsWith(".sql"))
-        .sort()
-        .map((file) => `${subfolder}/${file}`);
-    } catch (error) {
-      if (isMissingFile(error)) return [];
-      throw error;
-    }
-  }
-
-  read(path: string): string | null {
-    return readIfThere(join(this.#folder, path));
+function listFolder(folder: string, subfolder: string): string[] {
+  try {
+    return readdirSync(join(folder, subfolder))
+      .filter((file) => file.endsWith(".sql"))
+      .sort()
+      .map((file) => `${subfolder}/${file}`);
+  } catch (error) {
+    if (isMissingFile(error)) return [];
+    throw error;
   }
 }
 
-class PackedFiles implements SqlFiles {
-  readonly #texts = new Map<string, string>();
-
-  /** Text before the first naming line is a heading. */
-  constructor(packed: string) {
-    const [, ...parts] = packed.split(namingLine);
-    for (let at = 0; at < parts.length; at += 2) {
-      this.#texts.set(parts[at] ?? "", parts[at + 1] ?? "");
-    }
-  }
-
-  list(subfolder: string): string[] {
-    return [...this.#texts.keys()]
-      .filter((path) => path.startsWith(`${subfolder}/`) && path.endsWith(".sql"))
-      .sort();
-  }
-
-  read(path: string): string | null {
-    return this.#texts.get(path) ?? null;
-  }
+/** Text before the first naming line is a heading. */
+function packedFiles(packed: string): SqlFiles {
+  const [, ...parts] = packed.split(namingLine);
+  const texts = new Map<string, string>();
+  for (let at = 0; at < parts.length; at += 2) texts.set(parts[at] ?? "", parts[at + 1] ?? "");
+  return {
+    list: (subfolder) =>
+      [...texts.keys()]
+        .filter((path) => path.startsWith(`${subfolder}/`) && path.endsWith(".sql"))
+        .sort(),
+    read: (path) => texts.get(path) ?? null,
+  };
 }
 
 function readIfThere(path: string): string | null {
@@ -78,5 +62,5 @@ function readIfThere(path: string): string | null {
 
 /** Was it thrown because a file or folder isn't there? */
 export function isMissingFile(error: unknown): boolean {
-  return typeof error === "object" && error !== null && "code" in error && error.code === "ENOENT";
+  return textAt(error, "code") === "ENOENT";
 }

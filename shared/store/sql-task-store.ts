@@ -7,7 +7,7 @@ import {
 import type { TaskStore } from "../ports/task-store";
 import { OperationStore } from "./operation-store";
 import { operations } from "./operations";
-import { nothingToEnd } from "./operations/checks";
+import { nothingToEnd } from "./operations/transaction-ends";
 import type { CompleteTaskAnswer, CompleteTaskInput } from "./operations/claims";
 import { reading } from "./operations/operation";
 import type { Operation } from "./operations/operation";

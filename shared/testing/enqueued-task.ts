@@ -1,4 +1,5 @@
 import type { JsonArray, JsonObject } from "../core/json";
+import { parseContainer } from "./parse-container";
 import type { EnqueueTasksInput, NewTask } from "../ports/task-store";
 
 /** A task that code under test added. */
@@ -19,7 +20,7 @@ export function describeEnqueued(input: EnqueueTasksInput): EnqueuedTask[] {
       ...options,
       kind,
       definition: input.name,
-      payload: payload === null ? null : (JSON.parse(payload) as JsonObject | JsonArray),
+      payload: parseContainer(payload),
     };
   });
 }

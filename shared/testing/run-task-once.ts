@@ -14,6 +14,7 @@ import { RunningTasks } from "../worker/run/running-tasks";
 import { toRequest } from "../worker/define/task-ref";
 import type { TaskContext } from "../worker/define/task-context";
 import { checkRun } from "./check-options";
+import { parseContainer } from "./parse-container";
 import type { EnqueuedTask } from "./enqueued-task";
 import { ownTimers } from "./own-timers";
 import { createRecordingLogger } from "./recording-logger";
@@ -150,7 +151,7 @@ function claimedTask<Input, Output>(
     fence: asFence("1"),
     kind: kind.rules.kind,
     attempt: options.attempt ?? 1,
-    payload: task.payload === null ? null : (JSON.parse(task.payload) as JsonObject | JsonArray),
+    payload: parseContainer(task.payload),
     checkpoint: options.restored === undefined ? null : JSON.stringify(options.restored),
     traceParent: null,
     isGrouped: task.group != null,
@@ -163,32 +164,23 @@ function claimedTask<Input, Output>(
 }
 
 /** The same kind; what its handler throws and reports is kept. */
-function observe<Input, Output>(
-  kind: TaskKind<Input, unknown, Output>,
-): {
-  kind: TaskKind<Input, unknown, Output>;
-  progress: { done?: number; total?: number; text?: string }[];
-  thrown(): unknown;
-} {
+function observe<Input, Output>(kind: TaskKind<Input, unknown, Output>) {
   let thrown: unknown;
   const progress: { done?: number; total?: number; text?: string }[] = [];
-  return {
-    progress,
-    thrown: () => thrown,
-    kind: {
-      ...kind,
-      run: async (payload, context) => {
-        try {
-          const heard: TaskContext["progress"] = (report) => void progress.push(report);
-          const listened = Object.create(context, { progress: { value: heard } }) as TaskContext;
-          return await kind.run(payload, listened);
-        } catch (error) {
-          thrown = error;
-          throw error;
-        }
-      },
+  const observed: typeof kind = {
+    ...kind,
+    run: async (payload, context) => {
+      try {
+        const heard: TaskContext["progress"] = (report) => void progress.push(report);
+        const listened = Object.create(context, { progress: { value: heard } }) as TaskContext;
+        return await kind.run(payload, listened);
+      } catch (error) {
+        thrown = error;
+        throw error;
+      }
     },
   };
+  return { progress, thrown: () => thrown, kind: observed };
 }
 
 function interrupt(
@@ -212,10 +204,7 @@ function describeEnd(ended: EndedTask, transactionResult: string | null): TaskEn
   const { failure } = ended;
   if (failure === null) {
     const result = ended.done === null ? transactionResult : ended.done.result;
-    return {
-      kind: "done",
-      result: result === null ? null : (JSON.parse(result) as JsonObject | JsonArray),
-    };
+    return { kind: "done", result: parseContainer(result) };
   }
   const error = failure.error ?? new Cancelled().message;
   if (failure.as === "failed") return { kind: "failed", error, retryInMs: failure.retryInMs };

@@ -1,5 +1,6 @@
 import type { TaskId } from "../core/ids";
 import type { JsonArray, JsonObject } from "../core/json";
+import { parseContainer } from "./parse-container";
 import type { TaskAttempt, TaskFacts } from "../ports/task-store";
 
 /** Where a task stands, or how it ended. */
@@ -34,8 +35,8 @@ export function describeTask(facts: TaskFacts): TestTask {
     kind: facts.kind,
     definition: facts.definition,
     state: facts.state,
-    payload: parse(facts.payload),
-    result: parse(facts.result ?? null),
+    payload: parseContainer(facts.payload),
+    result: parseContainer(facts.result ?? null),
     attempts: facts.attempts,
     failedCount: facts.failedCount,
     lostCount: facts.lostCount,
@@ -45,8 +46,4 @@ export function describeTask(facts: TaskFacts): TestTask {
     priority: facts.priority,
     dedupeKey: facts.dedupeKey,
   };
-}
-
-function parse(text: string | null): JsonObject | JsonArray | null {
-  return text === null ? null : (JSON.parse(text) as JsonObject | JsonArray);
 }

@@ -5,6 +5,7 @@ import { messageOf } from "../../core/foreign-value";
 import type { SqlValue, StoreTransaction } from "../../ports/task-store";
 import { toPascalCase } from "../operations/operation";
 import type { AnswerRow, ParameterValues, Procedure } from "../operations/operation";
+import { endsUsersTransaction } from "../operations/transaction-ends";
 import { inTurn } from "../in-turn";
 import { bindAsText, toAnswer } from "./mssql-binding";
 import { mapMssqlError } from "./mssql-errors";
@@ -52,11 +53,7 @@ export class JoinedMssqlTransaction implements StoreTransaction {
 
   /** Refused: the caller commits. */
   complete(): Promise<AnswerRow> {
-    const refused = new StoreContractError(
-      "endsTransaction: expected a transaction that the store began, got the user's own, which the user commits",
-      { code: "TASKGATE_STORE_CONTEXT" },
-    );
-    return Promise.reject(refused);
+    return Promise.reject(endsUsersTransaction());
   }
 
   /** A statement of the caller's; its errors pass unchanged. Instants travel as ISO-8601 text. */

@@ -9,6 +9,8 @@ import {
 } from "../../core/errors";
 import { lockTimeout } from "../lock-timeout";
 import { missingRight } from "../missing-right";
+import { transactionEnded } from "../operations/transaction-ends";
+import { ownError } from "../own-errors";
 import { numbersOf } from "./mssql-troubles";
 
 /**
@@ -25,20 +27,8 @@ export interface ServerError {
   readonly message: string;
 }
 
-/** THROW 504nn of the procedures; TGnnn on PostgreSQL. */
-const ownErrors: Readonly<Record<number, (message: string, cause: unknown) => TaskgateError>> = {
-  50404: (message, cause) =>
-    new InvalidArgumentError(message, { code: "TASKGATE_ARG_UNKNOWN", cause }),
-  50409: (message, cause) =>
-    new InvalidArgumentError(message, { code: "TASKGATE_ARG_CONFLICT", cause }),
-  50413: (message, cause) =>
-    new InvalidArgumentError(message, { code: "TASKGATE_ARG_TOO_LARGE", cause }),
-  50422: (message, cause) => new InvalidArgumentError(message, { cause }),
-  50424: (message, cause) =>
-    new InvalidArgumentError(message, { code: "TASKGATE_ARG_RULE", cause }),
-  50490: (message, cause) =>
-    new StoreContractError(message, { code: "TASKGATE_STORE_CONTEXT", cause }),
-};
+/** THROW 50499 of the procedures: damaged data. It is told with its number, as the server's own errors are. */
+const damaged = 50_499;
 
 /** A lock stayed taken for too long: of a row, by LOCK_TIMEOUT, or of a key, told by our procedures. */
 const lockTimeouts = new Set([1222, 50423]);
@@ -103,9 +93,10 @@ export function mapMssqlError(error: unknown, sent: Sent): TaskgateError {
   const find = (numbers: { has: (number: number) => boolean }): ServerError | undefined =>
     errors.find((entry) => numbers.has(entry.number));
 
-  const raised = errors.find((entry) => entry.number in ownErrors);
-  const create = raised === undefined ? undefined : ownErrors[raised.number];
-  if (raised !== undefined && create !== undefined) return create(raised.message, error);
+  for (const { number, message } of errors) {
+    const raised = number === damaged ? undefined : ownError(number - 50_000, message, error);
+    if (raised !== undefined) return raised;
+  }
 
   const locked = errors.find((entry) => lockTimeouts.has(entry.number));
   if (locked !== undefined) {
@@ -123,15 +114,11 @@ export function mapMssqlError(error: unknown, sent: Sent): TaskgateError {
 
 /** The error of a transaction that is over before its commit, by its cause (undefined: one of its own statements). */
 export function transactionOver(reason: unknown): TaskgateError {
-  const text = "The transaction is over: nothing of it will be committed";
   if (reason === undefined) {
-    return new StoreContractError(
-      "The transaction is over: a statement in it ended it with COMMIT or ROLLBACK",
-      { code: "TASKGATE_STORE_CONTEXT" },
-    );
+    return transactionEnded("a statement in it ended it with COMMIT or ROLLBACK");
   }
   const mapped = mapMssqlError(reason, "undone");
-  const message = `${text}. It ended by: ${mapped.message}`;
+  const message = `The transaction is over: nothing of it will be committed. It ended by: ${mapped.message}`;
   if (mapped instanceof StoreConflictError)
     return new StoreConflictError(message, { cause: reason });
   if (mapped instanceof StoreUnavailableError) {
@@ -173,25 +160,21 @@ export function saidByServer(error: unknown): readonly ServerError[] {
 
 /** The errors that depend on whether the request was sent, and those that only Taskgate can have caused. */
 function mapState(error: unknown, sent: Sent, errors: readonly ServerError[]): TaskgateError {
-  const isUnavailable = errors.find((entry) => unavailable.has(entry.number));
-  if (isUnavailable !== undefined) {
-    return new StoreUnavailableError(`SQL Server can't be used now ${describe(isUnavailable)}`, {
-      cause: error,
-      ...(readOnly.has(isUnavailable.number) ? { details: { isReadOnly: true } } : {}),
-    });
-  }
-  const isUncertain = errors.find(
+  const refusal = errors.find((entry) => unavailable.has(entry.number));
+  const end = errors.find(
     (entry) => uncertain.has(entry.number) || entry.severity >= fatalSeverity,
   );
-  if (isUncertain !== undefined && sent === "sent") {
+  if (refusal === undefined && end !== undefined && sent === "sent") {
     return new StoreUncertainError(
-      `SQL Server ended the connection before the answer came ${describe(isUncertain)}`,
+      `SQL Server ended the connection before the answer came ${describe(end)}`,
       { cause: error },
     );
   }
-  if (isUncertain !== undefined) {
-    return new StoreUnavailableError(`SQL Server can't be used now ${describe(isUncertain)}`, {
+  const away = refusal ?? end;
+  if (away !== undefined) {
+    return new StoreUnavailableError(`SQL Server can't be used now ${describe(away)}`, {
       cause: error,
+      ...(readOnly.has(away.number) ? { details: { isReadOnly: true } } : {}),
     });
   }
   if (sent === "not sent") return notReached(error, errors);

@@ -136,17 +136,16 @@ export function splitBatches(text: string): string[] {
     start = match.index + match[0].length;
   }
   batches.push(text.slice(start));
-  return batches.map((batch) => batch.trim()).filter((batch) => !isEmptyBatch(batch));
+  const comments = /--[^\n]*|\/\*[\s\S]*?\*\//g;
+  return batches
+    .map((batch) => batch.trim())
+    .filter((batch) => batch.replace(comments, "").trim() !== "");
 }
 
 /** Names of the procedures, functions and views that a script makes, as they are written. */
 export function listObjects(text: string): string[] {
   const heads = /^CREATE OR ALTER (?:PROCEDURE|FUNCTION|VIEW) Taskgate\.(\w+)/gim;
   return [...text.matchAll(heads)].map((match) => match[1] ?? "");
-}
-
-function isEmptyBatch(batch: string): boolean {
-  return batch.replace(/--[^\n]*|\/\*[\s\S]*?\*\//g, "").trim() === "";
 }
 
 async function takeLock(lease: Lease): Promise<void> {

@@ -1,6 +1,7 @@
 import type { config as DriverConfig } from "mssql";
 import { InvalidArgumentError } from "../../core/errors";
 import { didYouMean } from "../../core/near-name";
+import type { ConnectionLimits } from "../connection-limits";
 import { isLoopback } from "../loopback";
 
 /** A database reached with the Entra identity of this process, without a password. */
@@ -35,13 +36,6 @@ export interface MssqlTarget {
   /** Name that the certificate must bear; null: the host's. */
   readonly certificateName: string | null;
   readonly multiSubnetFailover: boolean;
-}
-
-/** How much of the database to use, and how long to wait for it. */
-export interface MssqlLimits {
-  readonly connectionsMax: number;
-  readonly callTimeoutMs: number;
-  readonly connectTimeoutMs: number;
 }
 
 /** How long the driver waits for the server to confirm a cancelled call before it drops the connection. */
@@ -87,7 +81,7 @@ export function parseMssqlAddress(address: MssqlAddress): MssqlTarget {
  * calls (median of five rounds on a busy machine). The price: after a failover a call may meet a dead connection; it
  * fails as unavailable or uncertain, its connection is closed, and the store repeats the calls that are safe to repeat.
  */
-export function toDriverConfig(target: MssqlTarget, limits: MssqlLimits): DriverConfig {
+export function toDriverConfig(target: MssqlTarget, limits: ConnectionLimits): DriverConfig {
   // An IP address can't be a TLS server name; where certificates are trusted unseen any name does.
   const serverName =
     target.certificateName ??

@@ -4,11 +4,12 @@ import type * as Mssql from "mssql";
 import type { Connection } from "tedious";
 import { StoreContractError, StoreUnavailableError, StoreUncertainError } from "../../core/errors";
 import { loadPackage } from "../../core/load-package";
+import type { ConnectionLimits } from "../connection-limits";
 import { isLoopback } from "../loopback";
 import { storeClosed } from "../store-closed";
 import { rememberLoginErrors } from "./mssql-errors";
 import { cancelTimeoutMs, parseMssqlAddress, toDriverConfig } from "./mssql-options";
-import type { MssqlAddress, MssqlLimits, MssqlTarget } from "./mssql-options";
+import type { MssqlAddress, MssqlTarget } from "./mssql-options";
 
 /**
  * Connections to SQL Server, lent one at a time. All that is special about the driver (`mssql` over `tedious`) is here:
@@ -17,10 +18,7 @@ import type { MssqlAddress, MssqlLimits, MssqlTarget } from "./mssql-options";
  */
 
 /** How to reach the server and how much of it to use. */
-export interface MssqlPoolOptions extends MssqlAddress, MssqlLimits {
-  /** Told about connections that break while idle. */
-  readonly onIdleError?: (error: Error) => void;
-}
+export type MssqlPoolOptions = MssqlAddress & ConnectionLimits;
 
 /** `mssql`. */
 export type Driver = typeof Mssql;

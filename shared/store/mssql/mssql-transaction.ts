@@ -1,8 +1,10 @@
 import type * as Mssql from "mssql";
-import { InvalidArgumentError, StoreContractError, TaskgateError } from "../../core/errors";
+import { InvalidArgumentError, TaskgateError } from "../../core/errors";
 import type { SqlValue, StatementOptions, StoreTransaction } from "../../ports/task-store";
 import { inTurn } from "../in-turn";
+import { breakable } from "../breakable";
 import { operations } from "../operations";
+import { transactionEnded } from "../operations/transaction-ends";
 import type { AnswerRow, ParameterValues, Procedure } from "../operations/operation";
 import { bindProcedure, bindValue, execute, toAnswer } from "./mssql-binding";
 import { completionBatch, lineContinuation } from "./mssql-completion";
@@ -56,9 +58,7 @@ export class MssqlTransaction implements StoreTransaction {
       if (isFatal(mapped)) lease.discard();
       throw mapped;
     } finally {
-      this.#over = new StoreContractError("The transaction is over: its completion has ended it", {
-        code: "TASKGATE_STORE_CONTEXT",
-      });
+      this.#over = transactionEnded("its completion has ended it");
     }
   }
 
@@ -77,7 +77,10 @@ export class MssqlTransaction implements StoreTransaction {
         const bound = bindValue(driver, value);
         request.input(`p${String(index + 1)}`, bound.type, bound.value);
       }
-      const result = await breakable(request.query<Record<string, unknown>>(text), request, signal);
+      const answer = request.query<Record<string, unknown>>(text);
+      const result = await breakable(answer, signal, async () => {
+        request.cancel();
+      });
       const sets: Record<string, unknown>[][] = result.recordsets;
       return sets[0] ?? [];
     }, timeoutMs);
@@ -87,9 +90,7 @@ export class MssqlTransaction implements StoreTransaction {
   async end(): Promise<void> {
     await inTurn(this.#inner, () => Promise.resolve());
     const over = this.#over;
-    this.#over ??= new StoreContractError("The transaction is over: its body has returned", {
-      code: "TASKGATE_STORE_CONTEXT",
-    });
+    this.#over ??= transactionEnded("its body has returned");
     if (over !== null) throw over;
   }
 
@@ -133,26 +134,6 @@ function requestOf(
     overrides: { requestTimeout: number },
   ) => Mssql.Request;
   return new Request(transaction, { requestTimeout });
-}
-
-/** Tells the server to break the statement off when the signal says so; its answer to that is waited for. */
-async function breakable<Result>(
-  answer: Promise<Result>,
-  request: Mssql.Request,
-  signal: AbortSignal | undefined,
-): Promise<Result> {
-  const cancel = (): void => {
-    request.cancel();
-  };
-  signal?.addEventListener("abort", cancel, { once: true });
-  try {
-    return await answer;
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw error;
-  } finally {
-    signal?.removeEventListener("abort", cancel);
-  }
 }
 
 async function completeAndEnd(

@@ -1,6 +1,6 @@
-import { InvalidArgumentError } from "../../core/errors";
 import { limits } from "../../core/limits";
 import { checkKey } from "../../core/text";
+import { unlike } from "./checks";
 import { json, status, textOrNull } from "./columns";
 import { operationsOf } from "./operation";
 import { cleanOperator } from "./operator";
@@ -72,33 +72,23 @@ const operation = operationsOf<AppOperations>();
 
 /** Procedure `register_app`. */
 export const registerApp = operation("registerApp", {
-  parameters: { app: "text", definitions: "text", address: "text" },
+  parameters: { app: "text", definitions: "json", address: "json" },
   check: (input) => {
     checkKey("app", input.app);
+    const { appDefinitionsMax, appAddressLengthMax } = limits;
     const count = input.definitions.length;
-    if (count > limits.appDefinitionsMax) {
-      throw new InvalidArgumentError(
-        `definitions: expected at most ${String(limits.appDefinitionsMax)} names (${String(count)})`,
-        { details: { field: "definitions" } },
-      );
-    }
+    if (count > appDefinitionsMax)
+      throw unlike("definitions", `at most ${String(appDefinitionsMax)} names`, String(count));
     input.definitions.forEach((name, index) => {
       checkKey(`definitions[${String(index)}]`, name);
     });
     const length = JSON.stringify(input.address).length;
-    if (length > limits.appAddressLengthMax) {
-      throw new InvalidArgumentError(
-        `address: expected at most ${String(limits.appAddressLengthMax)} characters of JSON (${String(length)})`,
-        { details: { field: "address" } },
-      );
+    if (length > appAddressLengthMax) {
+      const expected = `at most ${String(appAddressLengthMax)} characters of JSON`;
+      throw unlike("address", expected, String(length));
     }
     return input;
   },
-  bind: ({ app, definitions, address }) => ({
-    app,
-    definitions: JSON.stringify(definitions),
-    address: address === null ? null : JSON.stringify(address),
-  }),
   decode: (row) => ({
     status: status(row, ["registered", "exists"]),
     refused: json<RegisterAppAnswer["refused"]>(row, "refused"),
@@ -125,11 +115,7 @@ export const setDefinitionOwner = operation("setDefinitionOwner", {
     if (input.expectedApp != null) checkKey("expectedApp", input.expectedApp);
     return cleanOperator(input);
   },
-  bind: ({ reason = null, expectedApp, ...rest }) => ({
-    ...rest,
-    reason,
-    expectedApp: expectedApp === null ? "" : (expectedApp ?? null),
-  }),
+  bind: ({ expectedApp }) => ({ expectedApp: expectedApp === null ? "" : (expectedApp ?? null) }),
   decode: (row) => ({
     status: status(row, ["set", "exists", "conflict"]),
     oldApp: textOrNull(row, "oldApp"),

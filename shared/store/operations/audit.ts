@@ -55,8 +55,8 @@ export const listAudit = operation("listAudit", {
     object: "text",
     action: "text",
     changedBy: "text",
-    since: "text",
-    before: "text",
+    since: "instant",
+    before: "instant",
     max: "int",
   },
   check: (input) => {
@@ -65,13 +65,5 @@ export const listAudit = operation("listAudit", {
     checkInstant("before", input.before ?? null);
     return input;
   },
-  bind: ({ object = null, action = null, changedBy = null, since, before, max }) => ({
-    object,
-    action,
-    changedBy,
-    since: since?.toISOString() ?? null,
-    before: before?.toISOString() ?? null,
-    max,
-  }),
   decode: (row) => ({ entries: json<AuditEntry[]>(row, "entries") }),
 });

@@ -2,8 +2,9 @@ import { asBatchId, asWaveId } from "../../core/ids";
 import type { BatchId, WaveId } from "../../core/ids";
 import { checkName } from "./checks";
 import { batchIds, bool, int, json, names, status, text } from "./columns";
+import { openedWaves } from "./opened";
+import type { OpenedWaves } from "./opened";
 import { operationsOf } from "./operation";
-import type { AnswerRow } from "./operation";
 import { cleanActor } from "./operator";
 import type { ActorInput } from "./operator";
 
@@ -49,14 +50,6 @@ export interface CreateBatchAnswer {
   batchId: BatchId;
   /** In order. */
   waveIds: WaveId[];
-}
-
-/** Of calls that may open a wave. */
-export interface OpenedWaves {
-  /** Definitions that got ready tasks: leave them hints. */
-  woken: string[];
-  /** Batches that have more tasks to admit: call `pumpBatch`. */
-  opening: BatchId[];
 }
 
 export interface StartBatchAnswer extends OpenedWaves {
@@ -198,7 +191,3 @@ export const listBatches = operation("listBatches", {
   parameters: { batchId: "bigint", before: "bigint", max: "int" },
   decode: (row) => ({ batches: json<BatchStatus[]>(row, "batches") }),
 });
-
-function openedWaves(row: AnswerRow): OpenedWaves {
-  return { woken: names(row, "woken"), opening: batchIds(row, "opening") };
-}

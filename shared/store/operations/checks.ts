@@ -30,15 +30,17 @@ export function checkInt(field: string, value: number): void {
   checkInteger(field, value, { min: -2_147_483_648, max: 2_147_483_647 });
 }
 
+/** The input of a call that asks for at most so many. */
+export function checkMax<Input extends { max: number }>(input: Input): Input {
+  checkInt("max", input.max);
+  return input;
+}
+
 /** Lists of ids: 1..1000, each a whole number of 64 bits. */
 export function checkIds(field: string, ids: readonly string[]): void {
   const isList = ids.length >= 1 && ids.length <= limits.idsMax;
   const bad = isList ? ids.find((id) => !isId(id)) : String(ids.length);
-  if (bad === undefined) return;
-  throw new InvalidArgumentError(
-    `${field}: expected 1..${String(limits.idsMax)} ids (${cleanText(bad, 100)})`,
-    { details: { field } },
-  );
+  if (bad !== undefined) throw unlike(field, `1..${String(limits.idsMax)} ids`, bad);
 }
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -57,16 +59,16 @@ export function cleanOperationId(field: string, id: unknown): OperationId | null
 }
 
 /** How a call names the execution it is made for. */
-export function executionParameters(id: ExecutionId): {
+export function executionParameters({ executionId }: { executionId: ExecutionId }): {
   taskExecutionId: ExecutionNumber;
   startId: OperationId | null;
 } {
-  return { taskExecutionId: executionNumber(id), startId: executionStart(id) };
+  return { taskExecutionId: executionNumber(executionId), startId: executionStart(executionId) };
 }
 
-/** An id that isn't one. */
-export function badId(field: string, expected: string, id: string): InvalidArgumentError {
-  const text = `${field}: expected ${expected} (${cleanText(id, 100)})`;
+/** The error of a value that isn't as expected, of which 100 characters are shown. */
+export function unlike(field: string, expected: string, given: string): InvalidArgumentError {
+  const text = `${field}: expected ${expected} (${cleanText(given, 100)})`;
   return new InvalidArgumentError(text, { details: { field } });
 }
 
@@ -81,20 +83,10 @@ export function checkJsonContainer(field: string, text: string): void {
   if (bytes > limits.payloadBytesMax) {
     throw new InvalidArgumentError(
       `${field}: expected at most ${String(limits.payloadBytesMax)} bytes (${String(bytes)})`,
-      {
-        code: "TASKGATE_ARG_TOO_LARGE",
-        details: { field },
-      },
+      { code: "TASKGATE_ARG_TOO_LARGE", details: { field } },
     );
   }
-  if (!isJsonContainer(text)) {
-    throw new InvalidArgumentError(
-      `${field}: expected the text of a JSON object or array (${cleanText(text, 100)})`,
-      {
-        details: { field },
-      },
-    );
-  }
+  if (!isJsonContainer(text)) throw unlike(field, "the text of a JSON object or array", text);
 }
 
 function isJsonContainer(text: string): boolean {
@@ -105,12 +97,4 @@ function isJsonContainer(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** A completion was told to end its transaction, and there is none. */
-export function nothingToEnd(): InvalidArgumentError {
-  return new InvalidArgumentError(
-    "endsTransaction: expected a transaction to end, got none. Leave it out, or call within `transaction`",
-    { details: { field: "endsTransaction" } },
-  );
 }

@@ -1,12 +1,11 @@
 import { StoreContractError } from "../../core/errors";
 import { asFence, asTaskId } from "../../core/ids";
-import type { BatchId, ExecutionId, Fence, TaskId } from "../../core/ids";
+import type { ExecutionId, Fence, TaskId } from "../../core/ids";
 import type { JsonArray, JsonObject, JsonValue } from "../../core/json";
 import { limits } from "../../core/limits";
 import { cleanText } from "../../core/text";
 import { checkInt, checkJsonContainer, executionParameters } from "./checks";
 import {
-  batchIds,
   bool,
   broken,
   idList,
@@ -14,11 +13,13 @@ import {
   intOrNull,
   json,
   list,
-  names,
   status,
   text,
   textOrNull,
 } from "./columns";
+import { nothingClaimed } from "./nothing-claimed";
+import { openedWaves } from "./opened";
+import type { OpenedWaves } from "./opened";
 import { operationsOf } from "./operation";
 import type { AnswerRow } from "./operation";
 import type { StoreTransaction } from "./store-transaction";
@@ -91,7 +92,7 @@ export interface ClaimedTask {
   isPrefetched: boolean;
 }
 
-export interface WorkAnswer {
+export interface WorkAnswer extends OpenedWaves {
   /** `busy`: a group was locked too long, nothing happened: repeat with the same call number. */
   status:
     | "claimed"
@@ -119,10 +120,6 @@ export interface WorkAnswer {
   nextDueMs: number | null;
   /** The rate let fewer be claimed than wanted: until it lets another one; null: it didn't. */
   retryInMs: number | null;
-  /** Other definitions that got ready tasks: leave them hints. */
-  woken: string[];
-  /** Batches with more tasks to admit: call `pumpBatch`. */
-  opening: BatchId[];
 }
 
 export interface CompleteTaskInput {
@@ -138,12 +135,9 @@ export interface CompleteTaskInput {
   endsTransaction?: boolean;
 }
 
-export interface CompleteTaskAnswer {
+export interface CompleteTaskAnswer extends OpenedWaves {
   /** `again`: this claim was completed before, with its writes; it and `fenced`: roll back. */
   status: "done" | "again" | "fenced";
-  woken: string[];
-  /** Batches with more tasks to admit: call `pumpBatch` after the commit. */
-  opening: BatchId[];
 }
 
 export interface FailTasksInput {
@@ -170,15 +164,13 @@ export interface Failure {
   checkpoint: string | null;
 }
 
-export interface FailTasksAnswer {
+export interface FailTasksAnswer extends OpenedWaves {
   status: "done" | "fenced";
   results: {
     taskId: TaskId;
     outcome: "retry" | "dead" | "cancelled" | "continued" | "again" | "fenced";
     retryInMs: number | null;
   }[];
-  woken: string[];
-  opening: BatchId[];
   nextDueMs: number | null;
 }
 
@@ -206,7 +198,7 @@ export const work = operation("work", {
     doneTaskIds: "ids",
     doneFences: "ids",
     doneDurationsMs: "ints",
-    doneResults: "text",
+    doneResults: "json",
     startedTaskIds: "ids",
     want: "int",
     afterPriority: "smallint",
@@ -219,17 +211,13 @@ export const work = operation("work", {
     for (const { result } of input.done) if (result !== null) checkJsonContainer("result", result);
     return input;
   },
-  bind: ({ executionId, callNumber, done, started, want, after }) => ({
-    ...executionParameters(executionId),
-    callNumber,
+  bind: ({ executionId, done, started, after }) => ({
+    ...executionParameters({ executionId }),
     doneTaskIds: done.length === 0 ? null : done.map((task) => task.taskId),
     doneFences: done.length === 0 ? null : done.map((task) => task.fence),
     doneDurationsMs: done.length === 0 ? null : done.map((task) => task.durationMs),
-    doneResults: done.some((task) => task.result !== null)
-      ? JSON.stringify(done.map((task) => task.result))
-      : null,
+    doneResults: done.some((task) => task.result !== null) ? done.map((task) => task.result) : null,
     startedTaskIds: started.length === 0 ? null : started,
-    want,
     afterPriority: after?.priority ?? null,
     afterRank: after?.rank ?? null,
     afterTaskId: after?.taskId ?? null,
@@ -247,24 +235,10 @@ export const work = operation("work", {
       freeTokens: intOrNull(row, "freeTokens") ?? 0,
       nextDueMs: intOrNull(row, "nextDueMs"),
       retryInMs: intOrNull(row, "retryInMs"),
-      woken: names(row, "woken"),
-      opening: batchIds(row, "opening"),
+      ...openedWaves(row),
     };
   },
-  whenLocked: {
-    status: "busy",
-    claimed: [],
-    last: null,
-    refused: [],
-    leaseMs: null,
-    overLimit: 0,
-    releaseRequested: false,
-    freeTokens: 0,
-    nextDueMs: null,
-    retryInMs: null,
-    woken: [],
-    opening: [],
-  },
+  whenLocked: { status: "busy", ...nothingClaimed },
 });
 
 /** Procedure `complete_task`. */
@@ -281,23 +255,16 @@ export const completeTask = operation("completeTask", {
     if (input.result !== null) checkJsonContainer("result", input.result);
     return input;
   },
-  bind: ({ executionId, taskId, fence, durationMs, result }) => ({
-    ...executionParameters(executionId),
-    taskId,
-    fence,
-    durationMs,
-    result,
-  }),
+  bind: executionParameters,
   decode: (row) => ({
     status: status(row, ["done", "again", "fenced"]),
-    woken: names(row, "woken"),
-    opening: batchIds(row, "opening"),
+    ...openedWaves(row),
   }),
 });
 
 /** Procedure `fail_tasks`. */
 export const failTasks = operation("failTasks", {
-  parameters: { taskExecutionId: "bigint", failures: "text", startId: "start" },
+  parameters: { taskExecutionId: "bigint", failures: "json", startId: "start" },
   // Errors are kept as far as they can be: a text that can't be stored must not make the whole call fail.
   check: ({ executionId, failures }) => ({
     executionId,
@@ -307,10 +274,8 @@ export const failTasks = operation("failTasks", {
     })),
   }),
   bind: ({ executionId, failures }) => ({
-    ...executionParameters(executionId),
-    failures: JSON.stringify(
-      failures.map(({ taskId, ...failure }) => ({ task: taskId, ...failure })),
-    ),
+    ...executionParameters({ executionId }),
+    failures: failures.map(({ taskId, ...failure }) => ({ task: taskId, ...failure })),
   }),
   decode: (row) => ({
     status: status(row, ["done", "fenced"]),
@@ -319,8 +284,7 @@ export const failTasks = operation("failTasks", {
       outcome,
       retryInMs: retryInMs ?? null,
     })),
-    woken: names(row, "woken"),
-    opening: batchIds(row, "opening"),
+    ...openedWaves(row),
     nextDueMs: intOrNull(row, "nextDueMs"),
   }),
 });
@@ -347,7 +311,7 @@ export const reportProgress = operation("reportProgress", {
     ...input,
     text: input.text === null ? null : cleanText(input.text, limits.progressTextLengthMax),
   }),
-  bind: ({ executionId, ...rest }) => ({ ...executionParameters(executionId), ...rest }),
+  bind: executionParameters,
   decode: (row) => ({
     status: status(row, ["done", "fenced"]),
     isCancelRequested: bool(row, "cancelRequested"),

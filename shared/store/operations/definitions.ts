@@ -162,10 +162,7 @@ export interface DefinitionStatus {
   nextDueMs: number | null;
 }
 
-export interface SetRateInput {
-  name: string;
-  changedBy: string;
-  reason?: string;
+export interface SetRateInput extends OperatorInput {
   /** null: none, also when the code sets one; "code": the code's rate again. */
   rate: Rate | null | "code";
   /** Only if this rate is in force, else the answer is a conflict; null: none; left out: any. */
@@ -211,23 +208,21 @@ export const registerDefinition = operation("registerDefinition", {
     rateCount: "int",
     ratePeriodMs: "int",
     rateBurst: "int",
-    sharedLimits: "text",
-    kinds: "text",
+    sharedLimits: "json",
+    kinds: "json",
     keepPayload: "boolean",
   },
   check: (input) => {
     checkRegistration(input);
     return { ...input, registeredBy: cleanText(input.registeredBy, limits.nameLengthMax) };
   },
-  bind: ({ settings, kinds, ...rest }) => ({
-    ...rest,
+  bind: ({ settings }) => ({
     ...settings,
     limit: limitToSql(settings.limit),
     rateCount: settings.rate?.count ?? null,
     ratePeriodMs: settings.rate?.periodMs ?? null,
     rateBurst: settings.rate?.burst ?? null,
     sharedLimits: sharedToSql(settings.sharedLimits ?? []),
-    kinds: kinds === undefined ? null : JSON.stringify(kinds),
     keepPayload: settings.keepPayload ?? true,
   }),
   decode: (row) => ({
@@ -264,12 +259,11 @@ export const setRate = operation("setRate", {
     checkRate(input.rate);
     return cleanOperator(input);
   },
-  bind: ({ rate, reason = null, expectedRate: expected, ...rest }) => {
-    const expectedRate = expected === undefined ? null : rateToSql(expected);
-    const values = { ...rest, reason, expectedRate, count: null, periodMs: null, burst: null };
-    if (rate === "code") return values;
-    return { ...values, ...(rate ?? { count: -1 }) };
-  },
+  bind: ({ rate, expectedRate }) => ({
+    ...{ count: null, periodMs: null, burst: null },
+    ...(rate === "code" ? {} : (rate ?? { count: -1 })),
+    expectedRate: expectedRate === undefined ? null : rateToSql(expectedRate),
+  }),
   decode: (row) => ({
     status: status(row, ["set", "exists", "conflict"]),
     oldRate: row["oldRate"] === null ? null : json<Rate>(row, "oldRate"),
@@ -362,13 +356,11 @@ function checkRules(at: string, rules: KindRules): void {
   if (dedupeMs !== null) checkInteger(`${at}.dedupeMs`, dedupeMs, { min: 1, max: runInMsMax });
 }
 
-/** Shared limits as JSON; a limit that the code leaves open stays as it is. */
-function sharedToSql(shared: readonly SharedLimitUse[]): string | null {
+/** Shared limits as SQL reads them; null: none. A limit that the code leaves open stays as it is. */
+function sharedToSql(shared: readonly SharedLimitUse[]): object | null {
   if (shared.length === 0) return null;
-  return JSON.stringify(
-    shared.map(({ name, limit }) => ({
-      name,
-      limit: limit === undefined ? null : limitToSql(limit),
-    })),
-  );
+  return shared.map(({ name, limit }) => ({
+    name,
+    limit: limit === undefined ? null : limitToSql(limit),
+  }));
 }

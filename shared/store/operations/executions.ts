@@ -2,7 +2,7 @@ import { asTaskId, executionIdOf, executionNumber, executionStart, isId } from "
 import type { ExecutionId, ExecutionNumber, Fence, TaskId } from "../../core/ids";
 import type { BatchId } from "../../core/ids";
 import { cleanText } from "../../core/text";
-import { badId, checkInt, checkName, executionParameters, isUuid } from "./checks";
+import { checkInt, checkName, executionParameters, isUuid, unlike } from "./checks";
 import {
   batchIds,
   bool,
@@ -15,6 +15,8 @@ import {
   status,
   textOrNull,
 } from "./columns";
+import { openedWaves } from "./opened";
+import type { OpenedWaves } from "./opened";
 import { operationsOf } from "./operation";
 
 /* ---- Executions: a worker's claim on tokens and tasks, for as long as its lease ---- */
@@ -93,15 +95,13 @@ export interface HeartbeatAnswer {
   }[];
 }
 
-export interface FinishExecutionAnswer {
+export interface FinishExecutionAnswer extends OpenedWaves {
   status: "ended" | "fenced";
   givenBack: number;
   tokensFreed: number;
   /** Tasks wait: a hint is due. */
   ready: boolean;
   nextDueMs: number | null;
-  woken: string[];
-  opening: BatchId[];
 }
 
 export interface ReclaimExpiredAnswer {
@@ -180,19 +180,17 @@ export const startExecution = operation("startExecution", {
 
 /** Procedure `heartbeat`. */
 export const heartbeat = operation("heartbeat", {
-  parameters: { executions: "text" },
+  parameters: { executions: "json" },
   check: (input) => {
     checkBeats(input.executions);
     return input;
   },
   bind: ({ executions }) => ({
-    executions: JSON.stringify(
-      executions.map(({ executionId, started }) => ({
-        execution: executionNumber(executionId),
-        start: executionStart(executionId),
-        started,
-      })),
-    ),
+    executions: executions.map(({ executionId, started }) => ({
+      execution: executionNumber(executionId),
+      start: executionStart(executionId),
+      started,
+    })),
   }),
   decode: (row) => ({
     executions: json<BeatRow[]>(row, "executions").map((beat) => ({
@@ -226,15 +224,14 @@ interface BeatRow {
 /** Procedure `finish_execution`. */
 export const finishExecution = operation("finishExecution", {
   parameters: { taskExecutionId: "bigint", startId: "start" },
-  bind: ({ executionId }) => executionParameters(executionId),
+  bind: executionParameters,
   decode: (row) => ({
     status: status(row, ["ended", "fenced"]),
     givenBack: int(row, "givenBack"),
     tokensFreed: int(row, "tokensFreed"),
     ready: bool(row, "ready"),
     nextDueMs: intOrNull(row, "nextDueMs"),
-    woken: names(row, "woken"),
-    opening: batchIds(row, "opening"),
+    ...openedWaves(row),
   }),
 });
 
@@ -263,10 +260,10 @@ export const listExecutions = operation("listExecutions", {
 function checkBeats(executions: readonly Beat[]): void {
   executions.forEach(({ executionId, started }, index) => {
     const at = `executions[${String(index)}]`;
-    if (!isId(executionNumber(executionId))) throw badId(`${at}.execution`, "an id", executionId);
+    if (!isId(executionNumber(executionId))) throw unlike(`${at}.execution`, "an id", executionId);
     const start = executionStart(executionId);
-    if (start !== null && !isUuid(start)) throw badId(`${at}.start`, "a UUID", start);
+    if (start !== null && !isUuid(start)) throw unlike(`${at}.start`, "a UUID", start);
     const bad = started.find((id) => !isId(id));
-    if (bad !== undefined) throw badId(`${at}.started`, "ids", bad);
+    if (bad !== undefined) throw unlike(`${at}.started`, "ids", bad);
   });
 }

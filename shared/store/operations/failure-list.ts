@@ -1,5 +1,5 @@
 import type { TaskId } from "../../core/ids";
-import { checkInt } from "./checks";
+import { checkMax } from "./checks";
 import { bool, idList, int, json } from "./columns";
 import { operationsOf } from "./operation";
 
@@ -45,10 +45,7 @@ const operation = operationsOf<FailureListOperations>();
 /** Procedure `list_failures`. */
 export const listFailures = operation("listFailures", {
   parameters: { name: "text", max: "int" },
-  check: (input) => {
-    checkInt("max", input.max);
-    return input;
-  },
+  check: checkMax,
   decode: (row) => ({
     lookedAt: int(row, "lookedAt"),
     isWhole: bool(row, "isWhole"),

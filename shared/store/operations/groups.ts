@@ -3,6 +3,7 @@ import { checkInt } from "./checks";
 import { bool, int, intOrNull, json, names, status } from "./columns";
 import { operationsOf } from "./operation";
 import { cleanOperator } from "./operator";
+import type { OperatorInput } from "./operator";
 import type { AnswerRow } from "./operation";
 
 /* ---- Groups: tasks with one key share its slots and run in order ---- */
@@ -15,11 +16,7 @@ export interface GroupOperations {
   listGroups(input: ListGroupsInput): Promise<{ groups: GroupStatus[] }>;
 }
 
-export interface SetGroupInput {
-  /** The definition. */
-  name: string;
-  changedBy: string;
-  reason?: string;
+export interface SetGroupInput extends OperatorInput {
   /** 1..200 characters */
   groupKey: string;
   groupScope: "definition" | "global";
@@ -90,22 +87,19 @@ export const setGroup = operation("setGroup", {
     if (input.slots !== undefined) checkInt("slots", input.slots);
     return cleanOperator(input);
   },
-  bind: ({ slots = null, paused = null, strict = null, reason = null, expected, ...rest }) => ({
-    ...{ ...rest, slots, paused, strict, reason },
+  bind: ({ expected }) => ({
     expectedSlots: expected?.slots ?? null,
     expectedPaused: expected?.paused ?? null,
     expectedStrict: expected?.strict ?? null,
   }),
-  decode: (row) => {
-    return {
-      status: status(row, ["created", "set", "exists", "conflict"]),
-      old: intOrNull(row, "oldSlots") === null ? null : settingsOf(row, "old"),
-      new: settingsOf(row, "new"),
-      used: int(row, "used"),
-      waiting: int(row, "waiting"),
-      woken: names(row, "woken"),
-    };
-  },
+  decode: (row) => ({
+    status: status(row, ["created", "set", "exists", "conflict"]),
+    old: intOrNull(row, "oldSlots") === null ? null : settingsOf(row, "old"),
+    new: settingsOf(row, "new"),
+    used: int(row, "used"),
+    waiting: int(row, "waiting"),
+    woken: names(row, "woken"),
+  }),
 });
 
 /** Procedure `list_groups`. */

@@ -19,6 +19,10 @@ export const parameterTypes = {
   /** Any text, and keys whose length the procedure itself must check before anything is cut. */
   text: { postgres: "text", mssql: "nvarchar(max)" },
   text64: { postgres: "text", mssql: "nvarchar(64)" },
+  /** A Date; travels as its ISO-8601 text. */
+  instant: { postgres: "text", mssql: "nvarchar(max)" },
+  /** An object or a list; travels as its JSON text. */
+  json: { postgres: "text", mssql: "nvarchar(max)" },
   /** 64-bit ids: an array there, a JSON array here. */
   ids: { postgres: "bigint[]", mssql: "nvarchar(max)" },
   ints: { postgres: "int[]", mssql: "nvarchar(max)" },
@@ -80,6 +84,7 @@ export type AnswerOf<Method> = Method extends (...inputs: never[]) => Promise<in
   ? Answer
   : never;
 
+/** What the fields of an input and `bind` give for each type. */
 interface ValueTypes {
   int: number;
   smallint: number;
@@ -89,28 +94,34 @@ interface ValueTypes {
   start: string;
   text: string;
   text64: string;
+  instant: Date;
+  json: object;
   ids: readonly string[];
   ints: readonly number[];
 }
 
 type Declared = Readonly<Record<string, ParameterType>>;
 
-/** A value for every parameter. */
-type Bound<Parameters extends Declared> = {
-  readonly [Name in keyof Parameters]: ValueTypes[Parameters[Name]] | null;
-};
+/** The parameters that are fields of the input, of the same name and a fitting type. */
+type OwnNames<Parameters extends Declared, Input> = {
+  [Name in keyof Parameters]: Input extends unknown
+    ? Name extends keyof Input
+      ? [Input[Name]] extends [ValueTypes[Parameters[Name]] | null | undefined]
+        ? Name
+        : never
+      : never
+    : never;
+}[keyof Parameters];
 
-/** May the input be bound as it is: does it name every parameter? */
-type IsBound<Parameters extends Declared, Input> = [keyof Parameters] extends [keyof Input]
-  ? [Pick<Input, keyof Parameters & keyof Input>] extends [Partial<Bound<Parameters>>]
-    ? true
-    : false
-  : false;
-
-type Bind<Input, Parameters extends Declared> = (
+/** A value for every parameter that isn't a field of the input. */
+type Bind<Parameters extends Declared, Input> = (
   input: Input,
   isWithin: boolean,
-) => Bound<Parameters>;
+) => {
+  readonly [Name in Exclude<keyof Parameters, OwnNames<Parameters, Input>>]:
+    | ValueTypes[Parameters[Name]]
+    | null;
+} & { readonly [Name in keyof Parameters]?: ValueTypes[Parameters[Name]] | null };
 
 /** What the object of an operation says. */
 type Parts<Parameters extends Declared, Input, Answer> = {
@@ -120,14 +131,12 @@ type Parts<Parameters extends Declared, Input, Answer> = {
   readonly check?: (input: Input) => Input;
   readonly decode: (row: AnswerRow, input: Input) => Answer;
   readonly whenLocked?: Answer;
-} & (IsBound<Parameters, Input> extends true
+} & ([keyof Parameters] extends [OwnNames<Parameters, Input>]
   ? {
-      /** Left out: each parameter is the input's field of its name. */ readonly bind?: Bind<
-        Input,
-        Parameters
-      >;
+      /** Left out: each parameter is the input's field of its name. */
+      readonly bind?: Bind<Parameters, Input>;
     }
-  : { readonly bind: Bind<Input, Parameters> });
+  : { readonly bind: Bind<Parameters, Input> });
 
 /**
  * Makes operations of `Methods`, an interface of the port. The compiler checks each object against the method of its name:
@@ -146,7 +155,8 @@ export function operationsOf<Methods>(): <
       name,
       parameters: declared,
       check: withOperationIds(declared, check ?? ((input) => input)),
-      bind: bind ?? ((input) => fieldsOf(input, declared)),
+      bind: (input, isWithin) =>
+        valuesOf(declared, { ...(input as object), ...bind?.(input, isWithin) }),
       decode,
       whenLocked,
     };
@@ -168,10 +178,17 @@ function withOperationIds<Input>(
   };
 }
 
-/** The input's fields that are parameters; one that is left out is null. */
-function fieldsOf(input: unknown, parameters: readonly Parameter[]): ParameterValues {
-  const fields = input as Readonly<Record<string, ParameterValue | undefined>>;
-  return Object.fromEntries(parameters.map(([name]) => [name, fields[name] ?? null]));
+/** The parameters' values, of the fields of their names; one that is left out is null. */
+function valuesOf(parameters: readonly Parameter[], given: object): ParameterValues {
+  const fields = given as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    parameters.map(([name, type]) => [name, valueOf(type, fields[name] ?? null)]),
+  );
+}
+
+function valueOf(type: ParameterType, value: unknown): ParameterValue {
+  if (value instanceof Date) return value.toISOString();
+  return type === "json" && value !== null ? JSON.stringify(value) : (value as ParameterValue);
 }
 
 /** `taskExecutionId` -> `task_execution_id`. */

@@ -1,6 +1,6 @@
 import { asTaskId } from "../../core/ids";
 import type { TaskId } from "../../core/ids";
-import { checkInt, checkName } from "./checks";
+import { checkMax, checkName } from "./checks";
 import { int, intOrNull, json, text, textOrNull } from "./columns";
 import { operationsOf } from "./operation";
 
@@ -51,8 +51,7 @@ export const readPace = operation("readPace", {
   parameters: { name: "text", max: "int" },
   check: (input) => {
     checkName(input.name);
-    checkInt("max", input.max);
-    return input;
+    return checkMax(input);
   },
   decode: (row) => {
     const taskId = textOrNull(row, "oldestTaskId");

@@ -7,6 +7,7 @@ import { checkInstant, checkInt, checkJsonContainer, checkName } from "./checks"
 import { int, intOrNull, json, status, text } from "./columns";
 import { operationsOf } from "./operation";
 import { cleanOperator } from "./operator";
+import type { OperatorInput } from "./operator";
 
 /* ---- Schedules: tasks at the instants of a cron expression ---- */
 
@@ -62,15 +63,11 @@ export interface SetSchedulesAnswer {
   nextDueMs: number | null;
 }
 
-export interface SetSchedulePausedInput {
-  /** The definition. */
-  name: string;
+export interface SetSchedulePausedInput extends OperatorInput {
   schedule: string;
   paused: boolean;
   /** Where it goes on when it is resumed and its next instant has passed; null: never. */
   nextRunAt: Date | null;
-  changedBy: string;
-  reason?: string;
   /** The pause is part of a stop of everything: `listStopped` tells so. Default: it is the operator's own. */
   isStop?: boolean;
   /** Only if it is so now, else the answer is a conflict; left out: either. */
@@ -146,12 +143,11 @@ const operation = operationsOf<ScheduleOperations>();
 
 /** Procedure `set_schedules`. */
 export const setSchedules = operation("setSchedules", {
-  parameters: { name: "text", build: "bigint", schedules: "text", changedBy: "text" },
+  parameters: { name: "text", build: "bigint", schedules: "json", changedBy: "text" },
   check: (input) => {
     checkSchedules(input);
     return { ...input, changedBy: cleanText(input.changedBy, limits.nameLengthMax) };
   },
-  bind: ({ schedules, ...rest }) => ({ ...rest, schedules: JSON.stringify(schedules) }),
   decode: (row) => ({
     status: status(row, ["set", "exists", "outdated"]),
     changed: int(row, "changed"),
@@ -165,7 +161,7 @@ export const setSchedulePaused = operation("setSchedulePaused", {
     name: "text",
     schedule: "text",
     paused: "boolean",
-    nextRunAt: "text",
+    nextRunAt: "instant",
     changedBy: "text",
     reason: "text",
     isStop: "boolean",
@@ -176,10 +172,7 @@ export const setSchedulePaused = operation("setSchedulePaused", {
     checkInstant("next_run_at", input.nextRunAt);
     return cleanOperator(input);
   },
-  bind: ({ nextRunAt, reason = null, isStop = false, expectedPaused = null, ...rest }) => ({
-    ...{ ...rest, reason, isStop, expectedPaused },
-    nextRunAt: nextRunAt?.toISOString() ?? null,
-  }),
+  bind: ({ isStop = false }) => ({ isStop }),
   decode: (row) => ({
     status: status(row, ["paused", "resumed", "exists", "conflict"]),
     nextDueMs: intOrNull(row, "nextDueMs"),
@@ -188,7 +181,12 @@ export const setSchedulePaused = operation("setSchedulePaused", {
 
 /** Procedure `fire_schedule`. */
 export const fireSchedule = operation("fireSchedule", {
-  parameters: { scheduleId: "int", expectedRunAt: "text", runAts: "text", nextRunAt: "text" },
+  parameters: {
+    scheduleId: "int",
+    expectedRunAt: "instant",
+    runAts: "json",
+    nextRunAt: "instant",
+  },
   // Instants that are some; their order is SQL's.
   check: (input) => {
     checkInt("schedule_id", input.scheduleId);
@@ -197,12 +195,6 @@ export const fireSchedule = operation("fireSchedule", {
     for (const runAt of input.runAts) checkInstant("run_ats", runAt);
     return input;
   },
-  bind: ({ scheduleId, expectedRunAt, runAts, nextRunAt }) => ({
-    scheduleId,
-    expectedRunAt: expectedRunAt.toISOString(),
-    runAts: JSON.stringify(runAts),
-    nextRunAt: nextRunAt?.toISOString() ?? null,
-  }),
   decode: (row) => ({
     status: status(row, ["fired", "stale", "early", "paused"]),
     taskIds: json<string[]>(row, "taskIds").map(asTaskId),

@@ -2,15 +2,13 @@ import { checkInt } from "./checks";
 import { limitToSql } from "./limit";
 import type { Limit } from "./limit";
 import { cleanOperator } from "./operator";
+import type { OperatorInput } from "./operator";
 
-export interface SetLimitInput {
-  name: string;
+export interface SetLimitInput extends OperatorInput {
   /** null: no limit; "code": the code's limit again. */
   limit: Limit | "code";
   /** A UUID made at random for this call and kept for its repeats. */
   operationId: string;
-  changedBy: string;
-  reason?: string;
   /** Only if this limit is in force, else the answer is a conflict; left out: any. */
   expectedLimit?: Limit;
 }
@@ -29,9 +27,7 @@ export const limitCall = {
     if (typeof input.limit === "number") checkInt("limit", input.limit);
     return cleanOperator(input);
   },
-  bind: ({ limit, reason, expectedLimit, ...rest }: SetLimitInput) => ({
-    ...rest,
-    reason: reason ?? null,
+  bind: ({ limit, expectedLimit }: SetLimitInput) => ({
     limit: limit === "code" ? null : limitToSql(limit),
     expectedLimit: expectedLimit === undefined ? null : limitToSql(expectedLimit),
   }),

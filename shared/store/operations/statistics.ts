@@ -1,6 +1,5 @@
-import { InvalidArgumentError } from "../../core/errors";
 import type { BucketCount } from "../../core/duration-buckets";
-import { checkInt, checkName } from "./checks";
+import { checkMax, checkName, unlike } from "./checks";
 import { bool, int, json, text } from "./columns";
 import { operationsOf } from "./operation";
 
@@ -83,11 +82,8 @@ export const readStatistics = operation("readStatistics", {
   check: (input) => {
     if (input.name !== null) checkName(input.name);
     if (![1, 10, 60].includes(input.grain))
-      throw new InvalidArgumentError(`grain: expected 1, 10 or 60 (${String(input.grain)})`, {
-        details: { field: "grain" },
-      });
-    checkInt("max", input.max);
-    return input;
+      throw unlike("grain", "1, 10 or 60", String(input.grain));
+    return checkMax(input);
   },
   decode: (row) => ({
     now: new Date(text(row, "nowAt")),
@@ -99,10 +95,7 @@ export const readStatistics = operation("readStatistics", {
 /** Procedure `roll_up_statistics`. */
 export const rollUpStatistics = operation("rollUpStatistics", {
   parameters: { max: "int" },
-  check: (input) => {
-    checkInt("max", input.max);
-    return input;
-  },
+  check: checkMax,
   decode: (row) => ({
     status: text(row, "status") === "busy" ? "busy" : "rolled",
     executions: int(row, "executions"),

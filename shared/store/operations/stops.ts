@@ -1,4 +1,4 @@
-import { checkInt } from "./checks";
+import { checkMax } from "./checks";
 import { json, status } from "./columns";
 import { operationsOf } from "./operation";
 import { cleanActor } from "./operator";
@@ -67,10 +67,7 @@ export const setStop = operation("setStop", {
 /** Procedure `list_stopped`. */
 export const listStopped = operation("listStopped", {
   parameters: { max: "int" },
-  check: (input) => {
-    checkInt("max", input.max);
-    return input;
-  },
+  check: checkMax,
   decode: (row) => ({
     stop: row["stop"] === null ? null : json<StopNote>(row, "stop"),
     definitions: json<StoppedDefinition[]>(row, "definitions"),

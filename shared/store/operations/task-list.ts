@@ -5,7 +5,7 @@ import type { ListableState } from "../../core/listable-states";
 import { limits } from "../../core/limits";
 import { checkPath } from "../../core/payload-key";
 import { checkKey, cleanText } from "../../core/text";
-import { badId, checkInstant, checkInt } from "./checks";
+import { checkInstant, checkInt, unlike } from "./checks";
 import { int, json, textOrNull } from "./columns";
 import { operationsOf } from "./operation";
 
@@ -89,20 +89,12 @@ export const listTasks = operation("listTasks", {
   parameters: {
     ...{ name: "text", state: "text", max: "int", after: "text" },
     ...{ key: "text", keyPrefix: "text", groupKey: "text", batchId: "bigint" },
-    ...{ createdSince: "text", createdBefore: "text" },
-    ...{ finishedSince: "text", finishedBefore: "text" },
+    ...{ createdSince: "instant", createdBefore: "instant" },
+    ...{ finishedSince: "instant", finishedBefore: "instant" },
     ...{ path: "text", value: "text", lookMax: "int" },
   },
   check: checkList,
-  bind: ({ createdSince, createdBefore, finishedSince, finishedBefore, ...input }) => ({
-    ...{ after: null, key: null, keyPrefix: null, groupKey: null, batchId: null },
-    ...{ path: null, value: null, lookMax: limits.lookMax },
-    ...input,
-    createdSince: createdSince?.toISOString() ?? null,
-    createdBefore: createdBefore?.toISOString() ?? null,
-    finishedSince: finishedSince?.toISOString() ?? null,
-    finishedBefore: finishedBefore?.toISOString() ?? null,
-  }),
+  bind: ({ lookMax = limits.lookMax }) => ({ lookMax }),
   decode: (row) => ({
     tasks: json<TaskListEntry[]>(row, "tasks"),
     lookedAt: int(row, "lookedAt"),
@@ -124,7 +116,7 @@ function checkList(input: ListTasksInput): ListTasksInput {
   if (input.keyPrefix !== undefined) checkKey("key_prefix", input.keyPrefix);
   if (input.groupKey !== undefined) checkKey("group_key", input.groupKey);
   if (input.batchId !== undefined && !isId(input.batchId))
-    throw badId("batch_id", "the id of a batch", input.batchId);
+    throw unlike("batch_id", "the id of a batch", input.batchId);
   checkInstant("created_since", input.createdSince ?? null);
   checkInstant("created_before", input.createdBefore ?? null);
   checkInstant("finished_since", input.finishedSince ?? null);

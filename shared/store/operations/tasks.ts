@@ -1,9 +1,11 @@
 import { asTaskId } from "../../core/ids";
-import type { BatchId, TaskId } from "../../core/ids";
+import type { TaskId } from "../../core/ids";
 import { limits } from "../../core/limits";
 import { checkInteger, checkKey } from "../../core/text";
 import { checkIds, checkInstant, checkInt, checkName } from "./checks";
-import { batchIds, intOrNull, json, names } from "./columns";
+import { intOrNull, json, names } from "./columns";
+import { openedWaves } from "./opened";
+import type { OpenedWaves } from "./opened";
 import { operationsOf } from "./operation";
 import { cleanActor } from "./operator";
 import type { ActorInput } from "./operator";
@@ -27,7 +29,7 @@ export interface CancelTasksInput extends ActorInput {
   reason?: string;
 }
 
-export interface CancelTasksAnswer {
+export interface CancelTasksAnswer extends OpenedWaves {
   /** Each task once, in input order. */
   results: {
     taskId: TaskId;
@@ -36,10 +38,6 @@ export interface CancelTasksAnswer {
     /** Of a task that is gone; null else. */
     state: "done" | "dead" | "cancelled" | "unknown" | null;
   }[];
-  /** Definitions that got ready tasks. */
-  woken: string[];
-  /** Batches with more tasks to admit: call `pumpBatch`. */
-  opening: BatchId[];
 }
 
 /** Some tasks, or the oldest ones of a definition that ended so. */
@@ -104,8 +102,7 @@ export const cancelTasks = operation("cancelTasks", {
       taskId: asTaskId(task),
       ...result,
     })),
-    woken: names(row, "woken"),
-    opening: batchIds(row, "opening"),
+    ...openedWaves(row),
   }),
 });
 
@@ -131,11 +128,6 @@ export const redriveTasks = operation("redriveTasks", {
     checkInt("max", input.max);
     return { ...input, ...actor };
   },
-  bind: (input) => ({
-    ...{ taskIds: null, name: null, kind: null, outcome: null, max: null },
-    ...{ changedBy: null, reason: null },
-    ...input,
-  }),
   decode: (row) => ({
     results: json<ResultRow<RedriveTasksAnswer>[]>(row, "results").map(({ task, outcome }) => ({
       taskId: asTaskId(task),
@@ -150,7 +142,7 @@ export const rescheduleTasks = operation("rescheduleTasks", {
   parameters: {
     taskIds: "ids",
     runInMs: "bigint",
-    runAt: "text",
+    runAt: "instant",
     changedBy: "text",
     reason: "text",
   },
@@ -161,13 +153,7 @@ export const rescheduleTasks = operation("rescheduleTasks", {
     else checkInstant("run_at", to.runAt);
     return { ...input, ...cleanActor(input) };
   },
-  bind: ({ taskIds, to, changedBy = null, reason = null }) => ({
-    taskIds,
-    changedBy,
-    reason,
-    runInMs: "runInMs" in to ? to.runInMs : null,
-    runAt: "runAt" in to ? to.runAt.toISOString() : null,
-  }),
+  bind: ({ to }) => ({ runInMs: null, runAt: null, ...to }),
   decode: (row) => ({
     results: json<ResultRow<RescheduleTasksAnswer>[]>(row, "results").map(
       ({ task, ...result }) => ({ taskId: asTaskId(task), ...result }),

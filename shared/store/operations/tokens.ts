@@ -52,7 +52,7 @@ const operation = operationsOf<TokenOperations>();
 /** Procedure `acquire_tokens`. */
 export const acquireTokens = operation("acquireTokens", {
   parameters: { taskExecutionId: "bigint", want: "int", startId: "start" },
-  bind: ({ executionId, want }) => ({ ...executionParameters(executionId), want }),
+  bind: executionParameters,
   decode: (row) => ({
     status: status(row, ["granted", "limited", "paused", "fenced"]),
     tokens: int(row, "tokens"),
@@ -67,7 +67,7 @@ export const acquireTokens = operation("acquireTokens", {
 /** Procedure `release_tokens`. */
 export const releaseTokens = operation("releaseTokens", {
   parameters: { taskExecutionId: "bigint", keep: "int", startId: "start" },
-  bind: ({ executionId, keep }) => ({ ...executionParameters(executionId), keep }),
+  bind: executionParameters,
   decode: (row) => ({
     status: status(row, ["released", "fenced"]),
     tokens: int(row, "tokens"),
@@ -79,7 +79,7 @@ export const releaseTokens = operation("releaseTokens", {
 /** Procedure `release_surplus`. */
 export const releaseSurplus = operation("releaseSurplus", {
   parameters: { taskExecutionId: "bigint", keep: "int", startId: "start" },
-  bind: ({ executionId, keep }) => ({ ...executionParameters(executionId), keep }),
+  bind: executionParameters,
   decode: (row) => ({
     status: status(row, ["released", "fenced"]),
     tokens: int(row, "tokens"),

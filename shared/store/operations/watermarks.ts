@@ -1,7 +1,6 @@
-import { InvalidArgumentError } from "../../core/errors";
 import { isId } from "../../core/ids";
-import { checkKey, cleanText } from "../../core/text";
-import { checkJsonContainer } from "./checks";
+import { checkKey } from "../../core/text";
+import { checkJsonContainer, unlike } from "./checks";
 import { json, status, text, textOrNull } from "./columns";
 import { checkNewTasks, enqueuedTasks, tasksToSql } from "./new-tasks";
 import type { EnqueuedTasks, NewTask } from "./new-tasks";
@@ -112,7 +111,7 @@ export const advanceWatermark = operation("advanceWatermark", {
     checkNewTasks(input);
     return input;
   },
-  bind: (input) => ({ ...input, tasks: tasksToSql(input.tasks) }),
+  bind: ({ tasks }) => ({ tasks: tasksToSql(tasks) }),
   decode: (row) => ({
     status: status(row, ["advanced", "conflict"]),
     version: text(row, "version"),
@@ -154,8 +153,5 @@ export const listWatermarks = operation("listWatermarks", {
 /** A version as answers give it. */
 function checkVersion(version: string): void {
   if (isId(version)) return;
-  throw new InvalidArgumentError(
-    `expected_version: expected 1..19 decimal digits below 2^63 (${cleanText(version, 100)})`,
-    { details: { field: "expected_version" } },
-  );
+  throw unlike("expected_version", "1..19 decimal digits below 2^63", version);
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { StoreUncertainError } from "../../core/errors";
 
 /*
@@ -51,14 +52,8 @@ export async function letGo(
 ): Promise<void> {
   const isAnswered = answered.then(() => true);
   for (let look = 0; await isActive().catch(() => false); look += 1) {
-    const passed = pause(pausesMs[Math.min(look, pausesMs.length - 1)] ?? 0);
-    if (await Promise.race([isAnswered, passed.then(() => false)])) return;
+    const pauseMs = pausesMs[Math.min(look, pausesMs.length - 1)];
+    // A process may end meanwhile.
+    if (await Promise.race([isAnswered, pause(pauseMs, false, { ref: false })])) return;
   }
-}
-
-/** A process may end meanwhile. */
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
 }

@@ -1,4 +1,4 @@
-import { messageOf, read } from "../../core/foreign-value";
+import { messageOf, textAt } from "../../core/foreign-value";
 import { hasFailed, refused, unfit } from "./joined-refusal";
 import { ownTypes } from "./postgres-types";
 import { PostgresTransaction } from "./postgres-transaction";
@@ -41,7 +41,7 @@ async function expectOpen(client: PgQuery): Promise<void> {
   try {
     answer = last(await client.query({ text: questionText, types: ownTypes }));
   } catch (error) {
-    const code = typeof error === "object" && error !== null ? read(error, "code") : undefined;
+    const code = textAt(error, "code");
     if (code === "25P01")
       throw refused("client", {
         expected: "one (no transaction is open)",

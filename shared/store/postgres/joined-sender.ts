@@ -1,5 +1,5 @@
 import { InvalidArgumentError, TaskgateError } from "../../core/errors";
-import { describeInstance, messageOf, read } from "../../core/foreign-value";
+import { describeInstance, messageOf, read, textAt } from "../../core/foreign-value";
 import type { SqlValue } from "../../ports/task-store";
 import { hasFailed, refused, unfit } from "./joined-refusal";
 import type { Refusal } from "./joined-refusal";
@@ -64,9 +64,9 @@ async function askOpen(send: PgSendStatement): Promise<string> {
   } catch (error) {
     if (error instanceof TaskgateError) throw error;
     const said = messageOf(error);
-    const code = typeof error === "object" && error !== null ? read(error, "code") : undefined;
+    const code = textAt(error, "code");
     if (code === "25P02") throw refused("function", { ...hasFailed(said), cause: error });
-    if ((typeof code === "string" && isSqlState(code)) || isLost(error)) throw error;
+    if ((code !== undefined && isSqlState(code)) || isLost(error)) throw error;
     // The words of the ORM itself, such as that the transaction has ended.
     throw refused("function", {
       expected: `one that takes statements (${said})`,

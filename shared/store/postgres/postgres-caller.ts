@@ -3,6 +3,8 @@ import type { Client, CustomTypesConfig, Pool, PoolClient } from "pg";
 import { InvalidArgumentError, StoreContractError, StoreUnavailableError } from "../../core/errors";
 import { loadPackage } from "../../core/load-package";
 import type { StatementOptions, StoreTransaction, TransactionBounds } from "../../ports/task-store";
+import { breakable } from "../breakable";
+import type { ConnectionLimits } from "../connection-limits";
 import { inTurn } from "../in-turn";
 import { operations } from "../operations";
 import type { AnswerRow, ParameterValues, Procedure } from "../operations/operation";
@@ -22,7 +24,7 @@ import type { QueryResult, Statement } from "./postgres-transaction";
 import { notifyStatement } from "./postgres-waiting";
 
 /** How to reach PostgreSQL and how much of it to use. */
-export interface PostgresOptions {
+export interface PostgresOptions extends ConnectionLimits {
   /**
    * postgres://user:password@host:port/database?sslmode=..; TLS as postgres-tls.ts has it, `prepared_statements=off` as
    * postgres-pooler.ts has it.
@@ -30,14 +32,6 @@ export interface PostgresOptions {
   url: string;
   /** Schema of the core; default `taskgate`. */
   schema?: string;
-  /** Most connections of this process. */
-  connectionsMax: number;
-  /** A call that has no answer after this long is given up; its outcome is unknown. */
-  callTimeoutMs: number;
-  /** Longest wait for a connection. */
-  connectTimeoutMs: number;
-  /** Told about connections that break while idle. */
-  onIdleError?: (error: Error) => void;
 }
 
 /** After this silence a connection is asked whether it is alive. */
@@ -343,21 +337,7 @@ export class PostgresCaller implements ProcedureCaller {
     const pid = await backend();
     signal.throwIfAborted();
     const answer = this.#bounded(client.query(statement), timeoutMs);
-    let cancelled: Promise<void> | undefined;
-    const cancel = (): void => {
-      cancelled = this.#cancel(pid);
-    };
-    signal.addEventListener("abort", cancel, { once: true });
-    try {
-      return await answer;
-    } catch (error) {
-      signal.throwIfAborted();
-      throw error;
-    } finally {
-      signal.removeEventListener("abort", cancel);
-      // A word to the server that is still under way would hit the next statement of this connection.
-      await cancelled;
-    }
+    return breakable(answer, signal, () => this.#cancel(pid));
   }
 
   /**

@@ -1,4 +1,4 @@
-import { messageOf } from "../../core/foreign-value";
+import { messageOf, textAt } from "../../core/foreign-value";
 import {
   InvalidArgumentError,
   SchemaError,
@@ -10,6 +10,7 @@ import {
 } from "../../core/errors";
 import { lockTimeout } from "../lock-timeout";
 import { missingRight } from "../missing-right";
+import { ownError } from "../own-errors";
 import { explainLostName, isPoolerTrouble } from "./postgres-pooler";
 import { isRenewal } from "./postgres-renewal";
 import { explainTlsFailure } from "./postgres-tls";
@@ -18,21 +19,8 @@ import { troubleOf } from "./postgres-troubles";
 /** Had the request been sent when it failed? Only then may it have had an effect. */
 export type Sent = "sent" | "not sent";
 
-const ownErrors: Readonly<Record<string, (message: string, cause: unknown) => TaskgateError>> = {
-  TG404: (message, cause) =>
-    new InvalidArgumentError(message, { code: "TASKGATE_ARG_UNKNOWN", cause }),
-  TG409: (message, cause) =>
-    new InvalidArgumentError(message, { code: "TASKGATE_ARG_CONFLICT", cause }),
-  TG413: (message, cause) =>
-    new InvalidArgumentError(message, { code: "TASKGATE_ARG_TOO_LARGE", cause }),
-  TG422: (message, cause) => new InvalidArgumentError(message, { cause }),
-  TG424: (message, cause) =>
-    new InvalidArgumentError(message, { code: "TASKGATE_ARG_RULE", cause }),
-  TG499: (message, cause) => new StoreContractError(message, { cause }),
-  TG490: (message, cause) =>
-    new StoreContractError(message, { code: "TASKGATE_STORE_CONTEXT", cause }),
-};
-
+/** What the core's functions raise. */
+const ownState = /^TG(\d{3})$/;
 /** The connection broke: Node's codes, and the driver's words, which have none. */
 const lostCodes = new Set(["ECONNRESET", "EPIPE", "ETIMEDOUT"]);
 const lostMessage = /^(?:Connection terminated|Client has encountered a connection error)/;
@@ -53,20 +41,23 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
   if (error instanceof TaskgateError) return error;
   const code = codeOf(error);
   const message = messageOf(error);
-  const own = ownErrors[code];
-  if (own !== undefined) return own(message, error);
+  // The functions in which the server was.
+  const where = textAt(error, "where") ?? "";
+  const routine = textAt(error, "routine") ?? "";
+  const own = ownError(Number(ownState.exec(code)?.[1]), message, error);
+  if (own !== undefined) return own;
   if (code === "55P03") {
-    const isKey = keyWait.test(whereOf(error));
+    const isKey = keyWait.test(where);
     return lockTimeout({ database: "PostgreSQL", said: message, cause: error, isKey });
   }
-  if (isRenewal({ code, message, where: whereOf(error), routine: memberOf(error, "routine") })) {
+  if (isRenewal({ code, message, where, routine })) {
     return new StoreConflictError(
       `PostgreSQL undid the call (${code}): the functions were renewed meanwhile: ${message}`,
       { cause: error, details: { isRenewal: true } },
     );
   }
   // A server that can't even begin a session: "could not write init file", where its disk is full.
-  const isFatal = memberOf(error, "severity") === "FATAL";
+  const isFatal = textAt(error, "severity") === "FATAL";
   const isStartFailure = isFatal && sent === "not sent" && code === "XX000";
   const trouble = isStartFailure ? "unavailable" : troubleOf(code);
   if (trouble === "conflict")
@@ -79,7 +70,7 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
       ...(code === readOnly ? { details: { isReadOnly: true } } : {}),
     });
   if (code === forbidden) {
-    const makesRole = memberOf(error, "routine") === "CreateRole";
+    const makesRole = routine === "CreateRole";
     return missingRight({ dialect: "postgres", said: message, makesRole, cause: error });
   }
   if (schemaMissing.has(code)) {
@@ -150,16 +141,5 @@ function explainMissingPassword(error: unknown): StoreUnavailableError | null {
 }
 
 function codeOf(error: unknown): string {
-  return memberOf(error, "code");
-}
-
-/** The functions in which the server was; empty: in none. */
-function whereOf(error: unknown): string {
-  return memberOf(error, "where");
-}
-
-function memberOf(error: unknown, name: "code" | "where" | "severity" | "routine"): string {
-  if (typeof error !== "object" || error === null) return "";
-  const value: unknown = (error as Readonly<Record<string, unknown>>)[name];
-  return typeof value === "string" ? value : "";
+  return textAt(error, "code") ?? "";
 }

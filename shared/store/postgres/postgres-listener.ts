@@ -5,6 +5,7 @@ import { loadPackage } from "../../core/load-package";
 import type { TaskListener, TaskListenerEvents } from "../../ports/task-listener";
 import type { Timers } from "../../ports/timers";
 import { inTurn } from "../in-turn";
+import type { Statement } from "./postgres-transaction";
 import { readPostgresTarget } from "./postgres-tls";
 import {
   leavePlaceStatement,
@@ -14,7 +15,6 @@ import {
   waitingKey,
 } from "./postgres-waiting";
 import { ownTypes } from "./postgres-types";
-import type { WaitingStatement } from "./postgres-waiting";
 
 /** What a listener needs. */
 export interface PostgresListenerOptions {
@@ -115,7 +115,7 @@ export class PostgresListener implements TaskListener {
   /** Each is made when its turn comes. */
   #ask<Row extends QueryResultRow>(
     client: Client,
-    make: () => Omit<WaitingStatement, "name">,
+    make: () => Statement,
   ): Promise<QueryResult<Row>> {
     return inTurn(client, () => {
       const { text, values } = make();

@@ -1,6 +1,7 @@
 import type * as Pg from "pg";
 import type { StoreConflictError } from "../../core/errors";
 import { InvalidArgumentError, SettingsError, TaskgateError } from "../../core/errors";
+import { textAt } from "../../core/foreign-value";
 import { loadPackage } from "../../core/load-package";
 import { lockedOut, migrationLocks } from "../migration-locks";
 import { versionsOf } from "../migrator";
@@ -313,6 +314,5 @@ async function inSchema(
 
 /** The server's code of an error that it was mapped from; empty: none. */
 function sqlStateOf(error: unknown): string {
-  const cause = error instanceof TaskgateError ? error.cause : error;
-  return cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  return textAt(error instanceof TaskgateError ? error.cause : error, "code") ?? "";
 }

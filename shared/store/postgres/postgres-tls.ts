@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { InvalidArgumentError, StoreUnavailableError } from "../../core/errors";
+import { textAt } from "../../core/foreign-value";
 import { isLoopback } from "../loopback";
 
 /**
@@ -69,8 +70,8 @@ export function readPostgresTarget(address: string): PostgresTarget {
 
 /** Says what to do where TLS is the reason that connecting failed; undefined for another reason. Nothing was sent yet. */
 export function explainTlsFailure(error: unknown): StoreUnavailableError | undefined {
-  const { code, message } = shapeOf(error);
-  const isRefused = message === "The server does not support SSL connections";
+  const code = textAt(error, "code") ?? "";
+  const isRefused = textAt(error, "message") === "The server does not support SSL connections";
   if (!isRefused && !certificateFault.test(code)) return undefined;
   const reason = isRefused
     ? "PostgreSQL offers no TLS, which its address asks for, as every one of another machine does: nothing was sent. Give the server a certificate"
@@ -178,7 +179,7 @@ function readPem(name: OwnOption, path: string | undefined): string | undefined 
     text = readFileSync(path, "utf8");
   } catch (error) {
     throw new InvalidArgumentError(
-      `Expected \`${name}\` in the database's address to name a file that can be read (${shapeOf(error).code})`,
+      `Expected \`${name}\` in the database's address to name a file that can be read (${textAt(error, "code") ?? ""})`,
       { cause: error },
     );
   }
@@ -187,12 +188,4 @@ function readPem(name: OwnOption, path: string | undefined): string | undefined 
   throw new InvalidArgumentError(
     `Expected \`${name}\` in the database's address to name a file in PEM form, with -----BEGIN in it`,
   );
-}
-
-function shapeOf(error: unknown): { code: string; message: string } {
-  if (typeof error !== "object" || error === null) return { code: "", message: String(error) };
-  return {
-    code: "code" in error && typeof error.code === "string" ? error.code : "",
-    message: "message" in error && typeof error.message === "string" ? error.message : "",
-  };
 }

@@ -3,6 +3,8 @@ import { InvalidArgumentError, StoreContractError } from "../../core/errors";
 import { limits } from "../../core/limits";
 import type { SqlValue, StatementOptions, StoreTransaction } from "../../ports/task-store";
 import { inTurn } from "../in-turn";
+import { endsUsersTransaction, transactionEnded } from "../operations/transaction-ends";
+import type { TransactionEnd } from "../operations/transaction-ends";
 import { mapPostgresError } from "./postgres-errors";
 
 /** A statement with its values beside it. */
@@ -95,8 +97,7 @@ export class PostgresTransaction implements StoreTransaction {
   /** Has its connection prepared statements of functions that were renewed since? */
   #isOutdated = false;
   /** Why it takes nothing more, beside its completion. */
-  #over: "a statement in it ended it with COMMIT or ROLLBACK" | "its body has returned" | null =
-    null;
+  #over: TransactionEnd | null = null;
 
   constructor(connection: TransactionConnection) {
     this.#connection = connection;
@@ -139,12 +140,7 @@ export class PostgresTransaction implements StoreTransaction {
   }
 
   async #complete(completion: Statement): Promise<QueryResult> {
-    if (this.#connection.runText === undefined) {
-      throw new StoreContractError(
-        "endsTransaction: expected a transaction that the store began, got the user's own, which the user commits",
-        { code: "TASKGATE_STORE_CONTEXT" },
-      );
-    }
+    if (this.#connection.runText === undefined) throw endsUsersTransaction();
     try {
       await this.#connection.run(keepValues(completion));
       const text = `${completionText(completion)}; ${this.endText("commit")}`;
@@ -192,10 +188,7 @@ export class PostgresTransaction implements StoreTransaction {
   /** Behind its end a statement would be committed by itself. */
   expectOpen(): void {
     const over = this.#end === null ? this.#over : "its completion has ended it";
-    if (over === null) return;
-    throw new StoreContractError(`The transaction is over: ${over}`, {
-      code: "TASKGATE_STORE_CONTEXT",
-    });
+    if (over !== null) throw transactionEnded(over);
   }
 }
 

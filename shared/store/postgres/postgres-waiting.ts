@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Statement } from "./postgres-transaction";
 
 /*
  * How processes that wait for tasks are found and notified, without a table. A process that waits for tasks of a
@@ -22,13 +23,6 @@ export interface Waited {
   readonly definition: string;
 }
 
-/** A statement with its values; `name` is for connections that keep prepared statements. */
-export interface WaitingStatement {
-  readonly name: string;
-  readonly text: string;
-  readonly values: (string | number)[];
-}
-
 /** The first number of the locks; definitions that share one by chance notify each other's processes, in vain. */
 export function waitingKey({ schema, definition }: Waited): number {
   const hash = createHash("sha256").update(`${schema}\0${definition}`).digest();
@@ -47,7 +41,7 @@ const notifyText = `
     from places`;
 
 /** Notifies at most so many processes; one row each. Begins at a place by chance, so that all are woken equally often. */
-export function notifyStatement(waited: Waited, tasks: number): WaitingStatement {
+export function notifyStatement(waited: Waited, tasks: number): Statement {
   const first = anyStart();
   const values = [String(waitingKey(waited)), first, Math.min(Math.max(tasks, 1), placesMax)];
   return { name: "taskgate_notify_waiting", text: notifyText, values };
@@ -59,7 +53,7 @@ function anyStart(): number {
 }
 
 /** Hears of a place until the connection ends. */
-export function listenStatement(place: number): Omit<WaitingStatement, "name"> {
+export function listenStatement(place: number): Statement {
   return { text: `listen ${channelPrefix}${String(place)}`, values: [] };
 }
 
@@ -67,10 +61,7 @@ export function listenStatement(place: number): Omit<WaitingStatement, "name"> {
  * Takes a place: one row with its number, or none when all are taken. Those that the connection hears of already come first;
  * of the others one by chance, as a process beside free places would be notified for all of them.
  */
-export function takePlaceStatement(
-  waited: Waited,
-  heard: ReadonlySet<number>,
-): Omit<WaitingStatement, "name"> {
+export function takePlaceStatement(waited: Waited, heard: ReadonlySet<number>): Statement {
   const first = anyStart();
   const all = Array.from({ length: placesMax }, (_, index) => ((first + index) % placesMax) + 1);
   const places = [...heard, ...all.filter((place) => !heard.has(place))];
@@ -82,7 +73,7 @@ export function takePlaceStatement(
 }
 
 /** Gives a place back. */
-export function leavePlaceStatement(waited: Waited, place: number): Omit<WaitingStatement, "name"> {
+export function leavePlaceStatement(waited: Waited, place: number): Statement {
   const text = "select pg_advisory_unlock_shared($1::int, 0), pg_advisory_unlock($1::int, $2::int)";
   return { text, values: [waitingKey(waited), place] };
 }

@@ -1,4 +1,4 @@
-import { messageOf, read } from "../../core/foreign-value";
+import { messageOf, read, textAt } from "../../core/foreign-value";
 import { isLostConnection, isSqlState } from "./postgres-errors";
 
 /*
@@ -53,9 +53,4 @@ function withoutText(error: object, text: string, cause?: unknown): Error {
     severity: textAt(error, "severity"),
     routine: textAt(error, "routine"),
   });
-}
-
-function textAt(error: object, member: string): string | undefined {
-  const value = read(error, member);
-  return typeof value === "string" ? value : undefined;
 }

@@ -1,17 +1,10 @@
 import { compareTexts } from "../../core/text";
-import type {
-  AppStatus,
-  RegisterAppAnswer,
-  RegisterAppInput,
-  SetDefinitionOwnerAnswer,
-  SetDefinitionOwnerInput,
-} from "../../ports/task-store";
-import { audit } from "./audit";
+import type { Implementation } from "./implementation";
+import { audit, byOperator } from "./audit";
 import { definitionNamed } from "./rows";
-import type { Memory } from "./state";
 
 /** register_app: an app says which definitions are its own and where its hints go. */
-export function registerApp({ state, nowMs }: Memory, input: RegisterAppInput): RegisterAppAnswer {
+export const registerApp: Implementation<"registerApp"> = ({ state, nowMs }, input) => {
   const { app, address } = input;
   const names = [...new Set(input.definitions)].sort(compareTexts);
   const isNew = names.some((name) => !state.definitionOwners.has(name));
@@ -25,10 +18,10 @@ export function registerApp({ state, nowMs }: Memory, input: RegisterAppInput): 
     return owner === undefined || owner === app ? [] : [{ name, app: owner }];
   });
   return { status: isNew || !isSame ? "registered" : "exists", refused };
-}
+};
 
 /** list_apps: the apps with their definitions, also those that were given one and haven't registered yet. */
-export function listApps({ state }: Memory): { apps: AppStatus[] } {
+export const listApps: Implementation<"listApps"> = ({ state }) => {
   const names = new Set([...state.apps.keys(), ...state.definitionOwners.values()]);
   const apps = [...names].sort(compareTexts).map((app) => ({
     app,
@@ -39,13 +32,10 @@ export function listApps({ state }: Memory): { apps: AppStatus[] } {
       .sort(compareTexts),
   }));
   return { apps };
-}
+};
 
 /** set_definition_owner: an operator hands a definition over to another app, or releases it. */
-export function setDefinitionOwner(
-  memory: Memory,
-  input: SetDefinitionOwnerInput,
-): SetDefinitionOwnerAnswer {
+export const setDefinitionOwner: Implementation<"setDefinitionOwner"> = (memory, input) => {
   const definition = definitionNamed(memory.state, input.name);
   const { definitionOwners } = memory.state;
   const oldApp = definitionOwners.get(input.name) ?? null;
@@ -59,9 +49,7 @@ export function setDefinitionOwner(
     setting: "owner",
     oldValue: oldApp,
     newValue: newApp,
-    source: "operator",
-    changedBy: input.changedBy,
-    reason: input.reason ?? null,
+    ...byOperator(input),
   });
   return { status: "set", oldApp, newApp };
-}
+};

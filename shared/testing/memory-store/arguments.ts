@@ -1,4 +1,6 @@
 import { InvalidArgumentError } from "../../core/errors";
+import { limits } from "../../core/limits";
+import type { Limit } from "../../ports/task-store";
 
 /*
  * Tests of input with the texts that the SQL raises: `field: expectation (value)`. What check-
@@ -33,6 +35,27 @@ export function expectRange(
 ): void {
   if (isWithin(value, least, max)) return;
   throw invalidArgument(`${field}: expected ${String(least)}..${String(max)} (${String(value)})`);
+}
+
+/** Throws unless it can be an operator's limit; the databases take -1 for none. */
+export function expectLimit(limit: Limit | "code"): void {
+  if (typeof limit !== "number" || isWithin(limit, -1, limits.tokensMax)) return;
+  throw invalidArgument(
+    `limit: expected -1 (none), 0 (nothing starts) or 1..1000 (${String(limit)})`,
+  );
+}
+
+/** What is wrong with a word that isn't one of those; null: it is one. */
+export function wordProblem(word: string, words: readonly string[], shownMax = 220): string | null {
+  if (words.includes(word)) return null;
+  const others = words.slice(0, -1).join(", ");
+  return `expected ${others} or ${words.at(-1) ?? ""} (${left(word, shownMax)})`;
+}
+
+/** Throws unless the word is one of those. */
+export function expectWord(field: string, word: string, words: readonly string[]): void {
+  const problem = wordProblem(word, words);
+  if (problem !== null) throw invalidArgument(`${field}: ${problem}`);
 }
 
 /** Is the value a whole number of the range? */

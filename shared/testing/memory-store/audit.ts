@@ -2,35 +2,31 @@ import type { AuditAction } from "../../core/audit-actions";
 import type { BatchId, TaskId } from "../../core/ids";
 import type { ActorInput } from "../../ports/task-store";
 import { compareNumbers } from "./rows";
-import type { DefinitionRow, Memory } from "./state";
+import type { DefinitionRow, Memory, SettingAuditRow } from "./state";
 
-interface Change {
-  setting: string;
-  oldValue: string | null;
-  newValue: string | null;
-  source: "code" | "operator";
-  changedBy: string;
+type Change = Omit<SettingAuditRow, "definitionId" | "reason" | "changedAtMs"> & {
   reason?: string | null;
-}
+};
 
-/** Writes down who changed what. */
-export function audit(memory: Memory, definition: DefinitionRow, change: Change): void {
+/** Writes down who changed what; null: it belongs to no definition. */
+export function audit(memory: Memory, definition: DefinitionRow | null, change: Change): void {
   memory.state.settingAudit.push({
     reason: null,
     ...change,
-    definitionId: definition.definitionId,
+    definitionId: definition?.definitionId ?? 0,
     changedAtMs: memory.nowMs,
   });
 }
 
-/** The same of what belongs to no definition. */
-export function auditShared(memory: Memory, change: Change): void {
-  memory.state.settingAudit.push({
-    reason: null,
-    ...change,
-    definitionId: 0,
-    changedAtMs: memory.nowMs,
-  });
+/** The part of a change that says which operator made it. */
+export function byOperator({ changedBy, reason = null }: OperatorCall) {
+  return { source: "operator", changedBy, reason } as const;
+}
+
+/** Who made a call, and why. */
+interface OperatorCall {
+  readonly changedBy: string;
+  readonly reason?: string | null;
 }
 
 /** Who calls a SQL operation without a name. */

@@ -2,9 +2,11 @@ import { limits } from "../../core/limits";
 import { asBatchId, asWaveId } from "../../core/ids";
 import type { BatchId, WaveId } from "../../core/ids";
 import type * as port from "../../ports/task-store";
-import { expectRange, invalidArgument, left, unknownArgument } from "./arguments";
+import type { Implementation } from "./implementation";
+import { expectRange, invalidArgument, unknownArgument, wordProblem } from "./arguments";
 import { auditCall } from "./audit";
 import { endTasks } from "./endings";
+import { iso, isoOrNull } from "./instants";
 import { compareNumbers, definitionNames } from "./rows";
 import type { BatchRow, Memory, MemoryState, WaveBlockedRow } from "./state";
 import {
@@ -16,25 +18,20 @@ import {
   nothingOpened,
   openNextWave,
   takeBlocked,
+  tellOpened,
   unfinishedIn,
   wavesOf,
 } from "./waves";
-import type { Opened } from "./waves";
 
 /*
  * Batches of waves (seed 004): the tasks of a wave are blocked until those of the waves before have ended. A wave is opened in
  * slices, so that no call is long: the first by the call that ends the wave before, the rest by `pump_batch`.
  */
 
-const failurePolicies: readonly string[] = ["halt", "continue", "cancel"];
-
 /** create_batch */
-export function createBatch(memory: Memory, input: port.CreateBatchInput): port.CreateBatchAnswer {
-  if (!failurePolicies.includes(input.failurePolicy)) {
-    throw invalidArgument(
-      `failure_policy: expected halt, continue or cancel (${left(input.failurePolicy, 100)})`,
-    );
-  }
+export const createBatch: Implementation<"createBatch"> = (memory, input) => {
+  const problem = wordProblem(input.failurePolicy, ["halt", "continue", "cancel"], 100);
+  if (problem !== null) throw invalidArgument(`failure_policy: ${problem}`);
   expectRange("waves", input.waves, [1, limits.wavesMax]);
   const earlier = [...memory.state.batches.values()].find(
     (row) => row.operationId === input.operationId,
@@ -42,7 +39,7 @@ export function createBatch(memory: Memory, input: port.CreateBatchInput): port.
   const batch = earlier ?? addBatch(memory, input);
   const waveIds = wavesOf(memory.state, batch).map(({ waveId }) => waveId);
   return { status: "created", batchId: batch.batchId, waveIds };
-}
+};
 
 function addBatch(memory: Memory, input: port.CreateBatchInput): BatchRow {
   const batch: BatchRow = {
@@ -74,10 +71,7 @@ function addBatch(memory: Memory, input: port.CreateBatchInput): BatchRow {
 }
 
 /** start_batch */
-export function startBatch(
-  memory: Memory,
-  input: { batchId: BatchId; seal: boolean },
-): port.StartBatchAnswer {
+export const startBatch: Implementation<"startBatch"> = (memory, input) => {
   const batch = batchOf(memory.state, input.batchId);
   if (batch.state !== "draft") {
     return { status: batch.state === "cancelled" ? "ended" : "again", woken: [], opening: [] };
@@ -85,11 +79,11 @@ export function startBatch(
   if (input.seal) for (const wave of wavesOf(memory.state, batch)) wave.isSealed = true;
   batch.state = "running";
   batch.startedAtMs = memory.nowMs;
-  return { status: "started", ...opened(memory, openNextWave(memory, batch)) };
-}
+  return { status: "started", ...tellOpened(memory.state, openNextWave(memory, batch)) };
+};
 
 /** resume_batch */
-export function resumeBatch(memory: Memory, input: port.BatchChange): port.ResumeBatchAnswer {
+export const resumeBatch: Implementation<"resumeBatch"> = (memory, input) => {
   const batch = batchOf(memory.state, input.batchId);
   if (batch.state !== "halted") {
     const status =
@@ -101,11 +95,11 @@ export function resumeBatch(memory: Memory, input: port.BatchChange): port.Resum
   // A redrive has opened its last wave again: it goes on when that has ended.
   const isOpenAgain = wavesOf(memory.state, batch).some(isOpen);
   const next = isOpenAgain ? nothingOpened : openNextWave(memory, batch);
-  return { status: "resumed", ...opened(memory, next) };
-}
+  return { status: "resumed", ...tellOpened(memory.state, next) };
+};
 
 /** cancel_batch */
-export function cancelBatch(memory: Memory, input: port.BatchChange): port.CancelBatchAnswer {
+export const cancelBatch: Implementation<"cancelBatch"> = (memory, input) => {
   const { state } = memory;
   const batch = batchOf(state, input.batchId);
   if (batch.state === "done") return { status: "done", tasks: [], opening: [] };
@@ -130,13 +124,10 @@ export function cancelBatch(memory: Memory, input: port.BatchChange): port.Cance
       .slice(0, 1_000),
     opening: isOpening ? [batch.batchId] : [],
   };
-}
+};
 
 /** pump_batch */
-export function pumpBatch(
-  memory: Memory,
-  input: { batchId: BatchId; max: number },
-): port.PumpBatchAnswer {
+export const pumpBatch: Implementation<"pumpBatch"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const batch = batchOf(memory.state, input.batchId);
   const wave = wavesOf(memory.state, batch).find((row) => row.state === "opening");
@@ -150,13 +141,10 @@ export function pumpBatch(
     more: after === null ? wave.state === "opening" : after.opening.length > 0,
     woken: definitionNames(memory.state, [...admitted, ...(after?.woken ?? [])]),
   };
-}
+};
 
 /** list_batches */
-export function listBatches(
-  memory: Memory,
-  input: port.ListBatchesInput,
-): { batches: port.BatchStatus[] } {
+export const listBatches: Implementation<"listBatches"> = (memory, input) => {
   expectRange("max", input.max, [1, 100]);
   const { batchId, before } = input;
   const batches = [...memory.state.batches.values()]
@@ -165,32 +153,22 @@ export function listBatches(
     .filter((row) => before === undefined || Number(row.batchId) < Number(before))
     .slice(0, input.max);
   return { batches: batches.map((row) => toStatus(memory, row)) };
-}
-
-function opened(memory: Memory, { woken, opening }: Opened): port.OpenedWaves {
-  return { woken: definitionNames(memory.state, woken), opening: [...opening] };
-}
+};
 
 /** Blocked tasks of a cancelled batch end; no definition is woken. */
 function endBlocked(memory: Memory, rows: readonly WaveBlockedRow[]): number[] {
-  const nobody = { executionId: null, fence: null, durationMs: null, result: null };
-  const endings = rows.map(({ taskId }) => ({ taskId, outcome: "cancelled" as const, ...nobody }));
+  const endings = rows.map(({ taskId }) => ({ taskId, outcome: "cancelled" as const }));
   endTasks(memory, endings, { areBlocked: true, areInTotal: true });
   return [];
 }
 
-/** May tasks be added? Throws InvalidArgumentError (404). */
-export function takesTasks(state: MemoryState, waveId: WaveId): boolean {
+/** Why a wave takes no tasks: it is sealed and will be opened, or it is too late; null: it takes some. Throws InvalidArgumentError (404). */
+export function waveRefusal(state: MemoryState, waveId: WaveId): "sealed" | "late" | null {
   const wave = state.waves.get(waveId);
   if (wave === undefined) throw unknownArgument(`wave_id: unknown (${waveId})`);
-  const batch = batchOf(state, wave.batchId);
-  return wave.state === "blocked" && !wave.isSealed && batch.state !== "cancelled";
-}
-
-/** Will a wave be opened yet, though it takes no tasks? */
-export function isOnlySealed(state: MemoryState, waveId: WaveId): boolean {
-  const wave = state.waves.get(waveId);
-  return wave?.state === "blocked" && wave.isSealed;
+  if (wave.state === "blocked" && wave.isSealed) return "sealed";
+  const isCancelled = batchOf(state, wave.batchId).state === "cancelled";
+  return wave.state === "blocked" && !isCancelled ? null : "late";
 }
 
 /** Batches with something to pump. */
@@ -201,16 +179,14 @@ export function batchesToPump(state: MemoryState): BatchId[] {
 }
 
 function toStatus({ state, nowMs }: Memory, batch: BatchRow): port.BatchStatus {
-  const iso = (ms: number | null): string | null =>
-    ms === null ? null : new Date(ms).toISOString();
   return {
     batch: batch.batchId,
     name: batch.name,
     state: batch.state,
     failurePolicy: batch.failurePolicy,
-    createdAt: new Date(batch.createdAtMs).toISOString(),
-    startedAt: iso(batch.startedAtMs),
-    finishedAt: iso(batch.finishedAtMs),
+    createdAt: iso(batch.createdAtMs),
+    startedAt: isoOrNull(batch.startedAtMs),
+    finishedAt: isoOrNull(batch.finishedAtMs),
     runningMs:
       batch.state === "running" && batch.startedAtMs !== null
         ? Math.floor(nowMs - batch.startedAtMs)
@@ -224,8 +200,8 @@ function toStatus({ state, nowMs }: Memory, batch: BatchRow): port.BatchStatus {
       admitted: wave.admitted,
       unfinished: unfinishedIn(state, wave),
       dead: wave.dead,
-      openedAt: iso(wave.openedAtMs),
-      finishedAt: iso(wave.finishedAtMs),
+      openedAt: isoOrNull(wave.openedAtMs),
+      finishedAt: isoOrNull(wave.finishedAtMs),
     })),
   };
 }

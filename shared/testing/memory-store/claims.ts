@@ -1,30 +1,16 @@
 import { asFence, executionNumber } from "../../core/ids";
 import { limits } from "../../core/limits";
-import type { ExecutionId, Fence, TaskId } from "../../core/ids";
+import type { Fence, TaskId } from "../../core/ids";
 import type { JsonArray, JsonObject } from "../../core/json";
-import type {
-  ClaimedTask,
-  CompleteTaskAnswer,
-  CompleteTaskInput,
-  DoneTask,
-  ReportProgressAnswer,
-  ReportProgressInput,
-  WorkAnswer,
-  WorkInput,
-} from "../../ports/task-store";
+import type { ClaimedTask, DoneTask, WorkAnswer, WorkInput } from "../../ports/task-store";
+import { nothingClaimed } from "../../store/operations/nothing-claimed";
+import type { Implementation } from "./implementation";
 import { conflict, expectRange, invalidArgument, isWithin, left } from "./arguments";
+import { tellOpened } from "./waves";
 import type { Opened } from "./waves";
 import { endTasks } from "./endings";
 import { reportStarted } from "./executions";
-import {
-  comparePlaces,
-  definitionNames,
-  definitionOf,
-  findExecution,
-  hasReady,
-  readyOf,
-  taskOf,
-} from "./rows";
+import { comparePlaces, definitionOf, findExecution, hasReady, readyOf, taskOf } from "./rows";
 import { permitsOf, usePermits } from "./rates";
 import { dueOf, nextDueMs, promoteDue } from "./schedule";
 import type { ClaimRow, DefinitionRow, ExecutionRow, Memory, TaskRow } from "./state";
@@ -32,7 +18,7 @@ import { couldGive } from "./spread";
 import { freeForAll, overLimitOf } from "./tokens";
 
 /** work: the hot path: completes some tasks and claims some. */
-export function work(memory: Memory, input: WorkInput): WorkAnswer {
+export const work: Implementation<"work"> = (memory, input) => {
   expectRange("want", input.want, [0, limits.claimMax]);
   if (!isWithin(input.callNumber, 1, Infinity)) {
     throw invalidArgument(`call_number: expected 1 or more (${String(input.callNumber)})`);
@@ -60,7 +46,7 @@ export function work(memory: Memory, input: WorkInput): WorkAnswer {
 
   // What the completions below schedule for now, such as grouped tasks of a wave, is the next call's.
   const isDue = dueOf(memory, definition).length > 0;
-  const { refused, woken, opening } = completeDone(memory, execution, input.done);
+  const { refused, ...opened } = completeDone(memory, execution, input.done);
   reportStarted(execution, input.started);
   const { status, claimed, due, retryInMs } = claimWanted(memory, execution, { ...input, isDue });
   const fence = claimed.at(-1)?.fence ?? null;
@@ -75,10 +61,9 @@ export function work(memory: Memory, input: WorkInput): WorkAnswer {
     refused,
     nextDueMs: due,
     retryInMs,
-    woken: definitionNames(memory.state, woken, definition),
-    opening: [...opening],
+    ...tellOpened(memory.state, opened, definition),
   };
-}
+};
 
 function tokensFor(
   memory: Memory,
@@ -90,20 +75,6 @@ function tokensFor(
   const isKnown = overLimit === 0 && !releaseRequested;
   return { overLimit, releaseRequested, freeTokens: isKnown ? freeForAll(memory, definition) : 0 };
 }
-
-const nothingClaimed = {
-  claimed: [],
-  last: null,
-  refused: [],
-  leaseMs: null,
-  overLimit: 0,
-  releaseRequested: false,
-  freeTokens: 0,
-  nextDueMs: null,
-  retryInMs: null,
-  woken: [],
-  opening: [],
-} satisfies Omit<WorkAnswer, "status">;
 
 /**
  * An empty call that finds nothing writes nothing, not even its call number; the heartbeat renews
@@ -293,7 +264,7 @@ function lastPlace(memory: Memory, claimed: readonly ClaimedTask[]): WorkAnswer[
 }
 
 /** complete_task: the fenced completion of one task, inside the user's own transaction. */
-export function completeTask(memory: Memory, input: CompleteTaskInput): CompleteTaskAnswer {
+export const completeTask: Implementation<"completeTask"> = (memory, input) => {
   const { archive, executions } = memory.state;
   const execution = findExecution(memory.state, input.executionId);
   const executionId = executionNumber(input.executionId);
@@ -308,23 +279,19 @@ export function completeTask(memory: Memory, input: CompleteTaskInput): Complete
   }
   dropClaims(execution, [input.taskId]);
   countDone(execution, input.durationMs);
-  const { woken, opening } = endTasks(memory, [{ ...input, executionId, outcome: "done" }]);
+  const opened = endTasks(memory, [{ ...input, executionId, outcome: "done" }]);
   const definition = definitionOf(memory.state, execution);
-  return {
-    status: "done",
-    woken: definitionNames(memory.state, woken, definition),
-    opening: [...opening],
-  };
-}
+  return { status: "done", ...tellOpened(memory.state, opened, definition) };
+};
 
 /** report_progress: how far a running task is; the last report wins. */
-export function reportProgress(memory: Memory, input: ReportProgressInput): ReportProgressAnswer {
+export const reportProgress: Implementation<"reportProgress"> = (memory, input) => {
   const { done, total, text } = input;
   if ((done ?? 0) < 0 || (total ?? 0) < 0) {
     throw invalidArgument(`done: expected 0 or more (${shown(done)} of ${shown(total)})`);
   }
-  const execution = findLive(memory, input.executionId);
-  if (execution === undefined || !isHeld(execution, input)) {
+  const execution = findExecution(memory.state, input.executionId);
+  if (execution?.state !== "live" || !isHeld(execution, input)) {
     return { status: "fenced", isCancelRequested: false };
   }
   const task = taskOf(memory.state, input.taskId);
@@ -334,12 +301,7 @@ export function reportProgress(memory: Memory, input: ReportProgressInput): Repo
     text: text === null ? null : left(text, limits.progressTextLengthMax),
   };
   return { status: "done", isCancelRequested: task.isCancelRequested };
-}
-
-function findLive(memory: Memory, executionId: ExecutionId): ExecutionRow | undefined {
-  const execution = findExecution(memory.state, executionId);
-  return execution?.state === "live" ? execution : undefined;
-}
+};
 
 /** A value in a message, as PostgreSQL writes it. */
 function shown(value: number | null): string {

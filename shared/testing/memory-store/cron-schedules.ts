@@ -1,28 +1,23 @@
 import { compareTexts } from "../../core/text";
-import { asTaskId } from "../../core/ids";
 import { limits } from "../../core/limits";
 import { keyOf } from "../../core/payload-key";
 import type {
   FireScheduleAnswer,
-  FireScheduleInput,
-  ListSchedulesAnswer,
-  ListSchedulesInput,
   NewSchedule,
   ScheduledInstant,
   ScheduleStatus,
-  SetSchedulePausedAnswer,
-  SetSchedulePausedInput,
-  SetSchedulesAnswer,
-  SetSchedulesInput,
 } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange, invalidArgument, left, tooLarge, unknownArgument } from "./arguments";
-import { audit } from "./audit";
+import { audit, byOperator } from "./audit";
+import { newTask } from "./new-task";
 import { addReady, addScheduled, definitionNamed, definitionOf } from "./rows";
-import { noteStop, stopNewSchedule } from "./stops";
+import { iso, isoOrNull } from "./instants";
+import { noteStop, stopNew } from "./stops";
 import type { DefinitionRow, Memory, MemoryState, ScheduleRow, TaskRow } from "./state";
 
 /** set_schedules: writes what the code says; those that aren't named go, an operator's pauses stay. */
-export function setSchedules(memory: Memory, input: SetSchedulesInput): SetSchedulesAnswer {
+export const setSchedules: Implementation<"setSchedules"> = (memory, input) => {
   expectSchedules(input.schedules);
   const definition = definitionNamed(memory.state, input.name);
   if (definition.build > input.build) return { status: "outdated", changed: 0, nextDueMs: null };
@@ -48,7 +43,7 @@ export function setSchedules(memory: Memory, input: SetSchedulesInput): SetSched
     const { kind, cron, timeZone, missed, payload, group } = wanted;
     Object.assign(row, { kind, cron, timeZone, missed, payload, groupKey: group });
     note(before, describe(row));
-    if (known === undefined) stopNewSchedule(memory, definition, row);
+    if (known === undefined) stopNew(memory, definition, row);
   }
   const names = input.schedules.map((schedule) => schedule.name);
   const removed = schedulesOf(memory.state, definition).filter((row) => !names.includes(row.name));
@@ -65,7 +60,7 @@ export function setSchedules(memory: Memory, input: SetSchedulesInput): SetSched
     changed,
     nextDueMs: next.length === 0 ? null : untilMs(memory, Math.min(...next)),
   };
-}
+};
 
 function makeSchedule(memory: Memory, definition: DefinitionRow, wanted: NewSchedule): ScheduleRow {
   const row: ScheduleRow = {
@@ -110,15 +105,12 @@ function findSchedule(
   return schedulesOf(state, definition).find((row) => row.name === name);
 }
 
-function untilMs(memory: Memory, atMs: number): number {
-  return Math.max(Math.ceil(atMs - memory.nowMs), 0);
+function untilMs(memory: Memory, atMs: number | null): number | null {
+  return atMs === null ? null : Math.max(Math.ceil(atMs - memory.nowMs), 0);
 }
 
 /** set_schedule_paused: instants that pass while it is paused aren't fired later. */
-export function setSchedulePaused(
-  memory: Memory,
-  input: SetSchedulePausedInput,
-): SetSchedulePausedAnswer {
+export const setSchedulePaused: Implementation<"setSchedulePaused"> = (memory, input) => {
   const definition = definitionNamed(memory.state, input.name);
   const row = findSchedule(memory.state, definition, input.schedule);
   if (row === undefined) throw unknownArgument(`schedule: unknown (${input.schedule})`);
@@ -136,17 +128,14 @@ export function setSchedulePaused(
       setting: "schedule_paused",
       oldValue: `${old} of ${row.name}`,
       newValue: `${String(input.paused)} of ${row.name}`,
-      source: "operator",
-      changedBy: input.changedBy,
-      reason: input.reason ?? null,
+      ...byOperator(input),
     });
   }
-  const isOver = input.paused || row.nextRunAtMs === null;
-  return { status, nextDueMs: isOver ? null : untilMs(memory, row.nextRunAtMs ?? 0) };
-}
+  return { status, nextDueMs: input.paused ? null : untilMs(memory, row.nextRunAtMs) };
+};
 
 /** fire_schedule: a task for each instant, and on to the next one. */
-export function fireSchedule(memory: Memory, input: FireScheduleInput): FireScheduleAnswer {
+export const fireSchedule: Implementation<"fireSchedule"> = (memory, input) => {
   const runAtMs = input.runAts.map((at) => at.getTime());
   const expectedMs = input.expectedRunAt.getTime();
   if (runAtMs.length > limits.scheduleRunsMax) {
@@ -154,9 +143,8 @@ export function fireSchedule(memory: Memory, input: FireScheduleInput): FireSche
   }
   const nextMs = input.nextRunAt?.getTime() ?? null;
   if (nextMs !== null && nextMs <= Math.max(expectedMs, ...runAtMs)) {
-    const shown = new Date(nextMs).toISOString();
     throw invalidArgument(
-      `next_run_at: expected an ISO-8601 instant with its zone after the others (${shown})`,
+      `next_run_at: expected an ISO-8601 instant with its zone after the others (${iso(nextMs)})`,
     );
   }
   const row = memory.state.schedules.get(input.scheduleId);
@@ -170,9 +158,9 @@ export function fireSchedule(memory: Memory, input: FireScheduleInput): FireSche
     row.lastRunAtMs = runAtMs.at(-1) ?? row.lastRunAtMs;
     for (const run of runs) taskIds.push(enqueueRun(memory, row, run).taskId);
   }
-  const isOver = status === "paused" || row.nextRunAtMs === null;
-  return { status, taskIds, nextDueMs: isOver ? null : untilMs(memory, row.nextRunAtMs ?? 0) };
-}
+  const nextDueMs = status === "paused" ? null : untilMs(memory, row.nextRunAtMs);
+  return { status, taskIds, nextDueMs };
+};
 
 function statusOf(
   memory: Memory,
@@ -190,9 +178,8 @@ function expectDue(memory: Memory, runAtMs: readonly number[], expectedMs: numbe
       atMs < expectedMs || atMs > memory.nowMs || atMs <= (runAtMs[index - 1] ?? -Infinity),
   );
   if (bad === undefined) return;
-  const shown = new Date(bad).toISOString();
   throw invalidArgument(
-    `run_ats: expected instants from expected_run_at to now, ascending (${shown})`,
+    `run_ats: expected instants from expected_run_at to now, ascending (${iso(bad)})`,
   );
 }
 
@@ -224,29 +211,15 @@ function runOf(memory: Memory, row: ScheduleRow, atMs: number): Run {
 }
 
 function enqueueRun(memory: Memory, row: ScheduleRow, run: Run): TaskRow {
-  const task: TaskRow = {
-    taskId: asTaskId(String(memory.sequences.next("task"))),
+  const task = newTask(memory, {
     definitionId: row.definitionId,
     kind: row.kind,
     priority: run.priority,
-    rank: "0",
-    createdAtMs: memory.nowMs,
     dueAtMs: run.delayMs > 0 ? memory.nowMs + run.delayMs : null,
-    groupId: null,
     pendingGroup: run.groupKey === null ? null : { key: run.groupKey, isGlobal: false },
-    waveId: null,
-    dedupeKey: null,
     build: definitionOf(memory.state, row).build,
-    traceParent: null,
-    failedCount: 0,
-    lostCount: 0,
-    continuedCount: 0,
-    isCancelRequested: false,
     payload: run.payload,
-    checkpoint: null,
-    lastError: null,
-    progress: { done: null, total: null, text: null },
-  };
+  });
   memory.state.tasks.set(task.taskId, task);
   // No group is waited for: promotion lets the task into it.
   if (run.groupKey === null && run.delayMs === 0) addReady(memory.state, task);
@@ -260,7 +233,7 @@ export function nextInstants(memory: Memory): ScheduledInstant[] {
     .flatMap((row) => {
       if (row.isPaused || row.nextRunAtMs === null) return [];
       const { id, definition, name, cron, timeZone, missed } = describeSchedule(memory, row);
-      const runAt = new Date(row.nextRunAtMs).toISOString();
+      const runAt = iso(row.nextRunAtMs);
       const inMs = Math.ceil(row.nextRunAtMs - memory.nowMs);
       return [{ id, definition, name, cron, timeZone, missed, runAt, inMs }];
     })
@@ -268,7 +241,7 @@ export function nextInstants(memory: Memory): ScheduledInstant[] {
 }
 
 /** list_schedules: by definition as registered, then name. */
-export function listSchedules(memory: Memory, input: ListSchedulesInput): ListSchedulesAnswer {
+export const listSchedules: Implementation<"listSchedules"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const only = input.name === undefined ? null : definitionNamed(memory.state, input.name);
   const schedules = [...memory.state.definitions.values()]
@@ -277,11 +250,9 @@ export function listSchedules(memory: Memory, input: ListSchedulesInput): ListSc
     .slice(0, input.max)
     .map((row) => describeSchedule(memory, row));
   return { now: new Date(memory.nowMs), schedules };
-}
+};
 
 function describeSchedule(memory: Memory, row: ScheduleRow): ScheduleStatus {
-  const instant = (ms: number | null): string | null =>
-    ms === null ? null : new Date(ms).toISOString();
   return {
     id: row.scheduleId,
     definition: definitionOf(memory.state, row).name,
@@ -291,9 +262,9 @@ function describeSchedule(memory: Memory, row: ScheduleRow): ScheduleStatus {
     timeZone: row.timeZone,
     missed: row.missed,
     paused: row.isPaused,
-    runAt: instant(row.nextRunAtMs),
+    runAt: isoOrNull(row.nextRunAtMs),
     inMs: row.nextRunAtMs === null ? null : Math.ceil(row.nextRunAtMs - memory.nowMs),
-    lastRunAt: instant(row.lastRunAtMs),
+    lastRunAt: isoOrNull(row.lastRunAtMs),
     group: row.groupKey,
     payload: row.payload,
   };

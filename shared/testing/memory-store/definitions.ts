@@ -1,45 +1,32 @@
 import { limits } from "../../core/limits";
 import { formatTokens, parseTokens } from "../../core/token";
 import type {
-  DefinitionSettings,
   Limit,
-  ResumeInput,
   PauseAnswer,
   PauseInput,
-  RegisterDefinitionAnswer,
   RegisterDefinitionInput,
   SetLimitAnswer,
-  SetLimitInput,
 } from "../../ports/task-store";
-import { characters, invalidArgument, isWithin, left } from "./arguments";
-import { audit } from "./audit";
-import { expectKinds, writeKinds } from "./kinds";
+import type { Implementation } from "./implementation";
+import { characters, expectLimit, invalidArgument, isWithin, left } from "./arguments";
+import { audit, byOperator } from "./audit";
+import { describeKinds, expectKinds, writeKinds } from "./kinds";
 import { changeRate, expectRate, rateText } from "./rates";
-import {
-  compareNumbers,
-  definitionNamed,
-  findDefinition,
-  hasReady,
-  limitOf,
-  firstAnswer,
-} from "./rows";
-import { noteStop, stopNewDefinition } from "./stops";
+import { firstAnswer, keepAnswer } from "./kept-answers";
+import { countTokens, executionsOf } from "./execution-rows";
+import { definitionNamed, findDefinition, hasReady, limitOf } from "./rows";
+import { noteStop, stopNew } from "./stops";
 import type { DefinitionRow, ExecutionRow, Memory } from "./state";
-import { changeSharedLinks, expectShared } from "./shared-limits";
+import { changeSharedLinks, describeSharedLinks, expectShared } from "./shared-limits";
 import { settleTokens } from "./tokens";
 
 /** register_definition: writes what the code says; an operator's overrides stay. */
-export function registerDefinition(
-  memory: Memory,
-  input: RegisterDefinitionInput,
-): RegisterDefinitionAnswer {
+export const registerDefinition: Implementation<"registerDefinition"> = (memory, input) => {
   expectSettings(input);
   const known = findDefinition(memory.state, input.name);
   if (known === undefined) {
     const definition = createDefinition(memory, input);
     applySettings(memory, definition, input);
-    changeSharedLinks(memory, definition, input);
-    writeKinds(definition, input);
     audit(memory, definition, {
       setting: "limit",
       oldValue: null,
@@ -47,7 +34,7 @@ export function registerDefinition(
       source: "code",
       changedBy: input.registeredBy,
     });
-    stopNewDefinition(memory, definition);
+    stopNew(memory, definition);
     return { status: "created", taskDefinitionId: definition.definitionId };
   }
   const taskDefinitionId = known.definitionId;
@@ -55,16 +42,9 @@ export function registerDefinition(
   if (known.build === input.build && known.settingsHash === input.settingsHash) {
     return { status: "exists", taskDefinitionId };
   }
-  const before = describeSettings(known.settings, known.build);
+  const before = describeSettings(memory, known);
   applySettings(memory, known, input);
-  const { oldNames, newNames } = changeSharedLinks(memory, known, input);
-  const { oldKinds, newKinds } = writeKinds(known, input);
-  const after = describeSettings(known.settings, known.build);
-  before.set("shared_limits", oldNames);
-  after.set("shared_limits", newNames);
-  before.set("kinds", oldKinds);
-  after.set("kinds", newKinds);
-  for (const [setting, newValue] of after) {
+  for (const [setting, newValue] of describeSettings(memory, known)) {
     const oldValue = before.get(setting) ?? null;
     if (oldValue === newValue) continue;
     audit(memory, known, {
@@ -76,7 +56,7 @@ export function registerDefinition(
     });
   }
   return { status: "updated", taskDefinitionId };
-}
+};
 
 function createDefinition(memory: Memory, input: RegisterDefinitionInput): DefinitionRow {
   const definition: DefinitionRow = {
@@ -114,21 +94,20 @@ function applySettings(
   definition.settings = settings;
   definition.build = input.build;
   definition.settingsHash = input.settingsHash;
+  changeSharedLinks(memory, definition, input);
+  writeKinds(definition, input);
 }
 
 /**
  * set_limit: an operator's limit over the code's, or none any more. Acts at the next grant; no task
  * is stopped (S0.4).
  */
-export function setLimit(memory: Memory, input: SetLimitInput): SetLimitAnswer {
-  if (typeof input.limit === "number" && !isWithin(input.limit, -1, limits.tokensMax)) {
-    throw invalidArgument(
-      `limit: expected -1 (none), 0 (nothing starts) or 1..1000 (${String(input.limit)})`,
-    );
-  }
+export const setLimit: Implementation<"setLimit"> = (memory, input) => {
+  expectLimit(input.limit);
   const definition = definitionNamed(memory.state, input.name);
-  const operation = { name: "set_limit", target: String(definition.definitionId) } as const;
-  const first = firstAnswer(memory.state, input.operationId, operation);
+  const { operationId } = input;
+  const call = { operationId, name: "set_limit", target: String(definition.definitionId) };
+  const first = firstAnswer<SetLimitAnswer>(memory, call);
   if (first !== undefined) return first;
   const inForce = limitOf(definition);
   if (input.expectedLimit !== undefined && withoutCode(input.expectedLimit) !== inForce) {
@@ -141,22 +120,14 @@ export function setLimit(memory: Memory, input: SetLimitInput): SetLimitAnswer {
     operatorLimit: input.limit === "code" ? "code" : withoutCode(input.limit),
   });
   const ready = hasReady(memory.state, definition);
-  const answer: SetLimitAnswer = { status: "set", ...change, ready };
   audit(memory, definition, {
     setting: "limit_override",
     oldValue: before === "code" ? null : limitText(before),
     newValue: input.limit === "code" ? null : limitText(input.limit),
-    source: "operator",
-    changedBy: input.changedBy,
-    reason: input.reason ?? null,
+    ...byOperator(input),
   });
-  memory.state.operations.set(input.operationId, {
-    ...operation,
-    doneAtMs: memory.nowMs,
-    answer,
-  });
-  return answer;
-}
+  return keepAnswer(memory, call, { status: "set", ...change, ready });
+};
 
 /** Writes a limit and brings the tokens in line. */
 function changeLimit(
@@ -176,11 +147,9 @@ function changeLimit(
   definition.settings = { ...definition.settings, limit: to.codeLimit };
   definition.operatorLimit = to.operatorLimit;
   definition.executionTokens = tokens;
-  const { held } = settleTokens(memory, definition, { execution: null });
-  if (newLimit === null) {
-    return { oldLimit, newLimit, held: countTokens(memory, definition), overLimit: 0 };
-  }
-  return { oldLimit, newLimit, held, overLimit: Math.max(held - newLimit, 0) };
+  const settled = settleTokens(memory, definition, { execution: null });
+  const held = newLimit === null ? countTokens(liveExecutions(memory, definition)) : settled.held;
+  return { oldLimit, newLimit, held, overLimit: Math.max(held - (newLimit ?? held), 0) };
 }
 
 /** The string for the tokens that were granted while there was no limit. */
@@ -195,25 +164,17 @@ function countedTokens(memory: Memory, definition: DefinitionRow): string {
   return formatTokens(held);
 }
 
-function countTokens(memory: Memory, definition: DefinitionRow): number {
-  return liveExecutions(memory, definition).reduce((sum, row) => sum + row.tokenCount, 0);
-}
-
-function liveExecutions(memory: Memory, definition: DefinitionRow): ExecutionRow[] {
-  return [...memory.state.executions.values()]
-    .filter((row) => row.definitionId === definition.definitionId && row.state === "live")
-    .sort((a, b) => compareNumbers(a.executionId, b.executionId));
+function liveExecutions({ state }: Memory, definition: DefinitionRow): ExecutionRow[] {
+  return executionsOf(state, definition).filter((row) => row.state === "live");
 }
 
 /** pause_definition: nothing new is claimed or started; running tasks go on and may complete. */
-export function pauseDefinition(memory: Memory, input: PauseInput): PauseAnswer {
-  return setPaused(memory, input, true);
-}
+export const pauseDefinition: Implementation<"pauseDefinition"> = (memory, input) =>
+  setPaused(memory, input, true);
 
 /** resume_definition: takes a pause away. */
-export function resumeDefinition(memory: Memory, input: ResumeInput): PauseAnswer {
-  return setPaused(memory, input, false);
-}
+export const resumeDefinition: Implementation<"resumeDefinition"> = (memory, input) =>
+  setPaused(memory, input, false);
 
 function setPaused(memory: Memory, input: PauseInput, isPaused: boolean): PauseAnswer {
   const definition = definitionNamed(memory.state, input.name);
@@ -230,16 +191,15 @@ function setPaused(memory: Memory, input: PauseInput, isPaused: boolean): PauseA
     setting: "paused",
     oldValue: isSame ? "stopped" : String(!isPaused),
     newValue: String(isPaused),
-    source: "operator",
-    changedBy: input.changedBy,
-    reason: input.reason ?? null,
+    ...byOperator(input),
   });
   if (isSame) return { status: "exists", ready };
   return { status: isPaused ? "paused" : "resumed", ready };
 }
 
 /** The code's settings as the audit writes them. */
-function describeSettings(settings: DefinitionSettings, build: number): Map<string, string> {
+function describeSettings(memory: Memory, definition: DefinitionRow): Map<string, string> {
+  const { settings, build } = definition;
   return new Map([
     ["limit", limitText(settings.limit)],
     ["lease_ms", String(settings.leaseMs)],
@@ -255,6 +215,8 @@ function describeSettings(settings: DefinitionSettings, build: number): Map<stri
     ["keep_payload", String(settings.keepPayload ?? true)],
     ["rate", rateText(settings.rate ?? null)],
     ["build", String(build)],
+    ["shared_limits", describeSharedLinks(memory, definition)],
+    ["kinds", describeKinds(definition)],
   ]);
 }
 

@@ -1,20 +1,13 @@
-import type { ExecutionNumber, Fence, TaskId } from "../../core/ids";
+import type { TaskId } from "../../core/ids";
 import { endInWaves } from "./waves";
 import type { Opened } from "./waves";
 import { handOver } from "./groups";
-import { dedupeId, definitionOf, taskOf } from "./rows";
-import type { ArchiveRow, Memory, TaskRow } from "./state";
+import { dedupeId } from "./dedupe-keys";
+import { definitionOf, taskOf } from "./rows";
+import type { Memory, TaskEnd, TaskRow } from "./state";
 
-/** How one task ends. */
-export interface Ending {
-  taskId: TaskId;
-  /** Of the attempt that ends it; null: none does. */
-  fence: Fence | null;
-  executionId: ExecutionNumber | null;
-  outcome: ArchiveRow["outcome"];
-  durationMs: number | null;
-  result: string | null;
-}
+/** How one task ends; what is left out is null. */
+export type Ending = { readonly taskId: TaskId } & Pick<TaskEnd, "outcome"> & Partial<TaskEnd>;
 
 /** Who else is concerned. */
 interface Others {
@@ -61,10 +54,10 @@ function archive(memory: Memory, task: TaskRow, ending: Ending & { wasBlocked: b
     outcome: ending.outcome,
     finishedAtMs: memory.nowMs,
     purgeAfterMs: memory.nowMs + (ending.outcome === "dead" ? retainDeadMs : retainDoneMs),
-    executionId: ending.executionId,
-    fence: ending.fence,
-    durationMs: ending.durationMs,
-    result: ending.result,
+    executionId: ending.executionId ?? null,
+    fence: ending.fence ?? null,
+    durationMs: ending.durationMs ?? null,
+    result: ending.result ?? null,
     wasBlocked: ending.wasBlocked,
   });
 }

@@ -1,25 +1,20 @@
-import { asTaskId } from "../../core/ids";
 import { limits } from "../../core/limits";
 import type { TaskId, WaveId } from "../../core/ids";
 import { keyOf } from "../../core/payload-key";
 import { traceParentForm } from "../../core/trace-parent";
 import type { PayloadKey } from "../../core/payload-key";
 import type { EnqueueTasksAnswer, EnqueueTasksInput, NewTask } from "../../ports/task-store";
-import { invalidArgument, isWithin, left, tooLarge } from "./arguments";
+import type { Implementation } from "./implementation";
+import { invalidArgument, isWithin, left, tooLarge, wordProblem } from "./arguments";
 import { auditCall } from "./audit";
-import { isOnlySealed, takesTasks } from "./batches";
-import { allStandings } from "./places";
+import { waveRefusal } from "./batches";
+import { newTask } from "./new-task";
+import { placesOf } from "./places";
 import { applyKinds } from "./kinds";
+import { takeKey } from "./dedupe-keys";
+import { firstAnswer, keepAnswer } from "./kept-answers";
 import { admit, findGroup, groupsOf, joinGroup, makeGroups } from "./groups";
-import {
-  addBlocked,
-  addReady,
-  addScheduled,
-  dedupeId,
-  definitionNamed,
-  definitionOf,
-  firstAnswer,
-} from "./rows";
+import { addBlocked, addReady, addScheduled, definitionNamed, definitionOf } from "./rows";
 import { dueOf } from "./schedule";
 import type { DefinitionRow, GroupName, Memory, MemoryState, TaskRow } from "./state";
 
@@ -28,25 +23,21 @@ import type { DefinitionRow, GroupName, Memory, MemoryState, TaskRow } from "./s
  * grouped tasks enter the schedule as due now, so that no group stays locked for as long as the
  * caller likes.
  */
-export function enqueueTasks(
-  memory: Memory,
-  given: EnqueueTasksInput,
-  joinsTransaction: boolean,
-): EnqueueTasksAnswer {
+export const enqueueTasks: Implementation<"enqueueTasks"> = (memory, given, joinsTransaction) => {
   expectSize(given.tasks);
   const definition = definitionNamed(memory.state, given.name);
-  const operation = { name: "enqueue_tasks", target: String(definition.definitionId) } as const;
-  const earlier = firstAnswer(memory.state, given.operationId, operation);
+  const { operationId } = given;
+  const call = { operationId, name: "enqueue_tasks", target: String(definition.definitionId) };
+  const earlier = firstAnswer<EnqueueTasksAnswer>(memory, call);
   if (earlier !== undefined) return earlier;
-  if (given.waveId !== undefined && !takesTasks(memory.state, given.waveId)) {
-    const status = isOnlySealed(memory.state, given.waveId) ? "sealed" : "late";
-    return { status, taskIds: [], outcomes: [], ready: false, nextDueMs: null };
-  }
+  const refusal = given.waveId === undefined ? null : waveRefusal(memory.state, given.waveId);
+  if (refusal !== null)
+    return { status: refusal, taskIds: [], outcomes: [], ready: false, nextDueMs: null };
   expectEntries(given);
   const input = { ...given, tasks: applyKinds(definition, given) };
 
   const entries = input.tasks.map((task) => toEntry(memory, definition, { task, input }));
-  const first = takeDedupeKeys(memory, definition, entries);
+  const first = takeDedupeKeys(memory, entries);
   const fresh = entries.filter((entry) => !first.has(entry));
   const opened =
     input.waveId === undefined
@@ -55,41 +46,30 @@ export function enqueueTasks(
   const replaced = replacePayloads(memory, { entries, first, input, joinsTransaction });
   const outcomeOf = (entry: Entry) =>
     replaced.has(entry) ? "replaced" : first.has(entry) ? "duplicate" : "enqueued";
-  auditEnqueue(memory, given, { definition, changed: [...fresh, ...replaced], first });
-  const runAts = fresh.flatMap((entry) => entry.runAtMs ?? []);
-  const answer: EnqueueTasksAnswer = {
+  auditEnqueue(memory, given, { changed: [...fresh, ...replaced], first });
+  const nextMs = fresh.reduce(
+    (least, { runAtMs }) => Math.min(least, runAtMs ?? Infinity),
+    Infinity,
+  );
+  return keepAnswer(memory, call, {
     status: "enqueued",
     taskIds: entries.map((entry) => first.get(entry) ?? entry.task.taskId),
     outcomes: entries.map((entry) => outcomeOf(entry)),
     ready: opened > 0,
-    nextDueMs: runAts.length === 0 ? null : Math.ceil(earliest(runAts) - memory.nowMs),
-  };
-  if (input.operationId !== null) {
-    memory.state.operations.set(input.operationId, {
-      ...operation,
-      doneAtMs: memory.nowMs,
-      answer,
-    });
-  }
-  return answer;
-}
+    nextDueMs: nextMs === Infinity ? null : Math.ceil(nextMs - memory.nowMs),
+  });
+};
 
 /** Who added tasks, where an operator did. `changed`: new ones, and those that got another payload. */
 function auditEnqueue(
   memory: Memory,
   { changedBy, reason }: EnqueueTasksInput,
-  call: {
-    definition: DefinitionRow;
-    changed: readonly Entry[];
-    first: ReadonlyMap<Entry, TaskId>;
-  },
+  { changed, first }: { changed: readonly Entry[]; first: ReadonlyMap<Entry, TaskId> },
 ): void {
-  const { changed, first, definition } = call;
   if (changedBy === undefined || changed.length === 0) return;
-  const { definitionId } = definition;
   const tasks = changed.map((entry) => ({
     taskId: first.get(entry) ?? entry.task.taskId,
-    definitionId,
+    definitionId: entry.task.definitionId,
   }));
   const why = reason === undefined ? {} : { reason };
   auditCall(memory, "enqueue_tasks", { changedBy, ...why, tasks });
@@ -108,33 +88,23 @@ function toEntry(
   definition: DefinitionRow,
   { task, input }: { task: NewTask; input: EnqueueTasksInput },
 ): Entry {
-  const runAtMs = task.runAt?.getTime() ?? memory.nowMs + (task.runInMs ?? 0);
+  const givenMs = task.runAt?.getTime() ?? memory.nowMs + (task.runInMs ?? 0);
+  const runAtMs = givenMs > memory.nowMs ? givenMs : null;
   return {
-    task: {
-      taskId: asTaskId(String(memory.sequences.next("task"))),
+    task: newTask(memory, {
       definitionId: definition.definitionId,
       kind: task.kind ?? definition.name,
       priority: task.priority ?? 100,
-      rank: "0",
-      createdAtMs: memory.nowMs,
-      dueAtMs: runAtMs > memory.nowMs ? runAtMs : null,
-      groupId: null,
+      dueAtMs: runAtMs,
       pendingGroup:
         task.group == null ? null : { key: task.group, isGlobal: task.groupScope === "global" },
       waveId: input.waveId ?? null,
       dedupeKey: task.dedupeKey ?? null,
       build: input.build,
       traceParent: task.traceParent ?? null,
-      failedCount: 0,
-      lostCount: 0,
-      continuedCount: 0,
-      isCancelRequested: false,
       payload: task.payload,
-      checkpoint: null,
-      lastError: null,
-      progress: { done: null, total: null, text: null },
-    },
-    runAtMs: runAtMs > memory.nowMs ? runAtMs : null,
+    }),
+    runAtMs,
     dedupeMs: task.dedupeMs ?? null,
   };
 }
@@ -143,26 +113,14 @@ function toEntry(
  * Takes the keys of the entries, the first entry of each; answers the duplicates, with the first
  * task's id.
  */
-function takeDedupeKeys(
-  memory: Memory,
-  definition: DefinitionRow,
-  entries: readonly Entry[],
-): Map<Entry, TaskId> {
+function takeDedupeKeys(memory: Memory, entries: readonly Entry[]): Map<Entry, TaskId> {
   const duplicates = new Map<Entry, TaskId>();
   for (const entry of entries) {
-    const { taskId, dedupeKey } = entry.task;
+    const { definitionId, taskId, dedupeKey } = entry.task;
     if (dedupeKey === null) continue;
-    const id = dedupeId(definition.definitionId, dedupeKey);
-    const holder = memory.state.dedupe.get(id);
-    const isFree =
-      holder === undefined || (holder.expiresAtMs !== null && holder.expiresAtMs < memory.nowMs);
-    if (!isFree) {
-      duplicates.set(entry, holder.taskId);
-      continue;
-    }
     const expiresAtMs = entry.dedupeMs === null ? null : memory.nowMs + entry.dedupeMs;
-    const { definitionId } = definition;
-    memory.state.dedupe.set(id, { definitionId, dedupeKey, taskId, expiresAtMs });
+    const holder = takeKey(memory, { definitionId, dedupeKey, taskId, expiresAtMs });
+    if (holder !== null) duplicates.set(entry, holder);
   }
   return duplicates;
 }
@@ -181,8 +139,9 @@ function replacePayloads(
   },
 ): Set<Entry> {
   const { entries, first, input, joinsTransaction } = call;
-  const places = new Map(allStandings(memory.state).map(({ taskId, place }) => [taskId, place]));
-  const seen = new Set<TaskId>(entries.filter((entry) => !first.has(entry)).map(idOf));
+  const places = placesOf(memory.state);
+  const fresh = entries.filter((entry) => !first.has(entry));
+  const seen = new Set(fresh.map((entry) => entry.task.taskId));
   const replaced = new Set<Entry>();
   for (const [index, entry] of entries.entries()) {
     const taskId = first.get(entry);
@@ -207,10 +166,6 @@ function replacePayloads(
 /** A task stays in its group: one whose group is in its payload keeps a payload of that group. */
 function isSameKey(before: PayloadKey, after: PayloadKey): boolean {
   return "key" in before && "key" in after && before.key === after.key;
-}
-
-function idOf(entry: Entry): TaskId {
-  return entry.task.taskId;
 }
 
 function isUntouched(task: TaskRow): boolean {
@@ -262,10 +217,6 @@ function hold(memory: Memory, entries: readonly Entry[], waveId: WaveId): number
   return 0;
 }
 
-function earliest(instantsMs: readonly number[]): number {
-  return instantsMs.reduce((least, instantMs) => Math.min(least, instantMs), Infinity);
-}
-
 /** Throws with the first problem that the databases find in the tasks of a call without looking at their rows. */
 export function expectTasks(input: EnqueueTasksInput): void {
   expectSize(input.tasks);
@@ -292,21 +243,17 @@ function expectEntries({ tasks, waveId }: EnqueueTasksInput): void {
   }
 }
 
-const groupScopes: readonly string[] = ["definition", "global"];
-
 function problemOf(
-  { groupScope, runInMs, runAt, traceParent, onDuplicate }: NewTask,
+  { groupScope = "definition", runInMs, runAt, traceParent, onDuplicate = "keep" }: NewTask,
   isBlocked: boolean,
 ): string | null {
-  if (groupScope !== undefined && !groupScopes.includes(groupScope)) {
-    return `groupScope: expected definition or global (${left(groupScope, 220)})`;
-  }
+  const scopeProblem = wordProblem(groupScope, ["definition", "global"]);
+  if (scopeProblem !== null) return `groupScope: ${scopeProblem}`;
   if (runInMs !== undefined && runAt !== undefined) {
     return "runAt: expected either runAt or runInMs, not both";
   }
-  if (onDuplicate !== undefined && !["keep", "replace"].includes(onDuplicate)) {
-    return `onDuplicate: expected keep or replace (${left(onDuplicate, 220)})`;
-  }
+  const duplicateProblem = wordProblem(onDuplicate, ["keep", "replace"]);
+  if (duplicateProblem !== null) return `onDuplicate: ${duplicateProblem}`;
   if (isBlocked && (runInMs !== undefined || runAt !== undefined)) {
     return "runAt: expected none for a task of a wave";
   }

@@ -1,21 +1,16 @@
 import { asExecutionNumber, asFence, executionIdOf, executionNumber } from "../../core/ids";
 import { isCallsDefinition } from "../../core/calls-definition";
 import { limits } from "../../core/limits";
-import type { ExecutionId, TaskId } from "../../core/ids";
-import type {
-  Beat,
-  FinishExecutionAnswer,
-  HeartbeatAnswer,
-  StartExecutionAnswer,
-  StartExecutionInput,
-} from "../../ports/task-store";
+import type { TaskId } from "../../core/ids";
+import type { Beat, HeartbeatAnswer, StartExecutionInput } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { characters, expectRange, conflict, invalidArgument, isWithin, left } from "./arguments";
+import { tellOpened } from "./waves";
 import type { Opened } from "./waves";
 import { endTasks } from "./endings";
 import {
   addReady,
   compareNumbers,
-  definitionNames,
   definitionOf,
   findDefinition,
   findExecution,
@@ -31,7 +26,7 @@ import { noTotals } from "./execution-totals";
 import { deniedGrant, settleTokens, startDenial, overLimitOf } from "./tokens";
 
 /** start_execution: opens a worker's stay with its first tokens. No token: no execution. */
-export function startExecution(memory: Memory, input: StartExecutionInput): StartExecutionAnswer {
+export const startExecution: Implementation<"startExecution"> = (memory, input) => {
   expectRange("want", input.want, [1, limits.tokensMax]);
   if (!isWithin(characters(input.worker), 1, limits.nameLengthMax)) {
     throw invalidArgument(`worker: expected 1..200 characters (${left(input.worker, 220)})`);
@@ -42,7 +37,9 @@ export function startExecution(memory: Memory, input: StartExecutionInput): Star
   const { leaseMs, prefetchMax } = definition.settings;
   const answer = { ...nothingStarted, leaseMs, prefetchMax };
 
-  const earlier = findByOperation(memory, input);
+  const earlier = [...memory.state.executions.values()].find(
+    (row) => row.operationId === input.operationId,
+  );
   if (earlier !== undefined) return { ...answer, ...repeatedStart(memory, definition, earlier) };
   const ready = countReady(memory, definition, input);
   if (input.needsReady && ready === 0) {
@@ -80,7 +77,7 @@ export function startExecution(memory: Memory, input: StartExecutionInput): Star
     ready,
     deadHolders: settled.dead,
   };
-}
+};
 
 /** A grant that is a start itself takes a permit of the rate; null: it got one, or there is no rate. */
 function startOnRate(
@@ -113,10 +110,6 @@ function isOutdated(definition: DefinitionRow, input: StartExecutionInput): bool
   if (input.settingsHash === null) return false;
   if (definition.build !== input.build) return definition.build < input.build;
   return definition.settingsHash !== input.settingsHash;
-}
-
-function findByOperation(memory: Memory, input: StartExecutionInput): ExecutionRow | undefined {
-  return [...memory.state.executions.values()].find((row) => row.operationId === input.operationId);
 }
 
 /** The first answer, with the lease renewed from now, as it says. */
@@ -175,7 +168,7 @@ function openExecution(
  * heartbeat: renews leases. State decides, not the lease: no other execution took what an unclaimed late
  * one holds.
  */
-export function heartbeat(memory: Memory, input: { executions: readonly Beat[] }): HeartbeatAnswer {
+export const heartbeat: Implementation<"heartbeat"> = (memory, input) => {
   if (!isWithin(input.executions.length, 1, 1_000)) {
     throw invalidArgument("executions: expected a JSON array of 1..1000 entries");
   }
@@ -183,7 +176,7 @@ export function heartbeat(memory: Memory, input: { executions: readonly Beat[] }
     compareNumbers(executionNumber(a.executionId), executionNumber(b.executionId)),
   );
   return { executions: beats.map((beat) => answerBeat(memory, beat)) };
-}
+};
 
 function answerBeat(memory: Memory, beat: Beat): HeartbeatAnswer["executions"][number] {
   const { executionId } = beat;
@@ -224,10 +217,7 @@ export function reportStarted(execution: ExecutionRow, started: readonly TaskId[
 }
 
 /** finish_execution: ends a stay: tokens back, what it still holds back to ready, uncounted. */
-export function finishExecution(
-  memory: Memory,
-  input: { executionId: ExecutionId },
-): FinishExecutionAnswer {
+export const finishExecution: Implementation<"finishExecution"> = (memory, input) => {
   const execution = findExecution(memory.state, input.executionId);
   if (execution?.state !== "live") {
     return {
@@ -245,21 +235,18 @@ export function finishExecution(
   execution.state = "ended";
   execution.endedAtMs = memory.nowMs;
   const givenBack = execution.claims.length;
-  const { woken, opening } = giveBack(memory, execution);
+  const opened = giveBack(memory, execution);
   return {
     status: "ended",
     givenBack,
     tokensFreed: freed,
     ready: hasReady(memory.state, definition),
     nextDueMs: nextDueMs(memory, definition),
-    woken: definitionNames(memory.state, woken, definition),
-    opening: [...opening],
+    ...tellOpened(memory.state, opened, definition),
   };
-}
+};
 
-/**
- * Claims go back to ready; those with a cancel request end.
- */
+/** Claims go back to ready; those with a cancel request end. */
 function giveBack(memory: Memory, execution: ExecutionRow): Opened {
   const claims = execution.claims;
   execution.claims = [];
@@ -271,8 +258,6 @@ function giveBack(memory: Memory, execution: ExecutionRow): Opened {
   const { executionId } = execution;
   return endTasks(
     memory,
-    cancelled.map(({ taskId, fence }) => {
-      return { taskId, fence, executionId, outcome: "cancelled", durationMs: null, result: null };
-    }),
+    cancelled.map(({ taskId, fence }) => ({ taskId, fence, executionId, outcome: "cancelled" })),
   );
 }

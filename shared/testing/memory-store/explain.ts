@@ -1,18 +1,21 @@
 import type { TaskId } from "../../core/ids";
-import type { ExplainTaskAnswer, TaskAttempt, TaskFacts } from "../../ports/task-store";
+import type { TaskAttempt, TaskFacts } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { findGroup } from "./groups";
-import { isOpen, iso, standingOf, workerOf } from "./read-models";
+import { iso } from "./instants";
+import { describeTask, standingOf, workerOf } from "./read-models";
+import { countTokens, executionsOf, isOpen } from "./execution-rows";
 import { compareNumbers, comparePlaces, definitionOf, limitOf, readyOf } from "./rows";
 import { permitInMs, rateOf } from "./rates";
 import { describeShared } from "./shared-tokens";
-import type { ArchiveRow, ClaimRow, DefinitionRow, ExecutionRow, Memory, TaskRow } from "./state";
+import type { ArchiveRow, ClaimRow, ExecutionRow, Memory, TaskRow } from "./state";
 import { batchOf } from "./waves";
 
 /** Counts of those ahead stop here. */
 const aheadMax = 1_000;
 
 /** explain_task: where a task stands and everything that decides when it runs. */
-export function explainTask(memory: Memory, input: { taskId: TaskId }): ExplainTaskAnswer {
+export const explainTask: Implementation<"explainTask"> = (memory, input) => {
   const ended = memory.state.archive.get(input.taskId);
   if (ended !== undefined) return { status: "found", facts: finishedFacts(memory, ended) };
   const task = memory.state.tasks.get(input.taskId);
@@ -20,7 +23,7 @@ export function explainTask(memory: Memory, input: { taskId: TaskId }): ExplainT
   const standing = standingFacts(memory, task);
   if (standing === null) return { status: "moving", facts: null };
   return { status: "found", facts: { ...unfinishedFacts(memory, task), ...standing } };
-}
+};
 
 /** Newest first, at most 50. */
 function attemptsOf(memory: Memory, taskId: TaskId): TaskAttempt[] {
@@ -42,13 +45,8 @@ function attemptsOf(memory: Memory, taskId: TaskId): TaskAttempt[] {
 /** The fields that are told of every task. */
 function commonFacts(memory: Memory, task: TaskRow) {
   return {
-    task: task.taskId,
+    ...describeTask(task),
     definition: definitionOf(memory.state, task).name,
-    kind: task.kind,
-    priority: task.priority,
-    createdAt: iso(task.createdAtMs),
-    failedCount: task.failedCount,
-    lostCount: task.lostCount,
     lastError: task.lastError,
     dedupeKey: task.dedupeKey,
     traceParent: task.traceParent,
@@ -71,7 +69,7 @@ function finishedFacts(memory: Memory, row: ArchiveRow): TaskFacts {
 function unfinishedFacts(memory: Memory, task: TaskRow) {
   const definition = definitionOf(memory.state, task);
   const { done, text } = task.progress;
-  const open = openExecutions(memory, definition);
+  const open = executionsOf(memory.state, definition).filter(isOpen);
   const group = groupFacts(memory, task);
   return {
     ...commonFacts(memory, task),
@@ -83,7 +81,7 @@ function unfinishedFacts(memory: Memory, task: TaskRow) {
     limit: limitOf(definition),
     limitSource: definition.operatorLimit === "code" ? ("code" as const) : ("operator" as const),
     paused: definition.isPaused,
-    held: open.reduce((sum, row) => sum + row.tokenCount, 0),
+    held: countTokens(open),
     holders: open
       .filter((row) => row.tokenCount > 0)
       .map((row) => ({
@@ -99,12 +97,6 @@ function unfinishedFacts(memory: Memory, task: TaskRow) {
   };
 }
 
-function openExecutions(memory: Memory, definition: DefinitionRow): ExecutionRow[] {
-  return [...memory.state.executions.values()]
-    .filter((row) => row.definitionId === definition.definitionId && isOpen(row))
-    .sort((a, b) => compareNumbers(a.executionId, b.executionId));
-}
-
 function leaseLeftMs(memory: Memory, execution: ExecutionRow): number {
   return Math.floor(execution.leaseUntilMs - memory.nowMs);
 }
@@ -115,9 +107,9 @@ type StandingFacts = Pick<TaskFacts, "state" | "claim" | "readyAhead" | "dueInMs
 function standingFacts(memory: Memory, task: TaskRow): StandingFacts | null {
   const { state } = memory;
   const isSame = (row: { taskId: TaskId }): boolean => row.taskId === task.taskId;
-  const holder = openExecutions(memory, definitionOf(state, task)).find((row) =>
-    row.claims.some(isSame),
-  );
+  const holder = executionsOf(state, definitionOf(state, task))
+    .filter(isOpen)
+    .find((row) => row.claims.some(isSame));
   const claim = holder?.claims.find(isSame);
   if (holder !== undefined && claim !== undefined) {
     return { state: "claimed", ...claimFacts(memory, holder, claim) };

@@ -1,21 +1,16 @@
 import { limits } from "../../core/limits";
-import type { ExecutionId, TaskId } from "../../core/ids";
+import type { TaskId } from "../../core/ids";
 import type { Random } from "../../ports/random";
 import type { DefinitionSettings, FailTasksAnswer, Failure } from "../../ports/task-store";
-import { expectRange, invalidArgument, isWithin, left, tooLarge } from "./arguments";
+import type { Implementation } from "./implementation";
+import { expectRange, invalidArgument, isWithin, left, tooLarge, wordProblem } from "./arguments";
 import { dropClaims, isHeld } from "./claims";
 import { endTasks } from "./endings";
 import type { Ending } from "./endings";
 import { leaveGroup } from "./groups";
-import {
-  addScheduled,
-  compareNumbers,
-  definitionNames,
-  definitionOf,
-  findExecution,
-  taskOf,
-} from "./rows";
+import { addScheduled, compareNumbers, definitionOf, findExecution, taskOf } from "./rows";
 import type { ExecutionRow, Memory, TaskRow } from "./state";
+import { tellOpened } from "./waves";
 
 type Result = FailTasksAnswer["results"][number];
 
@@ -23,10 +18,7 @@ type Result = FailTasksAnswer["results"][number];
  * fail_tasks: tasks that did not end well: retry later, end dead or cancelled, or go on later
  * uncounted.
  */
-export function failTasks(
-  memory: Memory,
-  input: { executionId: ExecutionId; failures: readonly Failure[] },
-): FailTasksAnswer {
+export const failTasks: Implementation<"failTasks"> = (memory, input) => {
   if (!isWithin(input.failures.length, 1, 1_000)) {
     throw invalidArgument("failures: expected a JSON array of 1..1000 entries");
   }
@@ -54,28 +46,25 @@ export function failTasks(
         ? comeBack(memory, { ...failure, outcome, leaving })
         : null;
     if (outcome === "dead" || outcome === "cancelled") {
-      endings.push({ ...failure, executionId: execution.executionId, outcome, result: null });
+      endings.push({ ...failure, executionId: execution.executionId, outcome });
     }
     results.push({ taskId: failure.taskId, outcome, retryInMs });
   }
-  const { woken, opening } = endTasks(memory, endings, { leaving });
+  const opened = endTasks(memory, endings, { leaving });
   for (const task of leaving) leaveGroup(memory.state, task);
   const retries = results.flatMap((result) => result.retryInMs ?? []);
   return {
     status: "done",
     results,
-    woken: definitionNames(memory.state, woken, definitionOf(memory.state, execution)),
-    opening: [...opening],
+    ...tellOpened(memory.state, opened, definitionOf(memory.state, execution)),
     nextDueMs: retries.length === 0 ? null : Math.min(...retries),
   };
-}
+};
 
 function expectFailure(failure: Failure): void {
-  if (!["failed", "dead", "cancelled", "continued"].includes(failure.as)) {
-    throw invalidArgument(
-      `failures.as: expected failed, dead, cancelled or continued (${failure.as})`,
-    );
-  }
+  const ends = ["failed", "dead", "cancelled", "continued"];
+  const problem = wordProblem(failure.as, ends, Infinity);
+  if (problem !== null) throw invalidArgument(`failures.as: ${problem}`);
   if (failure.retryInMs !== null) {
     expectRange("failures.retryInMs", failure.retryInMs, [0, limits.retryInMsMax]);
   }

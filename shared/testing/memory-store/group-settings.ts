@@ -1,14 +1,9 @@
 import { compareTexts } from "../../core/text";
-import type {
-  GroupSettings,
-  GroupStatus,
-  ListGroupsInput,
-  SetGroupAnswer,
-  SetGroupInput,
-} from "../../ports/task-store";
-import { expectRange, invalidArgument, left } from "./arguments";
-import { audit } from "./audit";
-import { fillSlots, findGroup } from "./groups";
+import type { GroupSettings, SetGroupInput } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
+import { expectRange, expectWord } from "./arguments";
+import { audit, byOperator } from "./audit";
+import { fillSlots, findGroup, makeGroup } from "./groups";
 import { definitionNamed, definitionNames } from "./rows";
 import type { DefinitionRow, GroupRow, Memory } from "./state";
 
@@ -16,11 +11,8 @@ import type { DefinitionRow, GroupRow, Memory } from "./state";
 const waitingCountMax = 1_000;
 
 /** set_group: an operator's settings of a group, which is made if it is missing; acts at once. */
-export function setGroup(memory: Memory, input: SetGroupInput): SetGroupAnswer {
-  if (!["definition", "global"].includes(input.groupScope)) {
-    const shown = left(input.groupScope, 220);
-    throw invalidArgument(`group_scope: expected definition or global (${shown})`);
-  }
+export const setGroup: Implementation<"setGroup"> = (memory, input) => {
+  expectWord("group_scope", input.groupScope, ["definition", "global"]);
   if (input.slots !== undefined) expectRange("slots", input.slots, [1, 1_000]);
   const definition = definitionNamed(memory.state, input.name);
   const name = { key: input.groupKey, isGlobal: input.groupScope === "global" };
@@ -31,7 +23,7 @@ export function setGroup(memory: Memory, input: SetGroupInput): SetGroupAnswer {
     const counts = { used: 0, waiting: 0, woken: [] };
     return { status: "conflict", old, new: old ?? { slots, paused: false, strict }, ...counts };
   }
-  const group = known ?? makeGroup(memory, definition, input);
+  const group = known ?? makeGroup(memory, definition, name);
   const old = known === undefined ? null : settingsOf(known);
   group.isKept = true;
   group.slots = input.slots ?? group.slots;
@@ -47,27 +39,13 @@ export function setGroup(memory: Memory, input: SetGroupInput): SetGroupAnswer {
     ...countsOf(memory, group),
     woken: definitionNames(memory.state, woken),
   };
-}
+};
 
 function isExpected({ expected }: SetGroupInput, known: GroupRow | undefined): boolean {
   if (expected === undefined) return true;
   if (known === undefined) return false;
   const { slots, paused, strict } = settingsOf(known);
   return slots === expected.slots && paused === expected.paused && strict === expected.strict;
-}
-
-function makeGroup(memory: Memory, definition: DefinitionRow, input: SetGroupInput): GroupRow {
-  const group: GroupRow = {
-    groupId: memory.sequences.next("group"),
-    scope: input.groupScope === "global" ? 0 : definition.definitionId,
-    key: input.groupKey,
-    slots: definition.settings.groupSlots,
-    isPaused: false,
-    strict: definition.settings.groupStrict,
-    isKept: true,
-  };
-  memory.state.groups.set(group.groupId, group);
-  return group;
 }
 
 function settingsOf(group: GroupRow): GroupSettings {
@@ -91,9 +69,7 @@ function auditChange(
       setting: `${input.groupScope === "global" ? "global" : "own"}_group_${setting}`,
       oldValue: old === null ? null : `${String(old[setting])} of ${input.groupKey}`,
       newValue: `${String(changed[setting])} of ${input.groupKey}`,
-      source: "operator",
-      changedBy: input.changedBy,
-      reason: input.reason ?? null,
+      ...byOperator(input),
     });
   }
   return different.length > 0;
@@ -111,7 +87,7 @@ function countsOf(memory: Memory, { groupId }: GroupRow): { used: number; waitin
 const firstMax = 1_000;
 
 /** list_groups: first the oldest ones with waiters, both by definition as registered, then key, global ones first. */
-export function listGroups(memory: Memory, input: ListGroupsInput): { groups: GroupStatus[] } {
+export const listGroups: Implementation<"listGroups"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const only = input.name === undefined ? null : definitionNamed(memory.state, input.name);
   const isOfOnly = (groupId: number): boolean =>
@@ -135,4 +111,4 @@ export function listGroups(memory: Memory, input: ListGroupsInput): { groups: Gr
       ...countsOf(memory, group),
     }));
   return { groups };
-}
+};

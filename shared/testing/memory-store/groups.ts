@@ -18,10 +18,7 @@ export function findGroup(
   return [...state.groups.values()].find((row) => row.scope === scope && row.key === name.key);
 }
 
-/**
- * Makes the groups that tasks are meant for and that don't exist yet, with the definition's
- * settings as they are now.
- */
+/** Makes the groups that tasks are meant for and that don't exist yet. */
 export function makeGroups(
   memory: Memory,
   definition: DefinitionRow,
@@ -31,18 +28,24 @@ export function makeGroups(
     .flatMap((task) => task.pendingGroup ?? [])
     .sort((a, b) => Number(b.isGlobal) - Number(a.isGlobal) || compareTexts(a.key, b.key));
   for (const name of names) {
-    if (findGroup(memory.state, definition, name) !== undefined) continue;
-    const groupId = memory.sequences.next("group");
-    memory.state.groups.set(groupId, {
-      groupId,
-      scope: scopeOf(definition, name),
-      key: name.key,
-      slots: definition.settings.groupSlots,
-      isPaused: false,
-      strict: definition.settings.groupStrict,
-      isKept: false,
-    });
+    if (findGroup(memory.state, definition, name) === undefined)
+      makeGroup(memory, definition, name);
   }
+}
+
+/** Makes a group with the definition's settings as they are now. */
+export function makeGroup(memory: Memory, definition: DefinitionRow, name: GroupName): GroupRow {
+  const group: GroupRow = {
+    groupId: memory.sequences.next("group"),
+    scope: scopeOf(definition, name),
+    key: name.key,
+    slots: definition.settings.groupSlots,
+    isPaused: false,
+    strict: definition.settings.groupStrict,
+    isKept: false,
+  };
+  memory.state.groups.set(group.groupId, group);
+  return group;
 }
 
 /** Gives a task the group that it is meant for, if that exists. */

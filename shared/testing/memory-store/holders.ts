@@ -1,20 +1,25 @@
 import type { ExecutionNumber } from "../../core/ids";
 import type { Token } from "../../core/token";
 import { setTokenCount } from "./execution-totals";
-import type { Memory } from "./state";
+import type { ExecutionRow, Memory } from "./state";
+
+/** The execution that a token names. */
+export function holderOf({ state }: Memory, grantee: string): ExecutionRow | undefined {
+  return state.executions.get(grantee as ExecutionNumber);
+}
 
 /**
  * Does a holder live? At the very instant at which its lease ends it does (S0.7); without a row it
  * doesn't (S0.8).
  */
 export function isAlive(memory: Memory, holder: string): boolean {
-  const execution = memory.state.executions.get(holder as ExecutionNumber);
+  const execution = holderOf(memory, holder);
   return execution?.state === "live" && execution.leaseUntilMs >= memory.nowMs;
 }
 
 /** Its writes are fenced from now on; what it claimed waits for reclaim_expired. */
 export function declareDead(memory: Memory, holder: string): void {
-  const execution = memory.state.executions.get(holder as ExecutionNumber);
+  const execution = holderOf(memory, holder);
   if (execution?.state !== "live") return;
   execution.state = "dead";
   execution.endedAtMs ??= memory.nowMs;
@@ -28,10 +33,7 @@ export function liveUse(
 ): { count: number; retryInMs: number | null } {
   const leasesLeftMs = tokens
     .filter((token) => token.isHeld && isAlive(memory, token.grantee))
-    .map((token) => {
-      const execution = memory.state.executions.get(token.grantee as ExecutionNumber);
-      return (execution?.leaseUntilMs ?? memory.nowMs) - memory.nowMs;
-    });
+    .map(({ grantee }) => (holderOf(memory, grantee)?.leaseUntilMs ?? memory.nowMs) - memory.nowMs);
   return {
     count: leasesLeftMs.length,
     retryInMs: leasesLeftMs.length === 0 ? null : Math.round(Math.min(...leasesLeftMs)) + 1,

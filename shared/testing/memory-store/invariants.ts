@@ -1,13 +1,15 @@
-import { StoreContractError } from "../../core/errors";
-import { parseTokens } from "../../core/token";
 import type { Token } from "../../core/token";
-import type { InvariantFinding } from "../../ports/task-store";
+import type { InvariantFinding, Limit } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { left } from "./arguments";
 import { sharedLimitOf } from "./shared-tokens";
 import { unfinishedIn } from "./waves";
 import { allStandings } from "./places";
-import { comparePlaces, dedupeId, definitionOf, limitOf } from "./rows";
-import type { DefinitionRow, GroupRow, Memory, MemoryState, TaskRow } from "./state";
+import { dedupeId } from "./dedupe-keys";
+import { comparePlaces, definitionOf, limitOf } from "./rows";
+import type { GroupRow, MemoryState, TaskRow } from "./state";
+import { readableTokens, readTokens } from "./token-pool";
+import type { TokenRow } from "./token-pool";
 
 /** A finding without its rule. */
 type Finding = Omit<InvariantFinding, "rule">;
@@ -15,17 +17,14 @@ type Finding = Omit<InvariantFinding, "rule">;
 /**
  * check_invariants: every invariant that the state can show, at most 100 findings per rule.
  */
-export function checkInvariants({ state }: Pick<Memory, "state">): {
-  status: "sound" | "broken";
-  findings: InvariantFinding[];
-} {
+export const checkInvariants: Implementation<"checkInvariants"> = ({ state }) => {
   const findings = Object.entries(rules).flatMap(([rule, find]) =>
     find(state)
       .slice(0, 100)
       .map((finding) => ({ rule, ...finding })),
   );
   return { status: findings.length === 0 ? "sound" : "broken", findings };
-}
+};
 
 /** The rules by the names that the SQL gives them. */
 const rules: Readonly<Record<string, (state: MemoryState) => Finding[]>> = {
@@ -60,36 +59,17 @@ const rules: Readonly<Record<string, (state: MemoryState) => Finding[]>> = {
   "P2 claims and their fences are of one length": () => [],
   // A flag of the claim here.
   "P1 prefetched claims are claims": () => [],
-  "P1 the token string can be read": (state) =>
-    [...state.definitions.values()]
-      .filter((row) => readTokens(row) === null)
-      .map((row) => ({ key: row.name, detail: left(row.executionTokens, 100) })),
-  "P1 a held token has a grantee": (state) =>
-    heldTokens(state)
-      .filter(({ grantee }) => grantee === "0")
-      .map(({ definition }) => ({ key: definition.name, detail: "G:0" })),
+  "P1 the token string can be read": (state) => damaged(ownPools(state)),
+  "P1 a held token has a grantee": (state) => ungranted(ownPools(state)),
   "P1 tokens held equal tokens counted": miscountedTokens,
-  "P1 without a limit there is no token string": (state) =>
-    [...state.definitions.values()]
-      .filter((row) => limitOf(row) === null && row.executionTokens !== "")
-      .map((row) => ({ key: row.name, detail: left(row.executionTokens, 100) })),
-  "P1 free tokens do not exceed the limit": surplusTokens,
-  "P1 the token string of a shared limit can be read": (state) =>
-    [...state.sharedLimits.values()]
-      .filter((row) => readTokens(row) === null)
-      .map((row) => ({ key: row.name, detail: left(row.executionTokens, 100) })),
-  "P1 a held token of a shared limit has a grantee": (state) =>
-    [...state.sharedLimits.values()].flatMap((row) =>
-      (readTokens(row) ?? [])
-        .filter((token) => token.isHeld && token.grantee === "0")
-        .map(() => ({ key: row.name, detail: "G:0" })),
-    ),
+  "P1 without a limit there is no token string": (state) => needless(ownPools(state)),
+  "P1 free tokens do not exceed the limit": (state) => surplus(ownPools(state)),
+  "P1 the token string of a shared limit can be read": (state) => damaged(sharedPools(state)),
+  "P1 a held token of a shared limit has a grantee": (state) => ungranted(sharedPools(state)),
   "P1 tokens held of a shared limit equal tokens counted": miscountedShared,
-  "P1 without a limit a shared limit has no token string": (state) =>
-    [...state.sharedLimits.values()]
-      .filter((row) => sharedLimitOf(row) === null && row.executionTokens !== "")
-      .map((row) => ({ key: row.name, detail: left(row.executionTokens, 100) })),
-  "P1 free tokens do not exceed a shared limit": surplusShared,
+  "P1 without a limit a shared limit has no token string": (state) => needless(sharedPools(state)),
+  "P1 free tokens do not exceed a shared limit": (state) =>
+    surplus(sharedPools(state).filter(({ limit }) => limit !== null)),
   "P1 a group fills at most its slots": overfullGroups,
   "P1 a grouped task in ready or claimed holds one slot": slotlessTasks,
   "P1 a slot is held by a task of the group that may run": idleSlots,
@@ -158,28 +138,63 @@ function misplacedReady(state: MemoryState): Finding[] {
   });
 }
 
-/** null: the text is damaged, which is a finding of its own. */
-export function readTokens(row: { executionTokens: string }): Token[] | null {
-  try {
-    return parseTokens(row.executionTokens);
-  } catch (error) {
-    if (error instanceof StoreContractError) return null;
-    throw error;
-  }
+/** A token string and the limit that it obeys. */
+interface Pool {
+  readonly row: TokenRow;
+  readonly limit: Limit;
+}
+
+function ownPools(state: MemoryState): Pool[] {
+  return [...state.definitions.values()].map((row) => ({ row, limit: limitOf(row) }));
+}
+
+function sharedPools(state: MemoryState): Pool[] {
+  return [...state.sharedLimits.values()].map((row) => ({ row, limit: sharedLimitOf(row) }));
+}
+
+function damaged(pools: readonly Pool[]): Finding[] {
+  return pools.filter(({ row }) => readTokens(row) === null).map(asText);
+}
+
+function needless(pools: readonly Pool[]): Finding[] {
+  return pools.filter(({ row, limit }) => limit === null && row.executionTokens !== "").map(asText);
+}
+
+function asText({ row }: Pool): Finding {
+  return { key: row.name, detail: left(row.executionTokens, 100) };
+}
+
+function heldOf(row: TokenRow): Token[] {
+  return readableTokens(row).filter((token) => token.isHeld);
+}
+
+function ungranted(pools: readonly Pool[]): Finding[] {
+  return pools.flatMap(({ row }) =>
+    heldOf(row)
+      .filter(({ grantee }) => grantee === "0")
+      .map(() => ({ key: row.name, detail: "G:0" })),
+  );
+}
+
+function surplus(pools: readonly Pool[]): Finding[] {
+  return pools.flatMap(({ row, limit }) => {
+    const count = readableTokens(row).length;
+    if (count <= Math.max(limit ?? -1, heldOf(row).length)) return [];
+    const detail = `${String(count)} tokens, limit ${String(limit ?? -1)}`;
+    return [{ key: row.name, detail }];
+  });
 }
 
 function miscountedShared(state: MemoryState): Finding[] {
   return [...state.sharedLimits.values()].flatMap((row) => {
-    const tokens = readTokens(row) ?? [];
+    const grantees = heldOf(row).map((token) => token.grantee);
     return [...state.executions.values()].flatMap((execution) => {
       if (sharedLimitOf(row) === null || execution.state !== "live") return [];
       const isLinked = state.definitions
         .get(execution.definitionId)
         ?.sharedLimitIds.includes(row.sharedLimitId);
       const counted = isLinked === true ? execution.tokenCount : 0;
-      const isOwn = (token: Token): boolean =>
-        token.isHeld && token.grantee === execution.executionId;
-      const held = tokens.filter(isOwn).length;
+      const held = grantees.filter((grantee) => grantee === execution.executionId).length;
       if (held === counted) return [];
       const detail = `${String(held)} in the string, ${String(counted)} counted`;
       return [{ key: `${row.name}/${execution.executionId}`, detail }];
@@ -187,28 +202,9 @@ function miscountedShared(state: MemoryState): Finding[] {
   });
 }
 
-function surplusShared(state: MemoryState): Finding[] {
-  return [...state.sharedLimits.values()].flatMap((row) => {
-    const limit = sharedLimitOf(row);
-    const tokens = readTokens(row) ?? [];
-    const held = tokens.filter((token) => token.isHeld).length;
-    if (limit === null || tokens.length <= Math.max(limit, held)) return [];
-    const detail = `${String(tokens.length)} tokens, limit ${String(limit)}`;
-    return [{ key: row.name, detail }];
-  });
-}
-
-function heldTokens(state: MemoryState): { definition: DefinitionRow; grantee: string }[] {
-  return [...state.definitions.values()].flatMap((definition) =>
-    (readTokens(definition) ?? [])
-      .filter((token) => token.isHeld)
-      .map(({ grantee }) => ({ definition, grantee })),
-  );
-}
-
 /** Live executions only: what the dead held stays in the string until the next asker comes. */
 function miscountedTokens(state: MemoryState): Finding[] {
-  const grantees = heldTokens(state).map((token) => token.grantee);
+  const grantees = [...state.definitions.values()].flatMap(heldOf).map((token) => token.grantee);
   return [...state.executions.values()].flatMap((row) => {
     const held = grantees.filter((grantee) => grantee === row.executionId).length;
     const isCounted = limitOf(definitionOf(state, row)) !== null;
@@ -216,17 +212,6 @@ function miscountedTokens(state: MemoryState): Finding[] {
     if (row.state !== "live" || held === counted) return [];
     const detail = `${String(held)} in the string, ${String(counted)} counted`;
     return [{ key: row.executionId, detail }];
-  });
-}
-
-function surplusTokens(state: MemoryState): Finding[] {
-  return [...state.definitions.values()].flatMap((definition) => {
-    const tokens = readTokens(definition) ?? [];
-    const held = tokens.filter((token) => token.isHeld).length;
-    const limit = limitOf(definition) ?? -1;
-    if (tokens.length <= Math.max(limit, held)) return [];
-    const detail = `${String(tokens.length)} tokens, limit ${String(limit)}`;
-    return [{ key: definition.name, detail }];
   });
 }
 

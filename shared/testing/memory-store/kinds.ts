@@ -29,22 +29,21 @@ export function expectKinds(kinds: readonly KindRules[]): void {
     );
 }
 
-/** _write_kinds: a kind without rules is forgotten; those that aren't named stay. Answers all rules before and now. */
+/** _write_kinds: a kind without rules is forgotten; those that aren't named stay. */
 export function writeKinds(
   definition: DefinitionRow,
   { kinds = [] }: RegisterDefinitionInput,
-): { oldKinds: string; newKinds: string } {
-  const oldKinds = describeKinds(definition);
+): void {
   for (const rules of kinds) {
     definition.kinds.delete(rules.kind);
     const { groupBy, isGroupComputed, priority, runInMs, dedupeBy } = rules;
     if (isGroupComputed || [groupBy, priority, runInMs, dedupeBy].some((rule) => rule !== null))
       definition.kinds.set(rules.kind, rules);
   }
-  return { oldKinds, newKinds: describeKinds(definition) };
 }
 
-function describeKinds(definition: DefinitionRow): string {
+/** All rules, as the audit writes them. */
+export function describeKinds(definition: DefinitionRow): string {
   const texts = [...definition.kinds.values()]
     .sort((a, b) => compareTexts(a.kind, b.kind))
     .map(({ kind, groupBy, isGroupComputed, priority, runInMs, dedupeBy, dedupeMs }) => {
@@ -89,10 +88,17 @@ function applyRules(task: NewTask, rules: KindRules, call: Call): NewTask {
       `${call.at}group: expected a key, or null for none: the code of kind ${rules.kind} computes it (nothing)`,
     );
   }
-  const member = (field: string, path: string | null, said: string | null) =>
-    keyByPath({ field, path, said, task, rules, call });
-  const group = member("group", rules.groupBy, given ?? null);
-  const dedupeKey = member("dedupeKey", rules.dedupeBy, givenKey ?? null);
+  const keyAt = (field: string, path: string | null, said: string | null): string | null => {
+    if (path === null) return said;
+    const found = keyOf(task.payload, path);
+    if ("problem" in found) throw invalidArgument(`${call.at}${found.problem}`);
+    if (!call.isStrict || said === null || said === found.key) return said ?? found.key;
+    throw ruleBroken(
+      `${call.at}${field}: expected nothing, or what the payload of kind ${rules.kind} has at ${path} (${said})`,
+    );
+  };
+  const group = keyAt("group", rules.groupBy, given ?? null);
+  const dedupeKey = keyAt("dedupeKey", rules.dedupeBy, givenKey ?? null);
   const isComputed = givenKey === undefined && dedupeKey !== null;
   const dedupeMs = task.dedupeMs ?? (isComputed ? rules.dedupeMs : null);
   const priority = task.priority ?? rules.priority;
@@ -105,26 +111,6 @@ function applyRules(task: NewTask, rules: KindRules, call: Call): NewTask {
     ...(priority === null ? {} : { priority }),
     ...(isTimed || rules.runInMs === null ? {} : { runInMs: rules.runInMs }),
   };
-}
-
-function keyByPath(question: {
-  field: string;
-  path: string | null;
-  said: string | null;
-  task: NewTask;
-  rules: KindRules;
-  call: Call;
-}): string | null {
-  const { field, path, said, task, rules, call } = question;
-  if (path === null) return said;
-  const found = keyOf(task.payload, path);
-  if ("problem" in found) throw invalidArgument(`${call.at}${found.problem}`);
-  if (call.isStrict && said !== null && said !== found.key) {
-    throw ruleBroken(
-      `${call.at}${field}: expected nothing, or what the payload of kind ${rules.kind} has at ${path} (${said})`,
-    );
-  }
-  return said ?? found.key;
 }
 
 /** TG424: what the kind's code says was left out, or contradicted. */

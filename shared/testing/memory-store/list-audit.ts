@@ -1,7 +1,9 @@
 import type { AuditAction } from "../../core/audit-actions";
 import type { AuditEntry, ListAuditInput } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange } from "./arguments";
-import type { CallAuditRow, Memory, SettingAuditRow } from "./state";
+import { iso } from "./instants";
+import type { CallAuditRow, SettingAuditRow } from "./state";
 
 /** Tasks that an entry names. */
 const tasksNamedMax = 1_000;
@@ -18,7 +20,7 @@ interface Placed {
 }
 
 /** list_audit: newest first. */
-export function listAudit(memory: Memory, input: ListAuditInput): { entries: AuditEntry[] } {
+export const listAudit: Implementation<"listAudit"> = (memory, input) => {
   expectRange("max", input.max, [1, 100]);
   const { state } = memory;
   const names = new Map([...state.definitions.values()].map((row) => [row.definitionId, row.name]));
@@ -43,7 +45,7 @@ export function listAudit(memory: Memory, input: ListAuditInput): { entries: Aud
       .slice(0, input.max)
       .map(({ entry }) => entry),
   };
-}
+};
 
 function isAskedFor(entry: AuditEntry, atMs: number, input: ListAuditInput): boolean {
   const { object, action, changedBy, since, before } = input;
@@ -66,7 +68,7 @@ function ofSetting(row: SettingAuditRow, definition: string | null): AuditEntry 
     return at === 0 ? first : rest.join(" of ");
   };
   return {
-    at: new Date(row.changedAtMs).toISOString(),
+    at: iso(row.changedAtMs),
     action: actionOf(row),
     setting,
     definition,
@@ -101,7 +103,7 @@ function actionOf({ setting, source, newValue }: SettingAuditRow): AuditAction {
 function ofCall(row: CallAuditRow, definition: string | null): AuditEntry {
   const { taskIds, batchId } = row;
   return {
-    at: new Date(row.changedAtMs).toISOString(),
+    at: iso(row.changedAtMs),
     action: row.action,
     setting: null,
     definition,

@@ -1,12 +1,14 @@
 import { compareTexts } from "../../core/text";
-import type { EqualFailures, ListFailuresAnswer, ListFailuresInput } from "../../ports/task-store";
+import type { EqualFailures } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange, left } from "./arguments";
-import { iso } from "./read-models";
-import { compareNumbers, definitionNamed } from "./rows";
-import type { ArchiveRow, Memory } from "./state";
+import { iso } from "./instants";
+import { newestEnded } from "./archive-rows";
+import { definitionNamed } from "./rows";
+import type { ArchiveRow } from "./state";
 
 /** list_failures: dead tasks put together by definition, kind and error. */
-export function listFailures(memory: Memory, input: ListFailuresInput): ListFailuresAnswer {
+export const listFailures: Implementation<"listFailures"> = (memory, input) => {
   expectRange("max", input.max, [1, 5_000]);
   const { state } = memory;
   const asked =
@@ -14,7 +16,7 @@ export function listFailures(memory: Memory, input: ListFailuresInput): ListFail
       ? [...state.definitions.values()]
       : [definitionNamed(state, input.name)];
   const deadOf = asked
-    .map(({ definitionId, name }) => ({ name, rows: newestDead(memory, definitionId) }))
+    .map(({ definitionId, name }) => ({ name, rows: newestEnded(state, definitionId, "dead") }))
     .filter(({ rows }) => rows.length > 0);
   const each =
     input.name === undefined
@@ -38,15 +40,7 @@ export function listFailures(memory: Memory, input: ListFailuresInput): ListFail
         compareTexts(a.taskIds.join(","), b.taskIds.join(",")),
     ),
   };
-}
-
-function newestDead(memory: Memory, definitionId: number): ArchiveRow[] {
-  return [...memory.state.archive.values()]
-    .filter((row) => row.task.definitionId === definitionId && row.outcome === "dead")
-    .sort(
-      (a, b) => b.finishedAtMs - a.finishedAtMs || compareNumbers(b.task.taskId, a.task.taskId),
-    );
-}
+};
 
 /** Rows come newest first. */
 function addTo(

@@ -2,15 +2,15 @@ import { payloadHas } from "../../core/payload-key";
 import { limits } from "../../core/limits";
 import type { TaskId } from "../../core/ids";
 import { isFinished, listableStates } from "../../core/listable-states";
-import type {
-  ListTasksAnswer,
-  ListTasksInput,
-  TaskFilter,
-  TaskListEntry,
-} from "../../ports/task-store";
-import { expectRange, invalidArgument, left } from "./arguments";
-import { isOpen, iso, standingOf, workerOf } from "./read-models";
-import { compareNumbers, definitionNamed, dedupeId, dueSince, taskOf } from "./rows";
+import type { ListTasksInput, TaskFilter, TaskListEntry } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
+import { expectRange, expectWord, invalidArgument, left } from "./arguments";
+import { iso, isoOrNull } from "./instants";
+import { describeTask, standingOf, workerOf } from "./read-models";
+import { newestEnded } from "./archive-rows";
+import { isOpen } from "./execution-rows";
+import { dedupeId } from "./dedupe-keys";
+import { compareNumbers, definitionNamed, dueSince, taskOf } from "./rows";
 import type { ArchiveRow, DefinitionRow, Memory, TaskRow } from "./state";
 
 /** A task where it stands in the list of its state. */
@@ -26,13 +26,9 @@ interface Listed {
  * list_tasks: unfinished ones in the order in which they will be taken, finished ones newest first. A page begins behind a place
  * of that order; with a filter it ends where so many tasks were looked at.
  */
-export function listTasks(memory: Memory, input: ListTasksInput): ListTasksAnswer {
+export const listTasks: Implementation<"listTasks"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
-  if (!listableStates.includes(input.state)) {
-    throw invalidArgument(
-      `state: expected ready, scheduled, waiting, claimed, done, dead or cancelled (${left(input.state, 220)})`,
-    );
-  }
+  expectWord("state", input.state, listableStates);
   const lookMax = input.lookMax ?? limits.lookMax;
   expectRange("look_max", lookMax, [1, limits.lookMax]);
   if ((input.path === undefined) !== (input.value === undefined))
@@ -59,7 +55,7 @@ export function listTasks(memory: Memory, input: ListTasksInput): ListTasksAnswe
     lastAt:
       stop?.entry.finishedAt ?? (input.state === "scheduled" ? stop?.entry.dueAt : null) ?? null,
   };
-}
+};
 
 /** None behind the first 4 MiB of payloads. */
 function withinBytes(rows: readonly Listed[]): readonly Listed[] {
@@ -161,26 +157,18 @@ function listFinished(
   definition: DefinitionRow,
   outcome: ArchiveRow["outcome"],
 ): Listed[] {
-  return [...memory.state.archive.values()]
-    .filter((row) => row.task.definitionId === definition.definitionId && row.outcome === outcome)
-    .sort((a, b) => b.finishedAtMs - a.finishedAtMs || compareNumbers(b.task.taskId, a.task.taskId))
-    .map((row) => ({
-      task: row.task,
-      place: [-BigInt(Math.round(row.finishedAtMs * 1_000)), -BigInt(row.task.taskId)],
-      finishedAtMs: row.finishedAtMs,
-      entry: {
-        task: row.task.taskId,
-        kind: row.task.kind,
-        priority: row.task.priority,
-        state: outcome,
-        createdAt: iso(row.task.createdAtMs),
-        finishedAt: iso(row.finishedAtMs),
-        failedCount: row.task.failedCount,
-        lostCount: row.task.lostCount,
-        error: row.task.lastError,
-        worker: workerOf(memory, row),
-      },
-    }));
+  return newestEnded(memory.state, definition.definitionId, outcome).map((row) => ({
+    task: row.task,
+    place: [-BigInt(Math.round(row.finishedAtMs * 1_000)), -BigInt(row.task.taskId)],
+    finishedAtMs: row.finishedAtMs,
+    entry: {
+      ...describeTask(row.task),
+      error: row.task.lastError,
+      state: outcome,
+      finishedAt: iso(row.finishedAtMs),
+      worker: workerOf(memory, row),
+    },
+  }));
 }
 
 function listUnfinished(
@@ -198,16 +186,11 @@ function listUnfinished(
         place: [...row.before.map((step) => BigInt(step)), BigInt(row.taskId)],
         finishedAtMs: null,
         entry: {
-          task: task.taskId,
-          kind: task.kind,
-          priority: task.priority,
-          state: row.state,
-          createdAt: iso(task.createdAtMs),
-          dueAt: dueAt === null ? null : iso(dueAt),
-          claimedAt: row.claimedAtMs === undefined ? null : iso(row.claimedAtMs),
-          failedCount: task.failedCount,
-          lostCount: task.lostCount,
+          ...describeTask(task),
           error: task.lastError,
+          state: row.state,
+          dueAt: isoOrNull(dueAt),
+          claimedAt: isoOrNull(row.claimedAtMs ?? null),
           worker: row.worker ?? null,
         },
       };

@@ -4,86 +4,21 @@ import type { Random } from "../../ports/random";
 import type * as port from "../../ports/task-store";
 import { OperationStore } from "../../store/operation-store";
 import { operations } from "../../store/operations";
-import type { OperationName, StoreOperations } from "../../store/operations";
-import { nothingToEnd } from "../../store/operations/checks";
-import type { AnswerOf, InputOf, Operation } from "../../store/operations/operation";
+import type { OperationName } from "../../store/operations";
+import { nothingToEnd } from "../../store/operations/transaction-ends";
+import type { Operation } from "../../store/operations/operation";
 import { unknownArgument } from "./arguments";
-import * as apps from "./apps";
-import * as batches from "./batches";
-import * as cancel from "./cancel";
-import * as claims from "./claims";
-import * as cronSchedules from "./cron-schedules";
-import * as definitions from "./definitions";
-import * as enqueue from "./enqueue";
-import * as executions from "./executions";
-import * as explain from "./explain";
-import * as failures from "./failures";
-import * as groupSettings from "./group-settings";
-import * as invariants from "./invariants";
-import * as listAudit from "./list-audit";
-import { listFailures } from "./list-failures";
-import { listTasks } from "./list-tasks";
+import type { Implementation } from "./implementation";
+import * as functions from "./implementations";
 import { nextInstantMs } from "./next-instant";
 import { allStandings } from "./places";
-import * as purge from "./purge";
-import * as rates from "./rates";
-import { readPace } from "./read-pace";
-import * as readModels from "./read-models";
-import * as reclaim from "./reclaim";
-import * as redrive from "./redrive";
-import * as reschedule from "./reschedule";
 import { definitionNamed } from "./rows";
-import * as schedule from "./schedule";
-import * as sharedLimits from "./shared-limits";
-import { readStatistics, rollUpStatistics } from "./statistics";
-import { listStopped, setStop } from "./stops";
 import { createSequences, emptyState } from "./state";
 import type { Memory, MemoryState, Sequences } from "./state";
-import * as tokens from "./tokens";
 import { MemoryTransaction } from "./transaction";
 import type { StatementAnswer } from "./transaction";
-import * as watermarks from "./watermarks";
 
-/** An operation as a function of the rows and the checked input; `isWithin`: it joins a user's transaction. */
-type Implementation<Input, Answer> = (memory: Memory, input: Input, isWithin: boolean) => Answer;
-
-const implementations: {
-  readonly [Name in OperationName]: Implementation<
-    InputOf<StoreOperations[Name]>,
-    AnswerOf<StoreOperations[Name]>
-  >;
-} = {
-  ...apps,
-  ...batches,
-  ...cancel,
-  ...claims,
-  ...cronSchedules,
-  ...definitions,
-  ...enqueue,
-  ...executions,
-  ...explain,
-  ...failures,
-  ...groupSettings,
-  ...invariants,
-  ...listAudit,
-  listFailures,
-  listTasks,
-  listStopped,
-  setStop,
-  readPace,
-  readStatistics,
-  rollUpStatistics,
-  ...purge,
-  ...rates,
-  ...readModels,
-  ...reclaim,
-  ...redrive,
-  ...reschedule,
-  ...schedule,
-  ...sharedLimits,
-  ...tokens,
-  ...watermarks,
-};
+const implementations: { readonly [Name in OperationName]: Implementation<Name> } = functions;
 
 /** What the memory store depends on: the same clock and chance give the same history. */
 export interface MemoryStoreOptions {
@@ -145,8 +80,8 @@ export class MemoryTaskStore extends OperationStore implements port.TaskStore {
     { status }: Pick<port.CompleteTaskAnswer, "status">,
   ): void {
     const transaction = this.#transactionOf(within);
-    if (status !== "done") transaction.rollBack("completion");
-    else this.#state = transaction.commit(this.#memory(), "completion");
+    if (status !== "done") transaction.rollBack("its completion has ended it");
+    else this.#state = transaction.commit(this.#memory(), "its completion has ended it");
   }
 
   /** See MemoryTransaction for what it promises and where it differs from SQL. */
@@ -159,10 +94,11 @@ export class MemoryTaskStore extends OperationStore implements port.TaskStore {
     try {
       result = await body(transaction);
     } catch (error) {
-      transaction.rollBack("body");
+      transaction.rollBack("its body has returned");
       throw error;
     }
-    if (transaction.isOpen) this.#state = transaction.commit(this.#memory(), "body");
+    if (transaction.isOpen)
+      this.#state = transaction.commit(this.#memory(), "its body has returned");
     return result;
   }
 
@@ -255,9 +191,7 @@ export class MemoryTaskStore extends OperationStore implements port.TaskStore {
   }
 }
 
-function implementationOf<Input, Answer>(
-  operation: Operation<Input, Answer>,
-): Implementation<Input, Answer> {
-  const byName: Readonly<Record<string, Implementation<never, unknown>>> = implementations;
-  return byName[operation.name] as Implementation<Input, Answer>;
+function implementationOf<Input, Answer>({ name }: Operation<Input, Answer>) {
+  const byName: Readonly<Record<string, unknown>> = implementations;
+  return byName[name] as (memory: Memory, input: Input, isWithin: boolean) => Answer;
 }

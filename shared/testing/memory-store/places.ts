@@ -1,5 +1,5 @@
 import type { TaskId } from "../../core/ids";
-import type { MemoryState } from "./state";
+import type { MemoryState, TaskRow } from "./state";
 
 /** Where an unfinished task stands, as check_invariants names it. */
 export type PlaceName = "ready" | "scheduled" | "group_waiting" | "wave_blocked" | "claimed";
@@ -25,4 +25,19 @@ export function allStandings(state: MemoryState): Standing[] {
     ...from("wave_blocked", state.waveBlocked),
     ...from("claimed", claims),
   ];
+}
+
+/** Where each of them stands. */
+export function placesOf(state: MemoryState): Map<TaskId, PlaceName> {
+  return new Map(allStandings(state).map(({ taskId, place }) => [taskId, place]));
+}
+
+/** Takes unclaimed tasks from wherever they wait. */
+export function leaveContainers(state: MemoryState, tasks: readonly TaskRow[]): void {
+  const ids = new Set(tasks.map(({ taskId }) => taskId));
+  const stays = (row: { readonly taskId: TaskId }): boolean => !ids.has(row.taskId);
+  state.ready = state.ready.filter(stays);
+  state.scheduled = state.scheduled.filter(stays);
+  state.groupWaiting = state.groupWaiting.filter(stays);
+  state.waveBlocked = state.waveBlocked.filter(stays);
 }

@@ -1,8 +1,9 @@
-import type { PurgeAnswer } from "../../ports/task-store";
 import type { TaskId } from "../../core/ids";
+import type { Implementation } from "./implementation";
 import { expectRange } from "./arguments";
 import { outdatedCalls, outdatedEntries } from "./purge-audit";
 import { hasFinishedBatches, purgeBatches } from "./purge-batches";
+import { executionsOf } from "./execution-rows";
 import { compareNumbers } from "./rows";
 import type { ArchiveRow, DedupeRow, ExecutionRow, Memory, OperationRow } from "./state";
 
@@ -16,7 +17,7 @@ const executionsGlimpsed = 10;
 const attemptsMax = 10_000;
 
 /** purge: deletes rows whose retention is over, one slice of each kind. */
-export function purge(memory: Memory, input: { max: number }): PurgeAnswer {
+export const purge: Implementation<"purge"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const { state } = memory;
   // First: what goes below lets go of its group in the next round.
@@ -68,7 +69,7 @@ export function purge(memory: Memory, input: { max: number }): PurgeAnswer {
       isFull ||
       Object.values(due).some((rows) => rows.length >= input.max),
   };
-}
+};
 
 /** A round through all groups has begun, or the last one ended an hour ago. */
 function areGroupsDue({ state, nowMs }: Memory): boolean {
@@ -128,8 +129,7 @@ function keptSinceMs({ state, nowMs }: Memory): number {
 
 function endedExecutions(memory: Memory, max: number): ExecutionRow[] {
   const endedBeforeMs = keptSinceMs(memory);
-  return [...memory.state.executions.values()]
-    .sort((a, b) => compareNumbers(a.executionId, b.executionId))
+  return executionsOf(memory.state)
     .slice(0, max)
     .filter((row) => row.state === "ended" || row.state === "reclaimed")
     .filter((row) => row.endedAtMs !== null && row.endedAtMs < endedBeforeMs);

@@ -1,9 +1,9 @@
 import { limits } from "../../core/limits";
 import { carryOver, countPermits } from "../../core/rate";
 import type { Permits, Rate } from "../../core/rate";
-import type { SetRateAnswer, SetRateInput } from "../../ports/task-store";
-import { invalidArgument, isWithin } from "./arguments";
-import { audit } from "./audit";
+import type { Implementation } from "./implementation";
+import { expectRange, invalidArgument, isWithin } from "./arguments";
+import { audit, byOperator } from "./audit";
 import { definitionNamed, hasReady } from "./rows";
 import type { DefinitionRow, Memory } from "./state";
 
@@ -42,7 +42,7 @@ export function usePermits(definition: DefinitionRow, permits: Permits, count: n
 }
 
 /** set_rate: an operator's rate over the code's, or none any more. Acts at the next claim. */
-export function setRate(memory: Memory, input: SetRateInput): SetRateAnswer {
+export const setRate: Implementation<"setRate"> = (memory, input) => {
   if (input.rate !== "code") expectRate(input.rate);
   const definition = definitionNamed(memory.state, input.name);
   const oldRate = rateOf(definition);
@@ -57,9 +57,7 @@ export function setRate(memory: Memory, input: SetRateInput): SetRateAnswer {
       setting: "rate_override",
       oldValue,
       newValue,
-      source: "operator",
-      changedBy: input.changedBy,
-      reason: input.reason ?? null,
+      ...byOperator(input),
     });
   }
   return {
@@ -68,7 +66,7 @@ export function setRate(memory: Memory, input: SetRateInput): SetRateAnswer {
     newRate: rateOf(definition),
     ready: hasReady(memory.state, definition),
   };
-}
+};
 
 /** Writes a rate, the code's and the operator's; the used part of the old burst is used of the new one. */
 export function changeRate(
@@ -113,12 +111,8 @@ function instantsOf(
 export function expectRate(rate: Rate | null): void {
   if (rate === null) return;
   const { count, periodMs, burst } = rate;
-  if (!isWithin(count, 1, limits.rateCountMax)) {
-    throw invalidArgument(`rate_count: expected 1..1000000 (${String(count)})`);
-  }
-  if (!isWithin(periodMs, limits.ratePeriodMsMin, limits.ratePeriodMsMax)) {
-    throw invalidArgument(`rate_period_ms: expected 1000..86400000 (${String(periodMs)})`);
-  }
+  expectRange("rate_count", count, [1, limits.rateCountMax]);
+  expectRange("rate_period_ms", periodMs, [limits.ratePeriodMsMin, limits.ratePeriodMsMax]);
   if (!isWithin(burst, 1, count)) {
     throw invalidArgument(`rate_burst: expected 1..rate_count (${String(burst)})`);
   }

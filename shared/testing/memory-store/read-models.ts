@@ -1,30 +1,27 @@
 import { compareTexts } from "../../core/text";
-import { readTokens } from "./invariants";
 import type { TaskId } from "../../core/ids";
-import type {
-  DefinitionStatus,
-  ExecutionStatus,
-  ListExecutionsInput,
-  SweepAnswer,
-  SweptDefinition,
-} from "../../ports/task-store";
+import type { DefinitionStatus, SweptDefinition } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { batchesToPump } from "./batches";
 import { codeRateOf, permitInMs, rateOf } from "./rates";
 import { expectRange } from "./arguments";
 import { nextInstants } from "./cron-schedules";
+import { liveUse } from "./holders";
+import { iso, isoOrNull } from "./instants";
 import { isPurgeable } from "./purge";
 import { expiredExecutions } from "./reclaim";
-import { compareNumbers, definitionOf, hasReady, limitOf, readyOf } from "./rows";
+import { countTokens, executionsOf, isOpen } from "./execution-rows";
+import { definitionOf, hasReady, limitOf, readyOf } from "./rows";
 import { dueOf, nextDueMs } from "./schedule";
-import type { ArchiveRow, DefinitionRow, ExecutionRow, Memory } from "./state";
+import type { ArchiveRow, DefinitionRow, ExecutionRow, Memory, TaskRow } from "./state";
 import { describeShared, isCrowdedOut, sharedFree } from "./shared-tokens";
-import { liveTokens } from "./tokens";
+import { readTokens } from "./token-pool";
 
 /** Counts stop here, so that reading costs the same for any number of waiting tasks. */
 const countMax = 10_000;
 
 /** sweep: lists due work; changes nothing. */
-export function sweep(memory: Memory, input: { max: number }): SweepAnswer {
+export const sweep: Implementation<"sweep"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const definitions = byName(memory);
   const dues = [
@@ -44,12 +41,13 @@ export function sweep(memory: Memory, input: { max: number }): SweepAnswer {
       .filter((schedule) => schedule.inMs <= 0)
       .slice(0, input.max),
   };
-}
+};
 
 function sweepDefinition(memory: Memory, definition: DefinitionRow): SweptDefinition {
   const limit = limitOf(definition);
   // One damaged row must not stop the safety net.
-  const live = readTokens(definition) !== null ? liveTokens(memory, definition).count : Infinity;
+  const tokens = readTokens(definition);
+  const live = tokens === null ? Infinity : liveUse(memory, tokens).count;
   const ownFree = limit === null ? 1_000 : Math.max(limit - live, 0);
   return {
     name: definition.name,
@@ -66,22 +64,19 @@ function byName(memory: Memory): DefinitionRow[] {
 }
 
 /** list_definitions: definitions with their limits, their executions and the tasks that wait. */
-export function listDefinitions(
-  memory: Memory,
-  input: { name?: string },
-): { definitions: DefinitionStatus[] } {
+export const listDefinitions: Implementation<"listDefinitions"> = (memory, input) => {
   const definitions = byName(memory)
     .filter((row) => input.name === undefined || row.name === input.name)
     .map((row) => describeDefinition(memory, row));
   return { definitions };
-}
+};
 
 function describeDefinition(memory: Memory, definition: DefinitionRow): DefinitionStatus {
   const { state } = memory;
   const { settings } = definition;
   const isOwn = (row: { definitionId: number }): boolean =>
     row.definitionId === definition.definitionId;
-  const open = [...state.executions.values()].filter((row) => isOwn(row) && isOpen(row));
+  const open = executionsOf(state, definition).filter(isOpen);
   const ended = [...state.archive.values()].filter((row) => isOwn(row.task));
   const count = (outcome: ArchiveRow["outcome"]): number =>
     capped(ended.filter((row) => row.outcome === outcome));
@@ -102,7 +97,7 @@ function describeDefinition(memory: Memory, definition: DefinitionRow): Definiti
     prefetchMax: settings.prefetchMax,
     build: definition.build,
     tokenFence: String(definition.tokenFence),
-    held: open.reduce((sum, row) => sum + row.tokenCount, 0),
+    held: countTokens(open),
     executions: open.filter((row) => row.state === "live" && row.leaseUntilMs >= memory.nowMs)
       .length,
     ready: capped(state.ready.filter(isOwn)),
@@ -146,22 +141,14 @@ function countStanding(
   return claims.filter(({ taskId }) => standingOf(memory, execution, taskId) === standing).length;
 }
 
-/** Live, or dead and not yet reclaimed. */
-export function isOpen(execution: ExecutionRow): boolean {
-  return execution.state === "live" || execution.state === "dead";
-}
-
 /** list_executions: who works, with how many tokens; newest first. */
-export function listExecutions(
-  memory: Memory,
-  input: ListExecutionsInput,
-): { executions: ExecutionStatus[] } {
+export const listExecutions: Implementation<"listExecutions"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
-  const executions = [...memory.state.executions.values()]
+  const executions = executionsOf(memory.state)
+    .reverse()
     .filter((row) => !input.isOpen || isOpen(row))
     .map((row) => ({ row, definition: definitionOf(memory.state, row) }))
     .filter(({ definition }) => input.name === undefined || definition.name === input.name)
-    .sort((a, b) => compareNumbers(b.row.executionId, a.row.executionId))
     .slice(0, input.max)
     .map(({ row, definition }) => ({
       execution: row.executionId,
@@ -169,7 +156,7 @@ export function listExecutions(
       state: row.state,
       worker: row.worker,
       startedAt: iso(row.startedAtMs),
-      endedAt: row.endedAtMs === null ? null : iso(row.endedAtMs),
+      endedAt: isoOrNull(row.endedAtMs),
       leaseLeftMs: row.state === "live" ? Math.floor(row.leaseUntilMs - memory.nowMs) : null,
       tokens: row.tokenCount,
       claimed: row.claims.length,
@@ -177,15 +164,22 @@ export function listExecutions(
       prefetched: countStanding(memory, row, "prefetched"),
     }));
   return { executions };
-}
-
-/** An instant as the read models show it. */
-export function iso(atMs: number): string {
-  return new Date(atMs).toISOString();
-}
+};
 
 /** The worker of an attempt; null: there was none, or its execution is gone. */
 export function workerOf(memory: Memory, row: Pick<ArchiveRow, "executionId">): string | null {
   if (row.executionId === null) return null;
   return memory.state.executions.get(row.executionId)?.worker ?? null;
+}
+
+/** What lists and explanations tell of every task. */
+export function describeTask(task: TaskRow) {
+  return {
+    task: task.taskId,
+    kind: task.kind,
+    priority: task.priority,
+    createdAt: iso(task.createdAtMs),
+    failedCount: task.failedCount,
+    lostCount: task.lostCount,
+  };
 }

@@ -1,7 +1,9 @@
 import { compareTexts } from "../../core/text";
-import type { KindPace, ReadPaceAnswer, ReadPaceInput } from "../../ports/task-store";
+import type { KindPace } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange } from "./arguments";
-import { iso } from "./read-models";
+import { iso } from "./instants";
+import { newestEnded } from "./archive-rows";
 import { compareNumbers, definitionNamed, dueSince, readyOf, taskOf } from "./rows";
 import type { ArchiveRow, DefinitionRow, Memory, TaskRow } from "./state";
 
@@ -11,11 +13,13 @@ const prioritiesMax = 20;
 const tasksMax = 100;
 
 /** read_pace: how fast tasks end, how long they run, which ready one is the oldest. */
-export function readPace(memory: Memory, input: ReadPaceInput): ReadPaceAnswer {
+export const readPace: Implementation<"readPace"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const definition = definitionNamed(memory.state, input.name);
   const oldest = oldestReady(memory, definition);
-  const rows = lastDone(memory, definition).slice(0, input.max);
+  const rows = newestEnded(memory.state, definition.definitionId, "done")
+    .filter((row) => row.finishedAtMs > memory.nowMs - hourMs)
+    .slice(0, input.max);
   const firstAtMs = rows.at(-1)?.finishedAtMs;
   const kinds = [...new Set(rows.map((row) => row.task.kind))].sort(compareTexts);
   return {
@@ -32,7 +36,7 @@ export function readPace(memory: Memory, input: ReadPaceInput): ReadPaceAnswer {
     overMs: firstAtMs === undefined ? null : memory.nowMs - firstAtMs,
     kinds: kinds.map((kind) => paceOf(kind, rows)),
   };
-}
+};
 
 /** Of the first tasks of each priority, the one that is due for longest. */
 function oldestReady(memory: Memory, definition: DefinitionRow): TaskRow | null {
@@ -49,20 +53,6 @@ function oldestReady(memory: Memory, definition: DefinitionRow): TaskRow | null 
         dueSince(memory.state, a) - dueSince(memory.state, b) || compareNumbers(a.taskId, b.taskId),
     );
   return byAge[0] ?? null;
-}
-
-/** Newest first, within the last hour. */
-function lastDone(memory: Memory, definition: DefinitionRow): ArchiveRow[] {
-  return [...memory.state.archive.values()]
-    .filter(
-      (row) =>
-        row.task.definitionId === definition.definitionId &&
-        row.outcome === "done" &&
-        row.finishedAtMs > memory.nowMs - hourMs,
-    )
-    .sort(
-      (a, b) => b.finishedAtMs - a.finishedAtMs || compareNumbers(b.task.taskId, a.task.taskId),
-    );
 }
 
 function paceOf(kind: string, rows: readonly ArchiveRow[]): KindPace {

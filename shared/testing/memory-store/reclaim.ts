@@ -1,8 +1,9 @@
-import type { ReclaimExpiredAnswer } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange } from "./arguments";
 import { endTasks } from "./endings";
 import type { Ending } from "./endings";
-import { addReady, compareNumbers, definitionNames, definitionOf, taskOf } from "./rows";
+import { executionsOf } from "./execution-rows";
+import { addReady, definitionNames, definitionOf, taskOf } from "./rows";
 import { setTokenCount } from "./execution-totals";
 import type { ClaimRow, ExecutionRow, Memory } from "./state";
 
@@ -11,11 +12,9 @@ const lostError = "the worker lost its lease";
 
 /** Executions to reclaim: past their lease, strictly, or declared dead by an asker. */
 export function expiredExecutions(memory: Memory): ExecutionRow[] {
-  return [...memory.state.executions.values()]
-    .filter(
-      (row) => row.state === "dead" || (row.state === "live" && row.leaseUntilMs < memory.nowMs),
-    )
-    .sort((a, b) => compareNumbers(a.executionId, b.executionId));
+  return executionsOf(memory.state).filter(
+    (row) => row.state === "dead" || (row.state === "live" && row.leaseUntilMs < memory.nowMs),
+  );
 }
 
 /**
@@ -23,7 +22,7 @@ export function expiredExecutions(memory: Memory): ExecutionRow[] {
  * task lost more often than lostMax ends dead; the rest is ready again. Tokens stay where they are:
  * the next asker finds the dead holder.
  */
-export function reclaimExpired(memory: Memory, input: { max: number }): ReclaimExpiredAnswer {
+export const reclaimExpired: Implementation<"reclaimExpired"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const executions = expiredExecutions(memory).slice(0, input.max);
   const endings: Ending[] = [];
@@ -58,7 +57,7 @@ export function reclaimExpired(memory: Memory, input: { max: number }): ReclaimE
     more: executions.length === input.max,
     opening: [...opening],
   };
-}
+};
 
 /** Ends a dead execution; answers what it had claimed. */
 function close(memory: Memory, execution: ExecutionRow): ClaimRow[] {
@@ -99,7 +98,5 @@ function endLost(memory: Memory, execution: ExecutionRow, { taskId, fence }: Cla
     fence,
     executionId: execution.executionId,
     outcome: taskOf(memory.state, taskId).isCancelRequested ? "cancelled" : "dead",
-    durationMs: null,
-    result: null,
   };
 }

@@ -1,14 +1,17 @@
 import type { TaskId } from "../../core/ids";
 import type { RedriveTasksAnswer, RedriveTasksInput } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { auditCall } from "./audit";
-import { expectRange, invalidArgument, left } from "./arguments";
+import { expectRange, expectWord } from "./arguments";
+import { takeKey } from "./dedupe-keys";
 import { admit, groupsOf, leaveGroup } from "./groups";
+import { untouched } from "./new-task";
+import { newestEnded } from "./archive-rows";
 import {
   addBlocked,
   addReady,
   addScheduled,
   compareNumbers,
-  dedupeId,
   definitionNamed,
   definitionNames,
 } from "./rows";
@@ -21,7 +24,7 @@ type Outcome = RedriveTasksAnswer["results"][number]["outcome"];
  * redrive_tasks: dead or cancelled tasks become tasks again, with the same ids. Nothing is ever
  * locked here, so no task is `busy`.
  */
-export function redriveTasks(memory: Memory, input: RedriveTasksInput): RedriveTasksAnswer {
+export const redriveTasks: Implementation<"redriveTasks"> = (memory, input) => {
   const ids = "taskIds" in input ? [...new Set(input.taskIds)] : findEnded(memory, input);
   const { state } = memory;
   const outcomes = new Map<TaskId, Outcome>();
@@ -45,7 +48,7 @@ export function redriveTasks(memory: Memory, input: RedriveTasksInput): RedriveT
     results: ids.map((taskId) => ({ taskId, outcome: outcomes.get(taskId) ?? "unknown" })),
     woken: definitionNames(state, woken),
   };
-}
+};
 
 /** The oldest so many that ended so. */
 function findEnded(
@@ -53,14 +56,11 @@ function findEnded(
   input: Exclude<RedriveTasksInput, { taskIds: readonly TaskId[] }>,
 ): TaskId[] {
   expectRange("max", input.max, [1, 1_000]);
-  if (!["dead", "cancelled"].includes(input.outcome)) {
-    throw invalidArgument(`outcome: expected dead or cancelled (${left(input.outcome, 220)})`);
-  }
+  expectWord("outcome", input.outcome, ["dead", "cancelled"]);
   const { definitionId } = definitionNamed(memory.state, input.name);
-  return [...memory.state.archive.values()]
-    .filter(({ task, outcome }) => task.definitionId === definitionId && outcome === input.outcome)
+  return newestEnded(memory.state, definitionId, input.outcome)
     .filter(({ task }) => input.kind === undefined || task.kind === input.kind)
-    .sort((a, b) => a.finishedAtMs - b.finishedAtMs || compareNumbers(a.task.taskId, b.task.taskId))
+    .reverse()
     .slice(0, input.max)
     .map(({ task }) => task.taskId);
 }
@@ -73,13 +73,8 @@ function outcomeOf(memory: Memory, taskId: TaskId): Outcome {
   if (row.outcome === "done") return "done";
   const { definitionId, dedupeKey } = row.task;
   if (dedupeKey === null) return "redriven";
-  const id = dedupeId(definitionId, dedupeKey);
-  const holder = memory.state.dedupe.get(id);
-  const isFree =
-    holder === undefined || (holder.expiresAtMs !== null && holder.expiresAtMs < memory.nowMs);
-  if (isFree) memory.state.dedupe.set(id, { definitionId, dedupeKey, taskId, expiresAtMs: null });
-  else if (holder.taskId !== taskId) return "duplicate";
-  return "redriven";
+  const holder = takeKey(memory, { definitionId, dedupeKey, taskId, expiresAtMs: null });
+  return holder === null || holder === taskId ? "redriven" : "duplicate";
 }
 
 /** Into its container; grouped ones come in with their group. */
@@ -127,13 +122,8 @@ function standsBehind({ state }: Memory, wave: WaveRow): boolean {
 function revive(memory: Memory, row: ArchiveRow): TaskRow {
   return {
     ...row.task,
+    ...untouched,
     dueAtMs: null,
     waveId: rejoin(memory, row)?.waveId ?? null,
-    failedCount: 0,
-    lostCount: 0,
-    continuedCount: 0,
-    isCancelRequested: false,
-    checkpoint: null,
-    progress: { done: null, total: null, text: null },
   };
 }

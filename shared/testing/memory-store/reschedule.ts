@@ -1,10 +1,12 @@
 import type { TaskId } from "../../core/ids";
-import type { RescheduleTasksAnswer, RescheduleTasksInput } from "../../ports/task-store";
+import type { RescheduleTasksAnswer } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { auditCall } from "./audit";
-import { claimedIds, leaveContainers } from "./cancel";
+import { leaveContainers, placesOf } from "./places";
+import type { PlaceName } from "./places";
 import { handOver, hasSlot, leaveGroup } from "./groups";
 import { addScheduled, definitionNames, taskOf } from "./rows";
-import type { Memory, MemoryState } from "./state";
+import type { MemoryState } from "./state";
 
 type Result = RescheduleTasksAnswer["results"][number];
 
@@ -12,21 +14,18 @@ type Result = RescheduleTasksAnswer["results"][number];
  * reschedule_tasks: another instant for scheduled tasks; ready and waiting ones are scheduled.
  * Nothing is ever locked here, so no task is `busy`.
  */
-export function rescheduleTasks(
-  memory: Memory,
-  input: RescheduleTasksInput,
-): RescheduleTasksAnswer {
+export const rescheduleTasks: Implementation<"rescheduleTasks"> = (memory, input) => {
   const { state, nowMs } = memory;
   const { to } = input;
   const askedMs = "runAt" in to ? to.runAt.getTime() : nowMs + to.runInMs;
   const runAtMs = Math.max(askedMs, nowMs);
   const ids = [...new Set(input.taskIds)];
-  const claimed = claimedIds(state);
-  const blocked = new Set(state.waveBlocked.map((row) => row.taskId));
-  const moving = ids.filter((id) => state.tasks.has(id) && !claimed.has(id) && !blocked.has(id));
-  const scheduled = new Set(state.scheduled.map((row) => row.taskId));
-  leaveContainers(state, new Set(moving));
-  const tasks = moving.map((id) => taskOf(state, id));
+  const places = placesOf(state);
+  const results = ids.map((id) => outcomeOf(state, id, places.get(id)));
+  const tasks = results.flatMap(({ taskId, outcome }) =>
+    outcome === "rescheduled" ? [taskOf(state, taskId)] : [],
+  );
+  leaveContainers(state, tasks);
   for (const task of tasks) {
     task.dueAtMs = runAtMs;
     addScheduled(state, task, runAtMs);
@@ -35,26 +34,24 @@ export function rescheduleTasks(
   // A strict group's slot stays with its task, so that no other task overtakes it.
   const leaving = tasks.filter(
     ({ taskId, groupId }) =>
-      !scheduled.has(taskId) && groupId !== null && state.groups.get(groupId)?.strict === false,
+      places.get(taskId) !== "scheduled" &&
+      groupId !== null &&
+      state.groups.get(groupId)?.strict === false,
   );
   const woken = handOver(memory, leaving);
   for (const task of tasks) if (!hasSlot(state, task)) leaveGroup(state, task);
   const definitionIds = tasks.map((task) => task.definitionId);
   return {
-    results: ids.map((id) => outcomeOf(state, id, { claimed, blocked })),
+    results,
     nextDueMs: tasks.length === 0 ? null : Math.ceil(runAtMs - nowMs),
     definitions: definitionNames(state, definitionIds),
     woken: definitionNames(state, woken),
   };
-}
+};
 
-function outcomeOf(
-  state: MemoryState,
-  taskId: TaskId,
-  { claimed, blocked }: { claimed: ReadonlySet<TaskId>; blocked: ReadonlySet<TaskId> },
-): Result {
-  if (blocked.has(taskId)) return { taskId, outcome: "blocked", state: null };
-  if (claimed.has(taskId)) return { taskId, outcome: "running", state: null };
+function outcomeOf(state: MemoryState, taskId: TaskId, place: PlaceName | undefined): Result {
+  if (place === "wave_blocked") return { taskId, outcome: "blocked", state: null };
+  if (place === "claimed") return { taskId, outcome: "running", state: null };
   if (state.tasks.has(taskId)) return { taskId, outcome: "rescheduled", state: null };
   return { taskId, outcome: "gone", state: state.archive.get(taskId)?.outcome ?? "unknown" };
 }

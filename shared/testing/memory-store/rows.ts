@@ -3,17 +3,13 @@ import { AssertionError } from "../../core/errors";
 import { executionNumber, executionStart } from "../../core/ids";
 import type { ExecutionId, TaskId, WaveId } from "../../core/ids";
 import type { Limit } from "../../ports/task-store";
-import { conflict, unknownArgument } from "./arguments";
+import { unknownArgument } from "./arguments";
 import type {
   DefinitionRow,
   ExecutionRow,
-  GroupWaitingRow,
   MemoryState,
-  KeptAnswers,
-  OperationRowOf,
   Place,
   ReadyRow,
-  ScheduledRow,
   TaskRow,
   WaveBlockedRow,
 } from "./state";
@@ -46,24 +42,6 @@ export function comparePlaces(a: Place, b: Place): number {
   );
 }
 
-function compareReady(a: ReadyRow, b: ReadyRow): number {
-  return a.definitionId - b.definitionId || comparePlaces(a, b);
-}
-
-function compareScheduled(a: ScheduledRow, b: ScheduledRow): number {
-  return (
-    a.definitionId - b.definitionId || a.runAtMs - b.runAtMs || compareNumbers(a.taskId, b.taskId)
-  );
-}
-
-function compareWaiting(a: GroupWaitingRow, b: GroupWaitingRow): number {
-  return a.groupId - b.groupId || comparePlaces(a, b);
-}
-
-function compareBlocked(a: WaveBlockedRow, b: WaveBlockedRow): number {
-  return compareNumbers(a.waveId, b.waveId) || comparePlaces(a, b);
-}
-
 /** Puts a row where its list's order wants it. */
 function insert<Row>(rows: Row[], row: Row, compare: (a: Row, b: Row) => number): void {
   let low = 0;
@@ -77,29 +55,42 @@ function insert<Row>(rows: Row[], row: Row, compare: (a: Row, b: Row) => number)
   rows.splice(low, 0, row);
 }
 
+function readyRow({ definitionId, priority, rank, taskId }: TaskRow): ReadyRow {
+  return { definitionId, priority, rank, taskId };
+}
+
 /** A task may be claimed now. */
 export function addReady(state: MemoryState, task: TaskRow): void {
-  const { definitionId, priority, rank, taskId } = task;
-  insert(state.ready, { definitionId, priority, rank, taskId }, compareReady);
+  const compare = (a: ReadyRow, b: ReadyRow) =>
+    a.definitionId - b.definitionId || comparePlaces(a, b);
+  insert(state.ready, readyRow(task), compare);
 }
 
 /** A task comes back at an instant. */
 export function addScheduled(state: MemoryState, task: TaskRow, runAtMs: number): void {
   const { definitionId, taskId } = task;
-  insert(state.scheduled, { definitionId, runAtMs, taskId }, compareScheduled);
+  insert(
+    state.scheduled,
+    { definitionId, runAtMs, taskId },
+    (a, b) =>
+      a.definitionId - b.definitionId ||
+      a.runAtMs - b.runAtMs ||
+      compareNumbers(a.taskId, b.taskId),
+  );
 }
 
 /** A task waits for a slot of its group. */
 export function addWaiting(state: MemoryState, task: TaskRow, groupId: number): void {
-  const { definitionId, priority, rank, taskId } = task;
-  const row = { groupId, definitionId, priority, rank, taskId };
-  insert(state.groupWaiting, row, compareWaiting);
+  const row = { ...readyRow(task), groupId };
+  insert(state.groupWaiting, row, (a, b) => a.groupId - b.groupId || comparePlaces(a, b));
 }
 
 /** A task waits for its wave. */
 export function addBlocked(state: MemoryState, task: TaskRow, waveId: WaveId): void {
-  const { definitionId, priority, rank, taskId } = task;
-  insert(state.waveBlocked, { waveId, definitionId, priority, rank, taskId }, compareBlocked);
+  const row = { ...readyRow(task), waveId };
+  const compare = (a: WaveBlockedRow, b: WaveBlockedRow) =>
+    compareNumbers(a.waveId, b.waveId) || comparePlaces(a, b);
+  insert(state.waveBlocked, row, compare);
 }
 
 /** The definition of that name. Throws InvalidArgumentError (404). */
@@ -159,32 +150,6 @@ export function definitionNames(
     .filter((row) => definitionIds.includes(row.definitionId) && row !== except)
     .map((row) => row.name)
     .sort(compareTexts);
-}
-
-/** Key of the dedupe rows: a dedupe key is unique within its definition. */
-export function dedupeId(definitionId: number, dedupeKey: string): string {
-  return `${String(definitionId)}/${dedupeKey}`;
-}
-
-/** The answer of the call that had this operation id, for a repeat of it. An id names one operation, on one target. */
-export function firstAnswer<Name extends keyof KeptAnswers>(
-  state: MemoryState,
-  operationId: string | null,
-  { name, target }: { name: Name; target: string },
-): KeptAnswers[Name] | undefined {
-  const first = operationId === null ? undefined : state.operations.get(operationId);
-  if (operationId === null || first === undefined) return undefined;
-  const used = (by: string) => conflict(`operation_id: was used by ${by} (${operationId})`);
-  if (!isOf(first, name)) throw used("another operation");
-  if (first.target !== target) throw used("a call for another name");
-  return first.answer;
-}
-
-function isOf<Name extends keyof KeptAnswers>(
-  row: { readonly name: string },
-  name: Name,
-): row is OperationRowOf<Name> {
-  return row.name === name;
 }
 
 /** Since when a task may start: since its enqueue, or its own later instant, or the opening of its wave. */

@@ -1,4 +1,4 @@
-import type { PromoteScheduledAnswer } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange } from "./arguments";
 import { admit, groupsOf, hasSlot, joinGroup, makeGroups } from "./groups";
 import { addReady, definitionNamed, hasReady, taskOf } from "./rows";
@@ -23,10 +23,7 @@ export function nextDueMs(memory: Memory, definition: DefinitionRow): number | n
 /**
  * promote_scheduled: makes due tasks of a definition claimable: ready, or waiting for their group.
  */
-export function promoteScheduled(
-  memory: Memory,
-  input: { name: string; max: number },
-): PromoteScheduledAnswer {
+export const promoteScheduled: Implementation<"promoteScheduled"> = (memory, input) => {
   expectRange("max", input.max, [1, 10_000]);
   const definition = definitionNamed(memory.state, input.name);
   const promoted = promoteDue(memory, definition, input.max);
@@ -36,7 +33,7 @@ export function promoteScheduled(
     nextDueMs: nextDueMs(memory, definition),
     ready: hasReady(memory.state, definition),
   };
-}
+};
 
 /**
  * Moves at most `max` due tasks to where they may be claimed; answers how many left the schedule.

@@ -1,24 +1,26 @@
 import { compareTexts } from "../../core/text";
-import { asExecutionNumber } from "../../core/ids";
 import { limits } from "../../core/limits";
 import type {
-  ListSharedLimitsInput,
   RegisterDefinitionInput,
   SetSharedLimitAnswer,
-  SetSharedLimitInput,
   SharedLimitReading,
   SharedLimitUse,
 } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import {
   characters,
+  expectLimit,
   expectRange,
   invalidArgument,
   isWithin,
   left,
   unknownArgument,
 } from "./arguments";
-import { audit, auditShared } from "./audit";
-import { compareNumbers, definitionNames, firstAnswer, hasReady } from "./rows";
+import { audit, byOperator } from "./audit";
+import { holderOf } from "./holders";
+import { firstAnswer, keepAnswer } from "./kept-answers";
+import { executionsOf } from "./execution-rows";
+import { definitionNames, hasReady } from "./rows";
 import {
   countShared,
   describeSharedLimit,
@@ -30,20 +32,16 @@ import type { DefinitionRow, ExecutionRow, Memory, SharedLimitRow } from "./stat
 import { countHeld, readableTokens, tokensOf } from "./token-pool";
 
 /** set_shared_limit: an operator's limit that several definitions share. Acts at the next grant; no task is stopped. */
-export function setSharedLimit(memory: Memory, input: SetSharedLimitInput): SetSharedLimitAnswer {
-  if (typeof input.limit === "number" && !isWithin(input.limit, -1, limits.tokensMax)) {
-    throw invalidArgument(
-      `limit: expected -1 (none), 0 (nothing starts) or 1..1000 (${String(input.limit)})`,
-    );
-  }
+export const setSharedLimit: Implementation<"setSharedLimit"> = (memory, input) => {
+  expectLimit(input.limit);
   const known = findShared(memory, input.name);
   if (known === undefined && input.limit === "code") {
     throw unknownArgument(`name: unknown shared limit (${input.name})`);
   }
-  const operation = { name: "set_shared_limit", target: input.name } as const;
-  const first = firstAnswer(memory.state, input.operationId, operation);
+  const { operationId, expectedLimit } = input;
+  const call = { operationId, name: "set_shared_limit", target: input.name };
+  const first = firstAnswer<SetSharedLimitAnswer>(memory, call);
   if (first !== undefined) return first;
-  const { expectedLimit } = input;
   const inForce = known === undefined ? undefined : sharedLimitOf(known);
   if (expectedLimit !== undefined && inForce !== (expectedLimit === -1 ? null : expectedLimit)) {
     const none = { held: 0, overLimit: 0, definitions: [] };
@@ -53,38 +51,27 @@ export function setSharedLimit(memory: Memory, input: SetSharedLimitInput): SetS
   const oldValue = row.operatorLimit === "code" ? null : limitOfText(row.operatorLimit, row);
   const operatorLimit = input.limit === -1 ? null : input.limit;
   const change = changeSharedLimit(memory, row, { codeLimit: row.codeLimit, operatorLimit });
-  auditShared(memory, {
+  audit(memory, null, {
     setting: "shared_limit_override",
     oldValue,
     newValue: operatorLimit === "code" ? null : limitOfText(operatorLimit, row),
-    source: "operator",
-    changedBy: input.changedBy,
-    reason: input.reason ?? null,
+    ...byOperator(input),
   });
   const linked = [...memory.state.definitions.values()].filter(
     (definition) =>
       definition.sharedLimitIds.includes(row.sharedLimitId) && hasReady(memory.state, definition),
   );
   const ids = linked.map((definition) => definition.definitionId);
-  const answer: SetSharedLimitAnswer = {
+  return keepAnswer(memory, call, {
     status: known === undefined ? "created" : "set",
     ...change,
     oldLimit: known === undefined ? undefined : change.oldLimit,
     definitions: definitionNames(memory.state, ids),
-  };
-  memory.state.operations.set(input.operationId, {
-    ...operation,
-    doneAtMs: memory.nowMs,
-    answer,
   });
-  return answer;
-}
+};
 
 /** list_shared_limits: by name, with the tokens that each definition holds. */
-export function listSharedLimits(
-  memory: Memory,
-  input: ListSharedLimitsInput,
-): { sharedLimits: SharedLimitReading[] } {
+export const listSharedLimits: Implementation<"listSharedLimits"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const sharedLimits = [...memory.state.sharedLimits.values()]
     .filter((row) => input.name === undefined || row.name === input.name)
@@ -96,7 +83,7 @@ export function listSharedLimits(
       definitions: usersOf(memory, row),
     }));
   return { sharedLimits };
-}
+};
 
 /** Those that draw from it and what each holds: of its tokens, or without a limit of their own. */
 function usersOf(memory: Memory, row: SharedLimitRow): SharedLimitReading["definitions"] {
@@ -110,7 +97,7 @@ function usersOf(memory: Memory, row: SharedLimitRow): SharedLimitReading["defin
         )
       : readableTokens(row)
           .filter((token) => token.isHeld)
-          .map((token) => executions.get(asExecutionNumber(token.grantee))?.definitionId);
+          .map((token) => holderOf(memory, token.grantee)?.definitionId);
   return [...definitions.values()]
     .filter((definition) => definition.sharedLimitIds.includes(row.sharedLimitId))
     .map(({ name, definitionId }) => ({
@@ -141,15 +128,14 @@ export function expectShared(shared: readonly SharedLimitUse[]): void {
 
 /**
  * From which shared limits a definition draws, and their limits, as its code says. Running tasks count against a limit from the
- * moment that it applies, and no longer when it doesn't. Answers the names before and after as the audit writes them.
+ * moment that it applies, and no longer when it doesn't.
  */
 export function changeSharedLinks(
   memory: Memory,
   definition: DefinitionRow,
   input: RegisterDefinitionInput,
-): { oldNames: string; newNames: string } {
+): void {
   const shared = input.settings.sharedLimits ?? [];
-  const oldNames = namesOf(memory, definition);
   // Made by name, as everywhere: the order of the ids is that in which they are settled.
   const byName = [...shared].sort((a, b) => compareTexts(a.name, b.name));
   const wanted = new Map(
@@ -160,7 +146,6 @@ export function changeSharedLinks(
     changeCodeLimit(memory, definition, { row, limit: wanted.get(row), input });
     changeLink(memory, definition, { row, isWanted: wanted.has(row) });
   }
-  return { oldNames, newNames: namesOf(memory, definition) };
 }
 
 function changeCodeLimit(
@@ -192,8 +177,7 @@ function changeLink(
   definition.sharedLimitIds = isWanted
     ? [...others, row.sharedLimitId].sort((a, b) => a - b)
     : others;
-  for (const execution of liveExecutions(memory)) {
-    if (execution.definitionId !== definition.definitionId) continue;
+  for (const execution of liveExecutions(memory, definition)) {
     const own = isWanted ? execution.tokenCount : 0;
     settleShared(memory, [row], { asker: execution.executionId, need: 0, own });
   }
@@ -248,13 +232,15 @@ function makeShared(memory: Memory, name: string): SharedLimitRow {
   return row;
 }
 
-function liveExecutions(memory: Memory): ExecutionRow[] {
-  return [...memory.state.executions.values()]
-    .filter((row) => row.state === "live" && row.tokenCount > 0)
-    .sort((a, b) => compareNumbers(a.executionId, b.executionId));
+/** Those that hold tokens. */
+function liveExecutions({ state }: Memory, definition?: DefinitionRow): ExecutionRow[] {
+  return executionsOf(state, definition).filter(
+    (row) => row.state === "live" && row.tokenCount > 0,
+  );
 }
 
-function namesOf(memory: Memory, definition: DefinitionRow): string {
+/** The shared limits that a definition draws from, as the audit writes them. */
+export function describeSharedLinks(memory: Memory, definition: DefinitionRow): string {
   const names = sharedLimitsOf(memory.state, definition).map((row) => row.name);
   return names.length === 0 ? "none" : left(JSON.stringify(names.sort(compareTexts)), 400);
 }

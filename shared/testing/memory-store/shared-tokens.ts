@@ -1,7 +1,7 @@
 import { compareTexts } from "../../core/text";
 import type { SharedLimitStatus } from "../../ports/task-store";
 import { declareDead, isAlive, liveUse } from "./holders";
-
+import { countTokens, executionsOf } from "./execution-rows";
 import type { DefinitionRow, Memory, MemoryState, SharedLimitRow } from "./state";
 import { countHeld, readableTokens, TokenPool } from "./token-pool";
 
@@ -13,6 +13,23 @@ export function sharedLimitsOf(state: MemoryState, definition: DefinitionRow): S
 /** The limit in force: the operator's, else the code's; null: none. */
 export function sharedLimitOf(row: SharedLimitRow): SharedLimitRow["codeLimit"] {
   return row.operatorLimit === "code" ? row.codeLimit : row.operatorLimit;
+}
+
+/** A limit of 0 or more that decides about a definition's tokens. */
+export interface Bound<Row = DefinitionRow | SharedLimitRow> {
+  readonly row: Row;
+  readonly limit: number;
+}
+
+/** Those of the shared limits that a definition draws from. */
+export function sharedBounds(
+  state: MemoryState,
+  definition: DefinitionRow,
+): Bound<SharedLimitRow>[] {
+  return sharedLimitsOf(state, definition).flatMap((row) => {
+    const limit = sharedLimitOf(row);
+    return limit === null ? [] : [{ row, limit }];
+  });
 }
 
 /**
@@ -42,7 +59,8 @@ export function settleShared(
   return { room, overLimit, dead };
 }
 
-function freeDead(memory: Memory, pool: TokenPool, asker: string): number {
+/** Frees the tokens of dead holders, which are declared so; answers how many there were. */
+export function freeDead(memory: Memory, pool: TokenPool, asker: string): number {
   const dead = pool.holders.filter((holder) => holder !== asker && !isAlive(memory, holder));
   for (const holder of dead) declareDead(memory, holder);
   pool.freeDead(dead);
@@ -54,10 +72,9 @@ export function sharedDenial(
   memory: Memory,
   definition: DefinitionRow,
 ): { retryInMs: number | null } | null {
-  const full = sharedLimitsOf(memory.state, definition).flatMap((row) => {
-    const limit = sharedLimitOf(row);
+  const full = sharedBounds(memory.state, definition).flatMap(({ row, limit }) => {
     const use = liveUse(memory, readableTokens(row));
-    return limit !== null && use.count >= limit ? [use.retryInMs] : [];
+    return use.count >= limit ? [use.retryInMs] : [];
   });
   if (full.length === 0) return null;
   const waits = full.filter((wait) => wait !== null);
@@ -66,33 +83,24 @@ export function sharedDenial(
 
 /** Tokens that the shared limits let be granted; Infinity: any number. */
 export function sharedFree(memory: Memory, definition: DefinitionRow): number {
-  const free = sharedLimitsOf(memory.state, definition).map((row) => {
-    const limit = sharedLimitOf(row);
-    return limit === null
-      ? Infinity
-      : Math.max(limit - liveUse(memory, readableTokens(row)).count, 0);
-  });
+  const free = sharedBounds(memory.state, definition).map(({ row, limit }) =>
+    Math.max(limit - liveUse(memory, readableTokens(row)).count, 0),
+  );
   return Math.min(Infinity, ...free);
 }
 
 /** Others hold all tokens of one of them, and no live execution of the definition holds any: a worker that asks is given one. */
 export function isCrowdedOut(memory: Memory, definition: DefinitionRow): boolean {
-  const limits = sharedLimitsOf(memory.state, definition).map(sharedLimitOf);
-  if (limits.includes(0) || sharedFree(memory, definition) > 0) return false;
-  return ![...memory.state.executions.values()].some(
-    (row) =>
-      row.definitionId === definition.definitionId &&
-      row.tokenCount > 0 &&
-      isAlive(memory, row.executionId),
+  const isClosed = sharedBounds(memory.state, definition).some(({ limit }) => limit === 0);
+  if (isClosed || sharedFree(memory, definition) > 0) return false;
+  return !executionsOf(memory.state, definition).some(
+    (row) => row.tokenCount > 0 && isAlive(memory, row.executionId),
   );
 }
 
 /** Tokens held above one of them, where that is most. */
 export function sharedOverLimit(state: MemoryState, definition: DefinitionRow): number {
-  const over = sharedLimitsOf(state, definition).map((row) => {
-    const limit = sharedLimitOf(row);
-    return limit === null ? 0 : countHeld(row) - limit;
-  });
+  const over = sharedBounds(state, definition).map(({ row, limit }) => countHeld(row) - limit);
   return Math.max(0, ...over);
 }
 
@@ -116,11 +124,10 @@ export function describeSharedLimit(state: MemoryState, row: SharedLimitRow): Sh
 
 /** Tokens of all executions of the definitions that draw from it: without a limit no string counts them. */
 export function countShared(state: MemoryState, row: SharedLimitRow): number {
-  return [...state.executions.values()]
-    .filter((execution) => execution.state === "live")
-    .filter((execution) => {
-      const definition = state.definitions.get(execution.definitionId);
-      return definition?.sharedLimitIds.includes(row.sharedLimitId) === true;
-    })
-    .reduce((sum, execution) => sum + execution.tokenCount, 0);
+  const counted = executionsOf(state).filter((execution) => {
+    const definition = state.definitions.get(execution.definitionId);
+    const isLinked = definition?.sharedLimitIds.includes(row.sharedLimitId) === true;
+    return isLinked && execution.state === "live";
+  });
+  return countTokens(counted);
 }

@@ -1,8 +1,9 @@
 import { isCallsDefinition } from "../../core/calls-definition";
-import { isAlive } from "./holders";
+import { holderOf, isAlive } from "./holders";
 import { limitOf } from "./rows";
-import { sharedLimitOf, sharedLimitsOf } from "./shared-tokens";
-import type { DefinitionRow, ExecutionRow, Memory, SharedLimitRow } from "./state";
+import { sharedBounds, sharedLimitOf } from "./shared-tokens";
+import type { Bound } from "./shared-tokens";
+import type { DefinitionRow, Memory, SharedLimitRow } from "./state";
 import { countHeld, readableTokens } from "./token-pool";
 
 /*
@@ -19,12 +20,6 @@ const lookMs = 100;
 const reservedMaxMs = 2_000;
 const richestFirstMs = 2_000;
 
-/** A limit of 0 or more that decides about a definition's tokens. */
-interface Bound {
-  readonly row: DefinitionRow | SharedLimitRow;
-  readonly limit: number;
-}
-
 /** Those who ask: a process by its work on one definition. */
 interface Party {
   readonly definition: DefinitionRow;
@@ -37,16 +32,9 @@ interface Shares {
   readonly others: readonly number[];
 }
 
-function sharedBounds(memory: Memory, definition: DefinitionRow): Bound[] {
-  return sharedLimitsOf(memory.state, definition).flatMap((row) => {
-    const limit = sharedLimitOf(row);
-    return limit === null ? [] : [{ row, limit }];
-  });
-}
-
 function boundsOf(memory: Memory, definition: DefinitionRow): Bound[] {
   const limit = limitOf(definition);
-  const shared = sharedBounds(memory, definition);
+  const shared = sharedBounds(memory.state, definition);
   return limit === null ? shared : [{ row: definition, limit }, ...shared];
 }
 
@@ -62,7 +50,7 @@ export function hasOpenDemand(memory: Memory, definition: DefinitionRow): boolea
 }
 
 function rowsOf(memory: Memory, definition: DefinitionRow): Bound["row"][] {
-  return [definition, ...sharedBounds(memory, definition).map(({ row }) => row)];
+  return [definition, ...sharedBounds(memory.state, definition).map(({ row }) => row)];
 }
 
 /** Milliseconds until given tokens are free for all: the time in which the denied one asks again; null: they are free. */
@@ -84,7 +72,7 @@ export function reservedForMs(memory: Memory, definition: DefinitionRow): number
 function sharesOf(memory: Memory, { row }: Bound, { definition, worker }: Party): Shares {
   const counts = new Map<string, number>();
   for (const { isHeld, grantee } of readableTokens(row)) {
-    const holder = memory.state.executions.get(grantee as ExecutionRow["executionId"]);
+    const holder = holderOf(memory, grantee);
     const party = keyOf(holder?.definitionId, holder?.worker ?? `#${grantee}`);
     if (isHeld) counts.set(party, (counts.get(party) ?? 0) + 1);
   }
@@ -134,10 +122,9 @@ function passesOn(definition: DefinitionRow | undefined, row: Bound["row"]): boo
 }
 
 function isHeldByCalls(memory: Memory, row: Bound["row"]): boolean {
-  const { definitions, executions } = memory.state;
   return readableTokens(row).some(({ isHeld, grantee }) => {
-    const holder = executions.get(grantee as ExecutionRow["executionId"]);
-    return isHeld && holder !== undefined && passesOn(definitions.get(holder.definitionId), row);
+    const holder = isHeld ? holderOf(memory, grantee) : undefined;
+    return passesOn(memory.state.definitions.get(holder?.definitionId ?? 0), row);
   });
 }
 
@@ -148,16 +135,16 @@ function sum(counts: readonly number[]): number {
 /** Tokens that live executions of a process hold of a definition; without a limit of its own, as those that it shares count them. */
 export function heldByWorker(memory: Memory, definition: DefinitionRow, worker: string): number {
   if (limitOf(definition) === null) {
-    const bounds = sharedBounds(memory, definition);
+    const bounds = sharedBounds(memory.state, definition);
     return Math.max(
       0,
       ...bounds.map((bound) => sharesOf(memory, bound, { definition, worker }).mine),
     );
   }
-  return readableTokens(definition).filter((token) => {
-    const holder = memory.state.executions.get(token.grantee as ExecutionRow["executionId"]);
-    return token.isHeld && isAlive(memory, token.grantee) && holder?.worker === worker;
-  }).length;
+  return readableTokens(definition).filter(
+    ({ isHeld, grantee }) =>
+      isHeld && isAlive(memory, grantee) && holderOf(memory, grantee)?.worker === worker,
+  ).length;
 }
 
 /** Is it this process that should give? The richest first, or one less rich; after a while any that holds several. */
@@ -174,7 +161,11 @@ function isAsked(
  * The tokens that a process gives after a denial: half of what it holds more than the poorest one, up to that one's part
  * of the limit, less the free ones; null: it isn't asked.
  */
-function giftAt(memory: Memory, bound: Bound, asker: Party & { free: number }): number | null {
+export function giftAt(
+  memory: Memory,
+  bound: Bound,
+  asker: Party & { free: number },
+): number | null {
   const { mine, others } = sharesOf(memory, bound, asker);
   if (!isAsked(memory, bound, { ...asker, mine, others })) return null;
   const least = others.length === 0 ? 0 : Math.min(...others);
@@ -185,16 +176,6 @@ function giftAt(memory: Memory, bound: Bound, asker: Party & { free: number }): 
   return Math.min(half, part - poorest) - asker.free;
 }
 
-/** The same after a denial by the definition's own limit. */
-export function giftOf(
-  memory: Memory,
-  definition: DefinitionRow,
-  asker: { worker: string; limit: number; free: number },
-): number | null {
-  const { worker, limit, free } = asker;
-  return giftAt(memory, { row: definition, limit }, { definition, worker, free });
-}
-
 /** The same after denials by limits that the definition shares: the most that one of them asks for, and which ask. */
 export function sharedGift(
   memory: Memory,
@@ -203,9 +184,7 @@ export function sharedGift(
 ): { count: number; rows: SharedLimitRow[] } {
   let count = 0;
   const rows: SharedLimitRow[] = [];
-  for (const row of sharedLimitsOf(memory.state, definition)) {
-    const limit = sharedLimitOf(row);
-    if (limit === null) continue;
+  for (const { row, limit } of sharedBounds(memory.state, definition)) {
     const free = limit - countHeld(row);
     const gift = giftAt(memory, { row, limit }, { definition, worker, free });
     if (gift === null) continue;
@@ -226,7 +205,7 @@ export function noteGift(memory: Memory, rows: readonly SharedLimitRow[]): numbe
  * How many more a process may hold while tokens are reserved: its part of the limit, and no more than the richest other one when
  * it holds some. Infinity: none are.
  */
-function roomAt(memory: Memory, bound: Bound, asker: Party): number {
+export function roomAt(memory: Memory, bound: Bound, asker: Party): number {
   if (reservedFor(memory, bound.row) === null) return Infinity;
   const { mine, others } = sharesOf(memory, bound, asker);
   const part = Math.ceil(bound.limit / (others.length + 1));
@@ -234,18 +213,9 @@ function roomAt(memory: Memory, bound: Bound, asker: Party): number {
   return Math.max(0, max - mine);
 }
 
-/** By the definition's own limit. */
-export function reservedRoom(
-  memory: Memory,
-  definition: DefinitionRow,
-  { worker, limit }: { worker: string; limit: number },
-): number {
-  return roomAt(memory, { row: definition, limit }, { definition, worker });
-}
-
-/** By each of the limits that it shares. */
+/** The same by each of the limits that it shares. */
 export function sharedRoom(memory: Memory, definition: DefinitionRow, worker: string): number {
-  const rooms = sharedBounds(memory, definition).map((bound) =>
+  const rooms = sharedBounds(memory.state, definition).map((bound) =>
     roomAt(memory, bound, { definition, worker }),
   );
   return Math.min(Infinity, ...rooms);

@@ -4,16 +4,7 @@ import type { MissedPolicy } from "../../core/cron";
 import type { Rate } from "../../core/rate";
 import type { Random } from "../../ports/random";
 import type { BatchStatus, FailurePolicy, Grain, WaveState } from "../../ports/task-store";
-import type { AdvanceWatermarkAnswer, SetWatermarkAnswer } from "../../ports/task-store";
-import type {
-  AppAddress,
-  DefinitionSettings,
-  EnqueueTasksAnswer,
-  KindRules,
-  Limit,
-  SetLimitAnswer,
-  SetSharedLimitAnswer,
-} from "../../ports/task-store";
+import type { AppAddress, DefinitionSettings, KindRules, Limit } from "../../ports/task-store";
 
 /**
  * The store's rows: the tables of the SQL core as plain objects, maps by primary key and lists in
@@ -32,57 +23,7 @@ export interface Memory {
 }
 
 /** Everything the store knows: plain data, so that `structuredClone` copies it. */
-export interface MemoryState {
-  definitions: Map<number, DefinitionRow>;
-  /** By name. */
-  apps: Map<string, AppRow>;
-  /** definition_owner: the app of each definition that has one, by the definition's name. */
-  definitionOwners: Map<string, string>;
-  sharedLimits: Map<number, SharedLimitRow>;
-  executions: Map<ExecutionNumber, ExecutionRow>;
-  /** execution_counted: counted totals of executions that may go on. */
-  executionsCounted: Map<ExecutionNumber, ExecutionTotals>;
-  /** statistic and statistic_time, in the order of their making. */
-  statistics: StatisticRow[];
-  /** statistic_round: how far executions are counted, and since when. */
-  statisticRound: { lastExecutionId: string; endedAtMs: number };
-  /** Unfinished tasks. Where one stands is not a field of it but the list that it is in. */
-  tasks: Map<TaskId, TaskRow>;
-  /** By definition, then by place. */
-  ready: ReadyRow[];
-  /** By definition, instant and id. */
-  scheduled: ScheduledRow[];
-  groups: Map<number, GroupRow>;
-  /** group_round: how far a purge has looked through them, and when it was through last. */
-  groupRound: { lastGroupId: number; endedAtMs: number };
-  /** By group and slot. */
-  groupSlots: GroupSlotRow[];
-  /** By group, then by place. */
-  groupWaiting: GroupWaitingRow[];
-  batches: Map<BatchId, BatchRow>;
-  /** In the order of creation: by batch, then by ordinal. */
-  waves: Map<WaveId, WaveRow>;
-  /** By wave, then by place. */
-  waveBlocked: WaveBlockedRow[];
-  /** By `dedupeId`. */
-  dedupe: Map<string, DedupeRow>;
-  /** In the order in which they ended. */
-  attempts: AttemptRow[];
-  /** Finished tasks. */
-  archive: Map<TaskId, ArchiveRow>;
-  operations: Map<string, OperationRow>;
-  /** By id, in the order of creation. */
-  schedules: Map<number, ScheduleRow>;
-  /** null: no stop of everything is on. */
-  stop: StopRow | null;
-  /** By definition. */
-  stoppedDefinitions: Map<number, StopRow>;
-  /** By schedule. */
-  stoppedSchedules: Map<number, StopRow>;
-  watermarks: WatermarkRow[];
-  settingAudit: SettingAuditRow[];
-  callAudit: CallAuditRow[];
-}
+export type MemoryState = ReturnType<typeof emptyState>;
 
 /** task_definition: a name with its limit and settings. */
 export interface DefinitionRow {
@@ -276,9 +217,8 @@ export interface GroupSlotRow {
 }
 
 /** group_waiting: its group is full. */
-export interface GroupWaitingRow extends Place {
+export interface GroupWaitingRow extends ReadyRow {
   readonly groupId: number;
-  readonly definitionId: number;
 }
 
 /** batch: ordered waves. */
@@ -308,9 +248,8 @@ export interface WaveRow {
 }
 
 /** wave_blocked: its wave isn't open, or hasn't let it in yet. */
-export interface WaveBlockedRow extends Place {
+export interface WaveBlockedRow extends ReadyRow {
   readonly waveId: WaveId;
-  readonly definitionId: number;
 }
 
 /** dedupe: a key and the first task that used it. */
@@ -334,40 +273,32 @@ export interface AttemptRow {
   readonly error: string | null;
 }
 
-/** archive: a finished task. */
-export interface ArchiveRow {
-  readonly task: TaskRow;
+/** How a task ended. */
+export interface TaskEnd {
   readonly outcome: "done" | "dead" | "cancelled";
-  readonly finishedAtMs: number;
-  readonly purgeAfterMs: number;
   /** Of the attempt that ended it; null: none did, an operator cancelled it while it waited. */
   readonly executionId: ExecutionNumber | null;
   readonly fence: Fence | null;
   readonly durationMs: number | null;
   readonly result: string | null;
+}
+
+/** archive: a finished task. */
+export interface ArchiveRow extends TaskEnd {
+  readonly task: TaskRow;
+  readonly finishedAtMs: number;
+  readonly purgeAfterMs: number;
   /** It was cancelled before its wave counted it. */
   readonly wasBlocked: boolean;
 }
 
-/** operation: the answer of a call, for its repeats. `target`: what it changed, as the SQL dialects write it. */
-export type OperationRow = {
-  [Name in keyof KeptAnswers]: OperationRowOf<Name>;
-}[keyof KeptAnswers];
-
-export interface OperationRowOf<Name extends keyof KeptAnswers> {
-  readonly doneAtMs: number;
-  readonly name: Name;
+/** operation: the answer of a call, for its repeats. */
+export interface OperationRow {
+  readonly name: string;
+  /** What the call changed, as the SQL dialects write it. */
   readonly target: string;
-  readonly answer: KeptAnswers[Name];
-}
-
-/** By the name of the operation. */
-export interface KeptAnswers {
-  readonly enqueue_tasks: EnqueueTasksAnswer;
-  readonly advance_watermark: AdvanceWatermarkAnswer;
-  readonly set_watermark: SetWatermarkAnswer;
-  readonly set_limit: SetLimitAnswer;
-  readonly set_shared_limit: SetSharedLimitAnswer;
+  readonly doneAtMs: number;
+  readonly answer: unknown;
 }
 
 /** schedule and schedule_group: tasks at the instants of a cron expression. */
@@ -431,37 +362,57 @@ export interface CallAuditRow {
 }
 
 /** A store without rows. */
-export function emptyState(): MemoryState {
+export function emptyState() {
   return {
-    definitions: new Map(),
-    apps: new Map(),
-    definitionOwners: new Map(),
-    sharedLimits: new Map(),
-    executions: new Map(),
-    executionsCounted: new Map(),
-    statistics: [],
+    definitions: new Map<number, DefinitionRow>(),
+    /** By name. */
+    apps: new Map<string, AppRow>(),
+    /** definition_owner: the app of each definition that has one, by the definition's name. */
+    definitionOwners: new Map<string, string>(),
+    sharedLimits: new Map<number, SharedLimitRow>(),
+    executions: new Map<ExecutionNumber, ExecutionRow>(),
+    /** execution_counted: counted totals of executions that may go on. */
+    executionsCounted: new Map<ExecutionNumber, ExecutionTotals>(),
+    /** statistic and statistic_time, in the order of their making. */
+    statistics: [] as StatisticRow[],
+    /** statistic_round: how far executions are counted, and since when. */
     statisticRound: { lastExecutionId: "0", endedAtMs: Date.UTC(2000, 0, 1) },
-    tasks: new Map(),
-    ready: [],
-    scheduled: [],
-    groups: new Map(),
+    /** Unfinished tasks. Where one stands is not a field of it but the list that it is in. */
+    tasks: new Map<TaskId, TaskRow>(),
+    /** By definition, then by place. */
+    ready: [] as ReadyRow[],
+    /** By definition, instant and id. */
+    scheduled: [] as ScheduledRow[],
+    groups: new Map<number, GroupRow>(),
+    /** group_round: how far a purge has looked through them, and when it was through last. */
     groupRound: { lastGroupId: 0, endedAtMs: Date.UTC(2000, 0, 1) },
-    groupSlots: [],
-    groupWaiting: [],
-    batches: new Map(),
-    waves: new Map(),
-    waveBlocked: [],
-    dedupe: new Map(),
-    attempts: [],
-    archive: new Map(),
-    operations: new Map(),
-    schedules: new Map(),
-    stop: null,
-    stoppedDefinitions: new Map(),
-    stoppedSchedules: new Map(),
-    watermarks: [],
-    settingAudit: [],
-    callAudit: [],
+    /** By group and slot. */
+    groupSlots: [] as GroupSlotRow[],
+    /** By group, then by place. */
+    groupWaiting: [] as GroupWaitingRow[],
+    batches: new Map<BatchId, BatchRow>(),
+    /** In the order of creation: by batch, then by ordinal. */
+    waves: new Map<WaveId, WaveRow>(),
+    /** By wave, then by place. */
+    waveBlocked: [] as WaveBlockedRow[],
+    /** By `dedupeId`. */
+    dedupe: new Map<string, DedupeRow>(),
+    /** In the order in which they ended. */
+    attempts: [] as AttemptRow[],
+    /** Finished tasks. */
+    archive: new Map<TaskId, ArchiveRow>(),
+    operations: new Map<string, OperationRow>(),
+    /** By id, in the order of creation. */
+    schedules: new Map<number, ScheduleRow>(),
+    /** null: no stop of everything is on. */
+    stop: null as StopRow | null,
+    /** By definition. */
+    stoppedDefinitions: new Map<number, StopRow>(),
+    /** By schedule. */
+    stoppedSchedules: new Map<number, StopRow>(),
+    watermarks: [] as WatermarkRow[],
+    settingAudit: [] as SettingAuditRow[],
+    callAudit: [] as CallAuditRow[],
   };
 }
 

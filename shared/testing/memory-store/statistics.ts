@@ -1,15 +1,12 @@
 import { compareTexts } from "../../core/text";
 import { durationBucket } from "../../core/duration-buckets";
 import type { BucketCount } from "../../core/duration-buckets";
-import type {
-  Grain,
-  ReadStatisticsAnswer,
-  ReadStatisticsInput,
-  RollUpStatisticsAnswer,
-  StatisticPeriod,
-} from "../../ports/task-store";
+import type { Grain, StatisticPeriod } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange } from "./arguments";
-import { iso } from "./read-models";
+import { iso } from "./instants";
+import { newestEnded } from "./archive-rows";
+import { executionsOf, isOpen } from "./execution-rows";
 import { compareNumbers, definitionNamed, dueSince, limitOf, readyOf, taskOf } from "./rows";
 import { heldMs, noTotals } from "./execution-totals";
 import type { DefinitionRow, ExecutionRow, ExecutionTotals, Memory, StatisticRow } from "./state";
@@ -24,15 +21,14 @@ const kept: readonly (readonly [Grain, number])[] = [
   [60, 129_600],
 ];
 const grains = kept.map(([grain]) => grain);
+const countNames = Object.keys(noTotals) as (keyof ExecutionTotals)[];
 
 /** roll_up_statistics: adds the counts of executions to their definitions' statistics. */
-export function rollUpStatistics(memory: Memory, input: { max: number }): RollUpStatisticsAnswer {
+export const rollUpStatistics: Implementation<"rollUpStatistics"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const { state, nowMs } = memory;
   const { statisticRound: round, executionsCounted: counted } = state;
-  const executions = [...state.executions.values()].sort((a, b) =>
-    compareNumbers(a.executionId, b.executionId),
-  );
+  const executions = executionsOf(state);
   const isNew = (row: ExecutionRow): boolean =>
     compareNumbers(row.executionId, round.lastExecutionId) > 0;
   const fresh = executions.filter(isNew).slice(0, input.max);
@@ -64,40 +60,22 @@ export function rollUpStatistics(memory: Memory, input: { max: number }): RollUp
   state.statisticRound = { lastExecutionId, endedAtMs: nowMs };
   const isCut = fresh.length === input.max && settled.length === fresh.length;
   return { status: "rolled", executions: looked.length, deleted, more: isFull || isCut };
-}
-
-function isOpen({ state }: ExecutionRow): boolean {
-  return state === "live" || state === "dead";
-}
+};
 
 function startOf(grain: number, atMs: number): number {
   return Math.floor(atMs / (grain * minuteMs)) * grain * minuteMs;
 }
 
 function difference(totals: ExecutionTotals, before: ExecutionTotals): ExecutionTotals {
-  return {
-    claimed: totals.claimed - before.claimed,
-    done: totals.done - before.done,
-    failed: totals.failed - before.failed,
-    dead: totals.dead - before.dead,
-    lost: totals.lost - before.lost,
-    ranMs: totals.ranMs - before.ranMs,
-    heldMs: totals.heldMs - before.heldMs,
-  };
+  const added = { ...totals };
+  for (const name of countNames) added[name] -= before[name];
+  return added;
 }
 
 /** Answers whether there was anything to add. */
 function addTotals(rows: () => readonly StatisticRow[], added: ExecutionTotals): boolean {
   if (Object.values(added).every((value) => value === 0)) return false;
-  for (const row of rows()) {
-    row.claimed += added.claimed;
-    row.done += added.done;
-    row.failed += added.failed;
-    row.dead += added.dead;
-    row.lost += added.lost;
-    row.ranMs += added.ranMs;
-    row.heldMs += added.heldMs;
-  }
+  for (const row of rows()) for (const name of countNames) row[name] += added[name];
   return true;
 }
 
@@ -159,14 +137,8 @@ function addTimes(
   definitionId: number,
   { done, atMs }: { done: number; atMs: number },
 ): void {
-  const sample = [...memory.state.archive.values()]
-    .filter(
-      (row) =>
-        row.task.definitionId === definitionId &&
-        row.outcome === "done" &&
-        row.finishedAtMs > memory.state.statisticRound.endedAtMs,
-    )
-    .sort((a, b) => b.finishedAtMs - a.finishedAtMs || compareNumbers(b.task.taskId, a.task.taskId))
+  const sample = newestEnded(memory.state, definitionId, "done")
+    .filter((row) => row.finishedAtMs > memory.state.statisticRound.endedAtMs)
     .slice(0, sampleMax);
   const ran = sample.flatMap(({ durationMs }) => durationMs ?? []);
   const waited = sample.map((row) =>
@@ -206,7 +178,7 @@ function deleteOld(memory: Memory, max: number): { deleted: number; isFull: bool
 }
 
 /** read_statistics: the counts, by period. */
-export function readStatistics(memory: Memory, input: ReadStatisticsInput): ReadStatisticsAnswer {
+export const readStatistics: Implementation<"readStatistics"> = (memory, input) => {
   const { name, grain, max } = input;
   expectRange("max", max, [1, name === null ? 12 : 720]);
   const { state, nowMs } = memory;
@@ -219,21 +191,18 @@ export function readStatistics(memory: Memory, input: ReadStatisticsInput): Read
   return {
     now: new Date(nowMs),
     countedAt: new Date(state.statisticRound.endedAtMs),
-    periods: rows.map((row) => toPeriod(memory, row)).sort(comparePeriods),
+    periods: rows
+      .map((row) => toPeriod(memory, row))
+      .sort((a, b) => compareTexts(a.definition, b.definition) || compareTexts(a.at, b.at)),
   };
-}
-
-function comparePeriods(a: StatisticPeriod, b: StatisticPeriod): number {
-  return compareTexts(a.definition, b.definition) || compareTexts(a.at, b.at);
-}
+};
 
 function toPeriod({ state }: Memory, row: StatisticRow): StatisticPeriod {
-  const { definitionId, atMs, times } = row;
-  const { claimed, done, failed, dead, lost, ranMs, heldMs, limit, ready, nextAgeMs } = row;
+  const { definitionId, grain: _, atMs, times, ...counts } = row;
   return {
     definition: state.definitions.get(definitionId)?.name ?? "",
     at: iso(atMs),
-    ...{ claimed, done, failed, dead, lost, ranMs, heldMs, limit, ready, nextAgeMs },
+    ...counts,
     ran: sorted(times.ran),
     waited: sorted(times.waited),
   };

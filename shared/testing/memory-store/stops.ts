@@ -1,55 +1,40 @@
 import { compareTexts } from "../../core/text";
-import type {
-  ListStoppedAnswer,
-  SetStopAnswer,
-  SetStopInput,
-  StopNote,
-  StoppedDefinition,
-} from "../../ports/task-store";
+import type { StopNote, StoppedDefinition } from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange } from "./arguments";
-import { audit, auditShared } from "./audit";
+import { audit, byOperator } from "./audit";
+import { iso } from "./instants";
 import type { DefinitionRow, Memory, ScheduleRow, StopRow } from "./state";
 
 /** set_stop: a stop of everything is on, or has ended. */
-export function setStop(memory: Memory, input: SetStopInput): SetStopAnswer {
+export const setStop: Implementation<"setStop"> = (memory, input) => {
   const { state, nowMs } = memory;
   const { isOn, changedBy, reason = null } = input;
   if (isOn === (state.stop !== null)) return { status: "exists" };
   state.stop = isOn ? { stoppedAtMs: nowMs, stoppedBy: changedBy, reason } : null;
-  auditShared(memory, {
-    ...{ setting: "stop", oldValue: String(!isOn), newValue: String(isOn) },
-    ...{ source: "operator", changedBy, reason },
+  audit(memory, null, {
+    setting: "stop",
+    oldValue: String(!isOn),
+    newValue: String(isOn),
+    ...byOperator(input),
   });
   return { status: isOn ? "stopped" : "resumed" };
-}
+};
 
-/** A new definition is paused as a part of the stop that is on. */
-export function stopNewDefinition(memory: Memory, definition: DefinitionRow): void {
-  const { stop, stoppedDefinitions } = memory.state;
+/** A new definition, or a new schedule of one, is paused as a part of the stop that is on. */
+export function stopNew(memory: Memory, definition: DefinitionRow, schedule?: ScheduleRow): void {
+  const { stop, stoppedDefinitions, stoppedSchedules } = memory.state;
   if (stop === null) return;
-  definition.isPaused = true;
-  stoppedDefinitions.set(definition.definitionId, { ...stop, stoppedAtMs: memory.nowMs });
+  const row = { ...stop, stoppedAtMs: memory.nowMs };
+  if (schedule === undefined) stoppedDefinitions.set(definition.definitionId, row);
+  else stoppedSchedules.set(schedule.scheduleId, row);
+  (schedule ?? definition).isPaused = true;
+  const name = schedule === undefined ? "" : ` of ${schedule.name}`;
   audit(memory, definition, {
-    ...{ setting: "paused", oldValue: "false", newValue: "true" },
-    ...{ source: "operator", changedBy: stop.stoppedBy, reason: stop.reason },
-  });
-}
-
-/** A new schedule is paused as a part of the stop that is on. */
-export function stopNewSchedule(
-  memory: Memory,
-  definition: DefinitionRow,
-  schedule: ScheduleRow,
-): void {
-  const { stop, stoppedSchedules } = memory.state;
-  if (stop === null) return;
-  schedule.isPaused = true;
-  stoppedSchedules.set(schedule.scheduleId, { ...stop, stoppedAtMs: memory.nowMs });
-  audit(memory, definition, {
-    setting: "schedule_paused",
-    oldValue: `false of ${schedule.name}`,
-    newValue: `true of ${schedule.name}`,
-    ...{ source: "operator", changedBy: stop.stoppedBy, reason: stop.reason },
+    setting: schedule === undefined ? "paused" : "schedule_paused",
+    oldValue: `false${name}`,
+    newValue: `true${name}`,
+    ...byOperator({ changedBy: stop.stoppedBy, reason: stop.reason }),
   });
 }
 
@@ -74,7 +59,7 @@ export function noteStop(
 }
 
 /** list_stopped: what a stop of everything has paused. */
-export function listStopped(memory: Memory, input: { max: number }): ListStoppedAnswer {
+export const listStopped: Implementation<"listStopped"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const { state } = memory;
   const firstOf = (rows: Map<number, StopRow>): [number, StopRow][] =>
@@ -96,12 +81,12 @@ export function listStopped(memory: Memory, input: { max: number }): ListStopped
       (a, b) => compareTexts(a.definition, b.definition) || compareTexts(a.name, b.name),
     ),
   };
-}
+};
 
 function describe(definition: string, row: StopRow): StoppedDefinition {
   return { definition, ...noteOf(row) };
 }
 
 function noteOf({ stoppedAtMs, stoppedBy: by, reason }: StopRow): StopNote {
-  return { at: new Date(stoppedAtMs).toISOString(), by, reason };
+  return { at: iso(stoppedAtMs), by, reason };
 }

@@ -121,14 +121,19 @@ export function tokensOf(row: TokenRow): Token[] {
   }
 }
 
-/** The same; none when the string is damaged: that is said where something is decided. */
-export function readableTokens(row: TokenRow): Token[] {
+/** The same; null: the string is damaged. */
+export function readTokens(row: TokenRow): Token[] | null {
   try {
     return parseTokens(row.executionTokens);
   } catch (error) {
-    if (error instanceof StoreContractError) return [];
+    if (error instanceof StoreContractError) return null;
     throw error;
   }
+}
+
+/** The same; none when the string is damaged: that is said where something is decided. */
+export function readableTokens(row: TokenRow): Token[] {
+  return readTokens(row) ?? [];
 }
 
 /** Held tokens. Counts in the text: a damaged string must not stop those who only ask. */

@@ -1,22 +1,23 @@
 import { limits } from "../../core/limits";
 import { asFence } from "../../core/ids";
-import type { ExecutionId } from "../../core/ids";
-import type {
-  AcquireTokensAnswer,
-  ReleaseSurplusAnswer,
-  ReleaseTokensAnswer,
-} from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange } from "./arguments";
-import { declareDead, isAlive, liveUse } from "./holders";
+import { liveUse } from "./holders";
 import { definitionNames, definitionOf, findExecution, hasReady, limitOf } from "./rows";
-import { settleShared, sharedDenial, sharedLimitsOf, sharedOverLimit } from "./shared-tokens";
 import {
-  giftOf,
+  freeDead,
+  settleShared,
+  sharedDenial,
+  sharedLimitsOf,
+  sharedOverLimit,
+} from "./shared-tokens";
+import {
+  giftAt,
   heldByWorker,
   noteDemand,
   noteGift,
   reservedForMs,
-  reservedRoom,
+  roomAt,
   sharedGift,
   sharedRoom,
 } from "./spread";
@@ -69,7 +70,9 @@ export function settleTokens(
   });
   const gift = sharedGiftFor(memory, definition, { ...ask, sharedOverLimit: shared.overLimit });
   const allowed = {
-    ...allowShared(memory, definition, { ...ask, ...shared }),
+    ...ask,
+    ...allowShared(memory, definition, { ...ask, room: shared.room }),
+    sharedOverLimit: shared.overLimit,
     sharedGift: gift.count,
   };
   const settled =
@@ -90,24 +93,15 @@ export function settleTokens(
 /** What the shared limits make of it. */
 type SharedAsk = TokenAsk & { sharedOverLimit: number; sharedGift: number };
 
-/** No more than the shared limits have room for; tokens held above one of them go back, too. */
+/** Of a wish no more than the shared limits have room for. */
 function allowShared(
   memory: Memory,
   definition: DefinitionRow,
-  {
-    room: sharedLeft,
-    overLimit: sharedOverLimit,
-    ...ask
-  }: TokenAsk & { room: number; overLimit: number },
-): TokenAsk & { sharedOverLimit: number } {
-  const { execution } = ask;
-  const had = execution?.tokenCount ?? 0;
-  const room =
-    execution === null || ask.want === undefined
-      ? sharedLeft
-      : Math.min(sharedLeft, sharedRoom(memory, definition, execution.worker));
-  const want = ask.want === undefined ? {} : { want: Math.max(Math.min(ask.want, had + room), 0) };
-  return { ...ask, ...want, sharedOverLimit };
+  { execution, want, room }: TokenAsk & { room: number },
+): Pick<TokenAsk, "want"> {
+  if (want === undefined || execution === null) return {};
+  const left = Math.min(room, sharedRoom(memory, definition, execution.worker));
+  return { want: Math.max(Math.min(want, execution.tokenCount + left), 0) };
 }
 
 /** Nothing is given for others while more is held than a limit allows: that goes back first. */
@@ -151,17 +145,15 @@ function settleString(
 ): SettledTokens {
   const pool = new TokenPool(definition, memory.random);
   const asker = ask.execution?.executionId ?? "0";
+  const bound = { row: definition, limit: ask.limit };
+  const party = { definition, worker: ask.execution?.worker ?? "" };
 
   // 1. What the asker no longer wants to hold.
   let keep = ask.keep ?? pool.heldBy(asker);
   const above = Math.max(pool.held - ask.limit, ask.sharedOverLimit);
   const gift =
     ask.surplusKeep !== undefined && above <= 0
-      ? giftOf(memory, definition, {
-          worker: ask.execution?.worker ?? "",
-          limit: ask.limit,
-          free: ask.limit - pool.held,
-        })
+      ? giftAt(memory, bound, { ...party, free: ask.limit - pool.held })
       : null;
   const overLimit = Math.max(above, gift ?? 0, ask.sharedGift);
   if (ask.surplusKeep !== undefined && overLimit > 0) {
@@ -174,12 +166,7 @@ function settleString(
   // 2. Dead holders, before any comparison with the limit: else a limit lowered below their number
   // denies for ever.
   const isShort = ask.want !== undefined && ask.limit - pool.held < ask.want - pool.heldBy(asker);
-  const dead =
-    pool.held > ask.limit || isShort
-      ? pool.holders.filter((holder) => holder !== asker && !isAlive(memory, holder))
-      : [];
-  for (const holder of dead) declareDead(memory, holder);
-  pool.freeDead(dead);
+  const dead = pool.held > ask.limit || isShort ? freeDead(memory, pool, asker) : 0;
 
   // 3. As many tokens as the limit says, or as are held.
   pool.fit(ask.limit);
@@ -189,12 +176,8 @@ function settleString(
     ask.want === undefined || definition.isPaused
       ? 0
       : pool.grant(asker, {
-          want: allowReserved(memory, definition, {
-            execution: ask.execution,
-            own: pool.heldBy(asker),
-            want: ask.want,
-            limit: ask.limit,
-          }),
+          // Of tokens that were given for a denied execution no process gets more than its part.
+          want: Math.min(ask.want, pool.heldBy(asker) + roomAt(memory, bound, party)),
           limit: ask.limit,
         });
   definition.executionTokens = pool.toString();
@@ -203,23 +186,10 @@ function settleString(
     granted,
     freed,
     held: pool.held,
-    dead: dead.length,
+    dead,
     given: isGiven ? freed : 0,
     givenTo: [],
   };
-}
-
-/** Of tokens that were given for a denied execution no process gets more than its part. */
-function allowReserved(
-  memory: Memory,
-  definition: DefinitionRow,
-  ask: { execution: ExecutionRow | null; own: number; want: number; limit: number },
-): number {
-  if (ask.execution === null || reservedForMs(memory, definition) === null) return ask.want;
-  return Math.min(
-    ask.want,
-    ask.own + reservedRoom(memory, definition, { worker: ask.execution.worker, limit: ask.limit }),
-  );
 }
 
 /** Tokens held above the limit, or above a shared one, the greater number. */
@@ -237,22 +207,17 @@ export function freeForAll(memory: Memory, definition: DefinitionRow): number {
   return Math.max(limit - countHeld(definition), 0);
 }
 
-/** Tokens held by live executions, and the time until the first of their leases ends. */
-export function liveTokens(
-  memory: Memory,
-  definition: DefinitionRow,
-): { count: number; retryInMs: number | null } {
-  return liveUse(memory, tokensOf(definition));
+/** Why no token is granted, and when to ask again. */
+interface Denial {
+  readonly status: "paused" | "limited";
+  readonly retryInMs: number | null;
 }
 
 /** Why an execution without tokens can't be given one; null: at least one is granted. */
-export function denial(
-  memory: Memory,
-  definition: DefinitionRow,
-): { status: "paused" | "limited"; retryInMs: number | null } | null {
+function denial(memory: Memory, definition: DefinitionRow): Denial | null {
   if (definition.isPaused) return { status: "paused", retryInMs: null };
   const limit = limitOf(definition);
-  const { count, retryInMs } = liveTokens(memory, definition);
+  const { count, retryInMs } = liveUse(memory, tokensOf(definition));
   if (limit !== null && count >= limit) return { status: "limited", retryInMs };
   const shared = sharedDenial(memory, definition);
   return shared === null ? null : { status: "limited", ...shared };
@@ -266,20 +231,21 @@ export function startDenial(
   memory: Memory,
   definition: DefinitionRow,
   worker: string,
-): {
-  status: "paused" | "limited";
-  retryInMs: number | null;
-  demand: "noted" | "others" | null;
-} | null {
+): (Denial & { demand: "noted" | "others" | null }) | null {
   const denied = denial(memory, definition);
-  const mine = heldByWorker(memory, definition, worker);
   if (denied !== null) {
-    const isNewcomer = denied.status === "limited" && mine === 0;
-    const isNoted = isNewcomer && noteDemand(memory, definition, worker);
-    return { ...denied, demand: isNoted ? "noted" : null };
+    const isLimited = denied.status === "limited";
+    return { ...denied, demand: isLimited ? noteNewcomer(memory, definition, worker) : null };
   }
-  const retryInMs = mine > 0 ? reservedForMs(memory, definition) : null;
+  const holds = heldByWorker(memory, definition, worker) > 0;
+  const retryInMs = holds ? reservedForMs(memory, definition) : null;
   return retryInMs === null ? null : { status: "limited", retryInMs, demand: "others" };
+}
+
+/** Notes the denial of a process that holds no token. */
+function noteNewcomer(memory: Memory, definition: DefinitionRow, worker: string): "noted" | null {
+  const isNewcomer = heldByWorker(memory, definition, worker) === 0;
+  return isNewcomer && noteDemand(memory, definition, worker) ? "noted" : null;
 }
 
 /** For an asker that got past the denial, and was granted nothing all the same. */
@@ -288,26 +254,17 @@ export function deniedGrant(
   definition: DefinitionRow,
   worker: string,
 ): { status: "limited"; retryInMs: number | null; demand: "noted" | null } {
-  const isNewcomer = heldByWorker(memory, definition, worker) === 0;
-  const isNoted = isNewcomer && noteDemand(memory, definition, worker);
-  return {
-    status: "limited",
-    retryInMs: retryInMs(memory, definition),
-    demand: isNoted ? "noted" : null,
-  };
+  const demand = noteNewcomer(memory, definition, worker);
+  return { status: "limited", retryInMs: retryInMs(memory, definition), demand };
 }
 
 /** How long to wait at most: as the denial says, which may be over by now. */
 function retryInMs(memory: Memory, definition: DefinitionRow): number | null {
-  const denied = denial(memory, definition);
-  return denied === null ? liveTokens(memory, definition).retryInMs : denied.retryInMs;
+  return (denial(memory, definition) ?? liveUse(memory, tokensOf(definition))).retryInMs;
 }
 
 /** acquire_tokens: makes a live execution hold up to `want` tokens. */
-export function acquireTokens(
-  memory: Memory,
-  input: { executionId: ExecutionId; want: number },
-): AcquireTokensAnswer {
+export const acquireTokens: Implementation<"acquireTokens"> = (memory, input) => {
   expectRange("want", input.want, [1, limits.tokensMax]);
   const nothing = {
     tokens: 0,
@@ -337,13 +294,10 @@ export function acquireTokens(
     deadHolders: settled.dead,
     demand,
   };
-}
+};
 
 /** release_tokens: by the number that is kept, not the number given back, so a repeat frees nothing (S0.10). */
-export function releaseTokens(
-  memory: Memory,
-  input: { executionId: ExecutionId; keep: number },
-): ReleaseTokensAnswer {
+export const releaseTokens: Implementation<"releaseTokens"> = (memory, input) => {
   expectRange("keep", input.keep, [0, limits.tokensMax]);
   const execution = findExecution(memory.state, input.executionId);
   if (execution?.state !== "live") return { status: "fenced", tokens: 0, freed: 0, ready: false };
@@ -351,16 +305,13 @@ export function releaseTokens(
   const settled = settleTokens(memory, definition, { execution, keep: input.keep });
   const ready = settled.freed > 0 && hasReady(memory.state, definition);
   return { status: "released", tokens: settled.own, freed: settled.freed, ready };
-}
+};
 
 /**
  * release_surplus: idle tokens go back after a limit was lowered, no more than are held above it by
  * all; else a part of what it holds more than others, after a recent denial.
  */
-export function releaseSurplus(
-  memory: Memory,
-  input: { executionId: ExecutionId; keep: number },
-): ReleaseSurplusAnswer {
+export const releaseSurplus: Implementation<"releaseSurplus"> = (memory, input) => {
   expectRange("keep", input.keep, [0, limits.tokensMax]);
   const execution = findExecution(memory.state, input.executionId);
   if (execution?.state !== "live")
@@ -371,4 +322,4 @@ export function releaseSurplus(
   const { own, freed, given } = settled;
   const woken = definitionNames(memory.state, given > 0 ? settled.givenTo : [], definition);
   return { status: "released", tokens: own, freed, overLimit, given, woken };
-}
+};

@@ -1,5 +1,7 @@
 import { StoreConflictError, StoreContractError } from "../../core/errors";
 import type { SqlValue, StoreTransaction } from "../../ports/task-store";
+import { transactionEnded } from "../../store/operations/transaction-ends";
+import type { TransactionEnd } from "../../store/operations/transaction-ends";
 import type { Memory, MemoryState, SequenceName, Sequences } from "./state";
 
 /** An operation on a memory: a function of nothing else. */
@@ -18,13 +20,6 @@ export type StatementAnswer = (
   text: string,
   values: readonly SqlValue[],
 ) => Record<string, unknown>[] | Promise<Record<string, unknown>[]>;
-
-/** What ends a transaction, in the words of the databases' stores. */
-const ends = {
-  completion: "its completion has ended it",
-  body: "its body has returned",
-} as const;
-type TransactionEnd = keyof typeof ends;
 
 /**
  * A user's transaction on the memory. It is the list of its calls: each new call, and the commit,
@@ -88,23 +83,18 @@ export class MemoryTransaction implements StoreTransaction {
 
   /** Throws StoreContractError, as the databases' transactions do, where a statement could be no part of it. */
   #expectOpen(): void {
-    if (this.#endedBy === null && this.#failure === null) return;
-    const text =
-      this.#endedBy === null
-        ? "Expected the transaction to be open, not failed"
-        : `The transaction is over: ${ends[this.#endedBy]}`;
-    throw new StoreContractError(text, { code: "TASKGATE_STORE_CONTEXT" });
+    if (this.#endedBy !== null) throw transactionEnded(this.#endedBy);
+    if (this.#failure === null) return;
+    throw new StoreContractError("Expected the transaction to be open, not failed", {
+      code: "TASKGATE_STORE_CONTEXT",
+    });
   }
 
   #replay(base: Memory): MemoryState {
     const state = structuredClone(base.state);
     for (const { operation, nowMs, numbers, answer } of this.#calls) {
       const again = operation({ ...base, state, nowMs, sequences: replaying(numbers) });
-      if (JSON.stringify(again) !== JSON.stringify(answer)) {
-        throw new StoreConflictError(
-          "Another call changed what the transaction relied on: nothing was committed",
-        );
-      }
+      if (JSON.stringify(again) !== JSON.stringify(answer)) throw overtaken();
     }
     return state;
   }
@@ -125,12 +115,14 @@ function replaying(numbers: readonly number[]): Sequences {
   return {
     next(): number {
       const value = left.shift();
-      if (value === undefined) {
-        throw new StoreConflictError(
-          "Another call changed what the transaction relied on: nothing was committed",
-        );
-      }
+      if (value === undefined) throw overtaken();
       return value;
     },
   };
+}
+
+function overtaken(): StoreConflictError {
+  return new StoreConflictError(
+    "Another call changed what the transaction relied on: nothing was committed",
+  );
 }

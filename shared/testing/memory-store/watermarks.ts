@@ -1,22 +1,22 @@
 import { compareTexts } from "../../core/text";
 import type * as port from "../../ports/task-store";
+import type { Implementation } from "./implementation";
 import { expectRange } from "./arguments";
-import { audit } from "./audit";
+import { audit, byOperator } from "./audit";
 import { enqueueTasks } from "./enqueue";
-import { definitionNamed, firstAnswer } from "./rows";
+import { iso } from "./instants";
+import { firstAnswer, keepAnswer } from "./kept-answers";
+import { definitionNamed } from "./rows";
 import type { DefinitionRow, Memory, WatermarkRow } from "./state";
 
 /** Characters of a value that the audit keeps: its columns have 400. */
 const auditedValueMax = 190;
 
 /** advance_watermark: moves it and adds the tasks, from the expected version only. */
-export function advanceWatermark(
-  memory: Memory,
-  input: port.AdvanceWatermarkInput,
-): port.AdvanceWatermarkAnswer {
+export const advanceWatermark: Implementation<"advanceWatermark"> = (memory, input) => {
   const definition = definitionNamed(memory.state, input.name);
-  const operation = { name: "advance_watermark", target: targetOf(definition, input) } as const;
-  const first = firstAnswer(memory.state, input.operationId, operation);
+  const call = callOf("advance_watermark", definition, input);
+  const first = firstAnswer<port.AdvanceWatermarkAnswer>(memory, call);
   if (first !== undefined) return first;
   const nothing = { taskIds: [], outcomes: [], ready: false, nextDueMs: null };
   const old = find(memory, definition, input.watermark);
@@ -29,62 +29,36 @@ export function advanceWatermark(
       ? nothing
       : enqueueTasks(memory, { ...input, operationId: null }, true);
   const version = write(memory, definition, input);
-  const answer: port.AdvanceWatermarkAnswer = {
-    status: "advanced",
-    version,
-    value: null,
-    taskIds: added.taskIds,
-    outcomes: added.outcomes,
-    ready: added.ready,
-    nextDueMs: added.nextDueMs,
-  };
-  if (input.operationId !== null) {
-    memory.state.operations.set(input.operationId, {
-      doneAtMs: memory.nowMs,
-      ...operation,
-      answer,
-    });
-  }
-  return answer;
-}
+  return keepAnswer(memory, call, { ...added, status: "advanced", version, value: null });
+};
 
 /** set_watermark: an operator's. */
-export function setWatermark(
-  memory: Memory,
-  input: port.SetWatermarkInput,
-): port.SetWatermarkAnswer {
+export const setWatermark: Implementation<"setWatermark"> = (memory, input) => {
   const definition = definitionNamed(memory.state, input.name);
-  const operation = { name: "set_watermark", target: targetOf(definition, input) } as const;
-  const first = firstAnswer(memory.state, input.operationId, operation);
+  const call = callOf("set_watermark", definition, input);
+  const first = firstAnswer<port.SetWatermarkAnswer>(memory, call);
   if (first !== undefined) return first;
   const old = find(memory, definition, input.watermark);
   const oldValue = old?.value ?? null;
   if (input.expectedVersion !== undefined && versionOf(old) !== input.expectedVersion) {
     return { status: "conflict", version: versionOf(old), oldValue };
   }
-  const answer: port.SetWatermarkAnswer = {
-    status: "set",
-    version: write(memory, definition, input),
-    oldValue,
-  };
+  const version = write(memory, definition, input);
   audit(memory, definition, {
     setting: "watermark",
     oldValue: audited(oldValue, input.watermark),
     newValue: audited(input.value, input.watermark),
-    source: "operator",
-    changedBy: input.changedBy,
-    reason: input.reason ?? null,
+    ...byOperator(input),
   });
-  memory.state.operations.set(input.operationId, {
-    doneAtMs: memory.nowMs,
-    ...operation,
-    answer,
-  });
-  return answer;
-}
+  return keepAnswer(memory, call, { status: "set", version, oldValue });
+};
 
-function targetOf({ definitionId }: DefinitionRow, { watermark }: { watermark: string }): string {
-  return `${String(definitionId)}/${watermark}`;
+function callOf(
+  name: string,
+  { definitionId }: DefinitionRow,
+  { operationId, watermark }: Pick<port.AdvanceWatermarkInput, "operationId" | "watermark">,
+) {
+  return { operationId, name, target: `${String(definitionId)}/${watermark}` };
 }
 
 /** The first ` of ` ends the value: one that has it is written with an escape that JSON knows. */
@@ -95,10 +69,7 @@ function audited(value: string | null, watermark: string): string | null {
 }
 
 /** list_watermarks: by definition as registered, then name. */
-export function listWatermarks(
-  memory: Memory,
-  input: port.ListWatermarksInput,
-): { watermarks: port.WatermarkStatus[] } {
+export const listWatermarks: Implementation<"listWatermarks"> = (memory, input) => {
   expectRange("max", input.max, [1, 1_000]);
   const only = input.name === undefined ? null : definitionNamed(memory.state, input.name);
   const watermarks = memory.state.watermarks
@@ -111,10 +82,10 @@ export function listWatermarks(
       name: row.name,
       value: row.value,
       version: String(row.version),
-      changedAt: new Date(row.changedAtMs).toISOString(),
+      changedAt: iso(row.changedAtMs),
     }));
   return { watermarks };
-}
+};
 
 function find(memory: Memory, definition: DefinitionRow, name: string): WatermarkRow | undefined {
   const { definitionId } = definition;

@@ -1,7 +1,17 @@
 import type { BatchId } from "../../core/ids";
+import type { OpenedWaves } from "../../ports/task-store";
 import { unknownArgument } from "./arguments";
-import { addReady, addScheduled, taskOf } from "./rows";
-import type { BatchRow, Memory, MemoryState, TaskRow, WaveBlockedRow, WaveRow } from "./state";
+import { addReady, addScheduled, definitionNames, taskOf } from "./rows";
+import type {
+  BatchRow,
+  DefinitionRow,
+  Memory,
+  MemoryState,
+  TaskEnd,
+  TaskRow,
+  WaveBlockedRow,
+  WaveRow,
+} from "./state";
 
 /** Tasks that are admitted by the call that opens a wave. */
 const firstSlice = 200;
@@ -9,7 +19,7 @@ const firstSlice = 200;
 /** Counts ended tasks in their waves: the call that ends the last task of a wave opens the next. */
 export function endInWaves(
   memory: Memory,
-  ended: readonly { task: TaskRow; outcome: "done" | "dead" | "cancelled" }[],
+  ended: readonly { task: TaskRow; outcome: TaskEnd["outcome"] }[],
 ): Opened {
   for (const { task, outcome } of ended) {
     const wave = task.waveId === null ? undefined : memory.state.waves.get(task.waveId);
@@ -17,10 +27,13 @@ export function endInWaves(
   }
   const ids = new Set(ended.flatMap(({ task }) => task.waveId ?? []));
   const waves = [...ids].flatMap((id) => memory.state.waves.get(id) ?? []);
-  return waves
+  const opened = waves
     .sort((a, b) => Number(a.batchId) - Number(b.batchId) || a.ordinal - b.ordinal)
-    .map((wave) => closeIfOver(memory, wave) ?? nothingOpened)
-    .reduce(joined, nothingOpened);
+    .map((wave) => closeIfOver(memory, wave) ?? nothingOpened);
+  return {
+    woken: opened.flatMap(({ woken }) => woken),
+    opening: opened.flatMap(({ opening }) => opening),
+  };
 }
 
 /** Definitions that got ready tasks, each as often as it did, and batches with more tasks to admit. */
@@ -32,8 +45,13 @@ export interface Opened {
 /** No definition was woken. */
 export const nothingOpened: Opened = { woken: [], opening: [] };
 
-function joined(a: Opened, b: Opened): Opened {
-  return { woken: [...a.woken, ...b.woken], opening: [...a.opening, ...b.opening] };
+/** The same for an answer: the names of the definitions, without `except`. */
+export function tellOpened(
+  state: MemoryState,
+  { woken, opening }: Opened,
+  except?: DefinitionRow,
+): OpenedWaves {
+  return { woken: definitionNames(state, woken, except), opening: [...opening] };
 }
 
 /** What the end of a wave leads to; null: it isn't over yet. */

@@ -1,0 +1,31 @@
+import { InvalidArgumentError, StoreContractError } from "../../core/errors";
+
+/** What a transaction has ended by, before a further call in it. */
+export type TransactionEnd =
+  | "a statement in it ended it with COMMIT or ROLLBACK"
+  | "its body has returned"
+  | "its completion has ended it";
+
+/** Of a call behind the end of its transaction: it would be committed by itself. */
+export function transactionEnded(by: TransactionEnd): StoreContractError {
+  return outOfContext(`The transaction is over: ${by}`);
+}
+
+/** A completion was told to end a transaction that isn't the store's. */
+export function endsUsersTransaction(): StoreContractError {
+  return outOfContext(
+    "endsTransaction: expected a transaction that the store began, got the user's own, which the user commits",
+  );
+}
+
+/** A completion was told to end its transaction, and there is none. */
+export function nothingToEnd(): InvalidArgumentError {
+  return new InvalidArgumentError(
+    "endsTransaction: expected a transaction to end, got none. Leave it out, or call within `transaction`",
+    { details: { field: "endsTransaction" } },
+  );
+}
+
+function outOfContext(text: string): StoreContractError {
+  return new StoreContractError(text, { code: "TASKGATE_STORE_CONTEXT" });
+}
