@@ -119,7 +119,7 @@ function describeWave({ wave }: ExplainableTask): string {
     return `Its wave ${String(ordinal)} isn't open: ${of} is halted at a dead task. \`taskgate batch ${batch} --resume\` opens the next wave; redrive the dead task first, if it shall run again.`;
   }
   if (batchState === "cancelled") {
-    return `It is of ${of}, which is cancelled: the next sweep ends the task as cancelled.`;
+    return `It is of ${of}, which is cancelled: the task ends as cancelled, and gives its dedupe key back, when the tasks of the open wave have ended.`;
   }
   if (state === "opening" || state === "open") {
     return `Wave ${String(ordinal)} of ${of} is being opened: a worker or the next sweep lets the task in.`;
@@ -318,6 +318,7 @@ function deathCause(task: ExplainableTask): string {
   if (task.attempts[0]?.outcome === "lost" || (lostMax !== undefined && lostCount > lostMax)) {
     return `because its worker died under it ${count(lostCount, "time", "times")}${lostMax === undefined ? "" : `, ${String(lostMax)} are allowed`}.`;
   }
+  if (failedCount + lostCount === 0) return "because no handler could begin it.";
   if (retryAttempts !== undefined && failedCount < retryAttempts) {
     return `because its handler gave up at attempt ${String(failedCount + lostCount)} of ${String(retryAttempts)}.`;
   }

@@ -28,7 +28,7 @@ export const batchCommand: Command = {
   },
   sentence: "Shows a batch with its waves, follows, resumes or cancels it.",
   details: [
-    "Waiting tasks of a cancelled batch end at once; running ones are asked to end.",
+    "Waiting tasks of a cancelled batch end at once; running ones are asked to end, and those of later waves end behind them.",
     "Exit code of --follow: 0 where all tasks ended well; 1 where one is dead, or the batch was halted or cancelled; 130 at Ctrl+C.",
     "With --json each look of --follow is a line.",
   ].join("\n"),
@@ -63,7 +63,7 @@ export const batchCommand: Command = {
       report(context, answer, () =>
         answer.status === "done"
           ? "It had ended before."
-          : `Cancelled: ${tasks} ended or asked to end; what was blocked ends, too.`,
+          : `Cancelled: ${tasks} ended or asked to end; what is blocked ends when the running tasks have ended.`,
       );
     } else {
       const batch = await admin.batch(batchId);

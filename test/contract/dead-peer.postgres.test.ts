@@ -1,4 +1,5 @@
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
+import { sleep } from "../../shared/platform/real-clock";
 import { beginText, namesLinux } from "../../shared/store/postgres/postgres-transaction";
 import { useContention } from "../support/use-contention";
 
@@ -19,6 +20,41 @@ test("a transaction bounds its client's silence and looks for a connection that 
     // The test's server runs on Linux, which alone has it.
     { name: "tcp_user_timeout", setting: process.platform === "linux" ? "30000" : "0" },
   ]);
+});
+
+describe("a body that is silent for longer than its transaction may be", () => {
+  const silentFor = async (then: "returns" | "sends" | "throws"): Promise<unknown> => {
+    const store = scene.openStore(1);
+    const ended = store.transaction(
+      async (transaction) => {
+        await transaction.query("select 1");
+        await sleep(500);
+        if (then === "throws") throw new Error("the partner's answer is no");
+        if (then === "sends") await transaction.query("select 2");
+      },
+      { idleMs: 100 },
+    );
+    const error: unknown = await ended.catch((thrown: unknown) => thrown);
+    // The connection is gone, and the next call has another one.
+    expect((await store.listDefinitions({})).definitions).toEqual(expect.anything());
+    return error;
+  };
+
+  test.each(["sends", "returns"] as const)(
+    "it hears that the silence ended the transaction when it %s, and not of an outage",
+    async (then) => {
+      expect(await silentFor(then)).toMatchObject({
+        code: "TASKGATE_STORE_CONTEXT",
+        message: expect.stringMatching(
+          /^The transaction's body sent no statement for 100 ms, so the database ended/,
+        ),
+      });
+    },
+  );
+
+  test("its own error counts", async () => {
+    expect(await silentFor("throws")).toEqual(new Error("the partner's answer is no"));
+  });
 });
 
 test("a body's first statement may choose another isolation level", async () => {

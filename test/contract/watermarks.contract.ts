@@ -194,6 +194,41 @@ function describeAdvance(setup: StoreSetup): void {
     expect(claimed).toMatchObject([{ kind: "other" }]);
   });
 
+  test("a call that needs all of its blocks is refused where one is a duplicate, and writes nothing", async () => {
+    const { store } = open();
+    const name = await define(store);
+    const [known] = await enqueue(store, name, [{ dedupeKey: "k" }]);
+    const input = advance(name, {
+      needsAll: true,
+      operationId: operationId(),
+      tasks: [
+        { payload: null },
+        { payload: null, dedupeKey: "own" },
+        { payload: "[1]", dedupeKey: "k", onDuplicate: "replace" },
+        { payload: null, dedupeKey: "own" },
+      ],
+    });
+
+    for (const attempt of [input, input]) {
+      await expect(store.advanceWatermark(attempt)).rejects.toMatchObject({
+        code: "TASKGATE_ARG_CONFLICT",
+        message: `tasks[2]: expected a dedupe key that no other task holds, as no block may be left out (task ${String(known)} holds it)`,
+      });
+    }
+    expect(await read(store, name)).toBeUndefined();
+    const worker = await startWorker(store, name, { want: 8 });
+    const { claimed } = await worker.work({ want: 8 });
+    expect(claimed.map(({ taskId }) => taskId)).toEqual([known]);
+
+    const tasks = [{ payload: null, dedupeKey: "own" }, { payload: null }];
+    const made = await store.advanceWatermark({ ...input, tasks });
+    expect(made).toMatchObject({
+      status: "advanced",
+      version: "1",
+      outcomes: ["enqueued", "enqueued"],
+    });
+  });
+
   test("grouped blocks are due now, and the group lets one in at a time", async () => {
     const { store } = open();
     const name = await define(store);

@@ -1,3 +1,4 @@
+import { formatDuration } from "../../core/duration";
 import { InvalidArgumentError, StoreContractError } from "../../core/errors";
 
 /** What a transaction has ended by, before a further call in it. */
@@ -9,6 +10,12 @@ export type TransactionEnd =
 /** Of a call behind the end of its transaction: it would be committed by itself. */
 export function transactionEnded(by: TransactionEnd): StoreContractError {
   return outOfContext(`The transaction is over: ${by}`);
+}
+
+/** The server has ended a transaction whose body sent nothing for that long: the body's doing, and no outage. */
+export function transactionSilent(idleMs: number, cause: unknown): StoreContractError {
+  const text = `The transaction's body sent no statement for ${formatDuration(idleMs)}, so the database ended the transaction: its writes are undone. Do slow work, such as calls of other systems, before it begins`;
+  return outOfContext(text, cause);
 }
 
 /** A completion was told to end a transaction that isn't the store's. */
@@ -26,6 +33,6 @@ export function nothingToEnd(): InvalidArgumentError {
   );
 }
 
-function outOfContext(text: string): StoreContractError {
-  return new StoreContractError(text, { code: "TASKGATE_STORE_CONTEXT" });
+function outOfContext(text: string, cause?: unknown): StoreContractError {
+  return new StoreContractError(text, { code: "TASKGATE_STORE_CONTEXT", cause });
 }

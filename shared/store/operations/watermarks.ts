@@ -44,6 +44,8 @@ export interface AdvanceWatermarkInput {
   tasks: readonly NewTask[];
   /** null: the version alone protects; a repeat is told of a conflict. */
   operationId: string | null;
+  /** true: a task whose dedupe key another one holds is refused, and the call with it; left out: it is answered as a duplicate. */
+  needsAll?: boolean;
 }
 
 /** No tasks are added on a conflict. */
@@ -103,6 +105,7 @@ export const advanceWatermark = operation("advanceWatermark", {
     build: "bigint",
     tasks: "text",
     operationId: "uuid",
+    needsAll: "boolean",
   },
   check: (input) => {
     checkKey("watermark", input.watermark);

@@ -1,6 +1,13 @@
 import type * as Pg from "pg";
 import type { Client, CustomTypesConfig, Pool, PoolClient } from "pg";
-import { InvalidArgumentError, StoreContractError, StoreUnavailableError } from "../../core/errors";
+import {
+  InvalidArgumentError,
+  outages,
+  StoreContractError,
+  StoreUnavailableError,
+  TaskgateError,
+} from "../../core/errors";
+import { isOf, textAt } from "../../core/foreign-value";
 import { loadPackage } from "../../core/load-package";
 import type { StatementOptions, StoreTransaction, TransactionBounds } from "../../ports/task-store";
 import { breakable } from "../breakable";
@@ -8,6 +15,7 @@ import type { ConnectionLimits } from "../connection-limits";
 import { inTurn } from "../in-turn";
 import { operations } from "../operations";
 import type { AnswerRow, ParameterValues, Procedure } from "../operations/operation";
+import { transactionSilent } from "../operations/transaction-ends";
 import type { ProcedureCaller } from "../procedure-caller";
 import { storeClosed } from "../store-closed";
 import { endStatementText, GaveUpError, letGo } from "./given-up-calls";
@@ -19,7 +27,7 @@ import { readPreparesStatements } from "./postgres-pooler";
 import { readPostgresTarget } from "./postgres-tls";
 import type { PostgresTarget } from "./postgres-tls";
 import { answerOf, PostgresStatements } from "./postgres-statements";
-import { beginText, namesLinux, PostgresTransaction } from "./postgres-transaction";
+import { beginText, namesLinux, PostgresTransaction, silentMsMax } from "./postgres-transaction";
 import type { QueryResult, Statement } from "./postgres-transaction";
 import { notifyStatement } from "./postgres-waiting";
 
@@ -36,6 +44,8 @@ export interface PostgresOptions extends ConnectionLimits {
 
 /** After this silence a connection is asked whether it is alive. */
 const keepAliveMs = 15_000;
+/** What the server says when a transaction was silent for longer than `idle_in_transaction_session_timeout`. */
+const silentTransaction = "25P03";
 /** How long `close` waits for calls in flight. */
 const closeMs = 5_000;
 
@@ -48,6 +58,8 @@ export class PostgresCaller implements ProcedureCaller {
   readonly #statements: PostgresStatements;
   readonly #programTypes: CustomTypesConfig;
   readonly #readsCommitted = new WeakMap<PoolClient, boolean>();
+  /** Connections that the server has closed, as a transaction on them was silent for too long. */
+  readonly #silent = new WeakSet<PoolClient>();
   /** The server's processes of connections that no pooler stands before. */
   readonly #backends = new WeakMap<PoolClient, Backend>();
   #serverIsOnLinux: boolean | undefined;
@@ -76,7 +88,11 @@ export class PostgresCaller implements ProcedureCaller {
       keepAliveInitialDelayMillis: keepAliveMs,
     });
     // Without a listener a connection that breaks under a call ends the process; the call hears of it anyway.
-    this.#pool.on("connect", (client) => client.on("error", () => undefined));
+    this.#pool.on("connect", (client) =>
+      client.on("error", (error) => {
+        if (textAt(error, "code") === silentTransaction) this.#silent.add(client);
+      }),
+    );
     // Nor may one that breaks while idle.
     this.#pool.on("error", (error) => options.onIdleError?.(error));
   }
@@ -115,7 +131,15 @@ export class PostgresCaller implements ProcedureCaller {
     body: (transaction: StoreTransaction) => Promise<Result>,
     bounds: TransactionBounds = {},
   ): Promise<Result> {
-    return this.#withClient((client) => this.#transactionOn(client, body, bounds));
+    return this.#withClient(async (client) => {
+      try {
+        return await this.#transactionOn(client, body, bounds);
+      } catch (error) {
+        const thrown = error instanceof BodyError ? error.cause : error;
+        if (!this.#silent.has(client) || !isOutage(thrown)) throw error;
+        throw new BodyError(transactionSilent(silentMsMax(bounds.idleMs), thrown), true);
+      }
+    });
   }
 
   async close(): Promise<void> {
@@ -427,6 +451,11 @@ class BodyError extends Error {
     super("a transaction wasn't committed", { cause });
     this.isBroken = isBroken;
   }
+}
+
+/** What a call on a closed connection is told, which isn't why it was closed. */
+function isOutage(error: unknown): boolean {
+  return isOf(error, TaskgateError) && outages.has(error.code);
 }
 
 function isFatal(code: string): boolean {

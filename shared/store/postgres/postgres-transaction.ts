@@ -68,13 +68,9 @@ export const namesLinux = (version: unknown): boolean => String(version).include
  * when the connection is seen to be dead. Said in each transaction, because a pooler (PgBouncer) refuses settings at the
  * start of a connection and gives its server's connections to others afterwards.
  */
-export function beginText(
-  isOnLinux: boolean,
-  idleMs: number = limits.transactionIdleMsMax,
-): string {
-  const wholeMs = Math.max(1, Math.min(Math.round(idleMs), limits.transactionIdleMsMax));
+export function beginText(isOnLinux: boolean, idleMs?: number): string {
   const settings = {
-    idle_in_transaction_session_timeout: wholeMs,
+    idle_in_transaction_session_timeout: silentMsMax(idleMs),
     ...deadPeer,
     // Elsewhere a server would write a line to its log for each transaction.
     ...(isOnLinux ? unanswered : {}),
@@ -85,6 +81,11 @@ export function beginText(
   );
   // Databases and roles may have another level as their default, at which operations that wait for a row would fail.
   return ["begin isolation level read committed", ...texts].join("; ");
+}
+
+/** How long its client may be silent, for as long as is asked: whole milliseconds. */
+export function silentMsMax(idleMs: number = limits.transactionIdleMsMax): number {
+  return Math.max(1, Math.min(Math.round(idleMs), limits.transactionIdleMsMax));
 }
 
 /** A transaction on one connection: the store's own, or one that the user began. */

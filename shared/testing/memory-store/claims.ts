@@ -167,7 +167,7 @@ function claimWanted(
   if (execution.isSolo) return { ...nothing, status: "none" };
 
   const max = Math.min(input.want, room);
-  if (input.isDue) promoteDue(memory, definition, Math.max(2 * max, 64));
+  if (input.isDue) promoteDue(memory, definition, Math.max(2 * max, 256));
   const permits = permitsOf(memory, definition, max);
   const want = permits?.allowed ?? max;
   if (permits !== null && want === 0) {

@@ -1,7 +1,7 @@
 import { compareTexts } from "../../core/text";
 import type * as port from "../../ports/task-store";
 import type { Implementation } from "./implementation";
-import { expectRange } from "./arguments";
+import { conflict, expectRange } from "./arguments";
 import { audit, byOperator } from "./audit";
 import { enqueueTasks } from "./enqueue";
 import { iso } from "./instants";
@@ -23,11 +23,19 @@ export const advanceWatermark: Implementation<"advanceWatermark"> = (memory, inp
   if (versionOf(old) !== input.expectedVersion) {
     return { status: "conflict", version: versionOf(old), value: old?.value ?? null, ...nothing };
   }
+  const before = input.needsAll === true ? structuredClone(memory.state) : null;
   // Other work may follow before the commit, so grouped tasks are scheduled as due now.
   const added =
     input.tasks.length === 0
       ? nothing
       : enqueueTasks(memory, { ...input, operationId: null }, true);
+  const duplicate = added.outcomes.findIndex((outcome) => outcome !== "enqueued");
+  if (before !== null && duplicate !== -1) {
+    Object.assign(memory.state, before);
+    throw conflict(
+      `tasks[${String(duplicate)}]: expected a dedupe key that no other task holds, as no block may be left out (task ${String(added.taskIds[duplicate])} holds it)`,
+    );
+  }
   const version = write(memory, definition, input);
   return keepAnswer(memory, call, { ...added, status: "advanced", version, value: null });
 };

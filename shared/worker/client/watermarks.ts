@@ -108,6 +108,7 @@ export class Watermarks implements WatermarkCalls {
         build,
         tasks: taken.tasks,
         operationId: within === undefined ? asOperationId(random.uuid()) : null,
+        needsAll: true,
       },
       within,
     );

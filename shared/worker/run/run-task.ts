@@ -5,6 +5,7 @@ import { limits } from "../../core/limits";
 import { refusedField } from "../../core/refused-field";
 import type { PreparedTask } from "../../enqueue/enqueue-prepared";
 import type { LogFields } from "../../ports/logger";
+import type { WorkerEnvironment } from "../environment";
 import type { ClaimedTask, StoreTransaction } from "../../ports/task-store";
 import type { OpenedWaves } from "../../ports/task-store";
 import { withinTask } from "./late-rejections";
@@ -34,6 +35,7 @@ export async function runTask(options: RunOptions): Promise<TaskOutcome> {
   const task = held.task;
   // A rolling deploy: this build is too old for the task. It comes back uncounted, for a newer one, as often as its share allows.
   if (kind === null) {
+    warnOfUnknownKind(options, task);
     return continued(
       `kind \`${task.kind}\` is unknown to build ${String(options.environment.build)}`,
       limits.returnShares.unknownKind,
@@ -63,6 +65,19 @@ export async function runTask(options: RunOptions): Promise<TaskOutcome> {
     await run.completing?.catch(() => undefined);
     return run.settleError(error);
   }
+}
+
+/** Kinds that this process has warned of: the tasks of one may be thousands, and each comes back often. */
+const warnedOf = new WeakMap<WorkerEnvironment, Set<string>>();
+
+function warnOfUnknownKind({ environment, held }: RunOptions, { kind }: ClaimedTask): void {
+  const known = warnedOf.get(environment) ?? new Set<string>();
+  warnedOf.set(environment, known);
+  if (known.has(kind)) return;
+  known.add(kind);
+  const text =
+    "tasks come of a kind that this build doesn't have; they are put back, and dead after about an hour";
+  environment.logger.warn(text, { kind, taskId: held.task.taskId, build: environment.build });
 }
 
 function refused(task: ClaimedTask, problems: string): TaskOutcome {

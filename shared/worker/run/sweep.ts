@@ -2,6 +2,7 @@ import type { WorkerEnvironment } from "../environment";
 import type { Registry } from "../define/registry";
 import { BatchPump } from "./batch-pump";
 import { measureDefinitions } from "./measure-definitions";
+import { promoteDue } from "./promote-due";
 import { purge } from "./purge";
 import { reclaim } from "./run-worker";
 import { fireSchedules } from "./schedules";
@@ -11,6 +12,8 @@ import { rollUpStatistics } from "./statistics";
 const definitionsMax = 1_000;
 /** For opening waves that no other call goes on opening; the rest is for the next sweep. */
 const pumpMs = 10_000;
+/** For making due tasks ready, likewise. */
+const promoteMs = 5_000;
 /** For deleting rows whose retention is over, likewise. */
 const purgeMs = 5_000;
 /** For adding up statistics, likewise. */
@@ -40,7 +43,7 @@ export interface Swept {
 
 /**
  * Finds again the work whose hint was lost, in one read; takes back what dead workers held; fires schedules that are due;
- * goes on opening waves; leaves one hint per definition that may run. Statistics are added up, and rows whose retention is
+ * goes on opening waves; leaves one hint per definition that may run; makes due tasks ready. Statistics are added up, and rows whose retention is
  * over are deleted last, in slices. Bounded: a few calls for any backlog.
  */
 export async function sweepOnce(
@@ -67,6 +70,8 @@ export async function sweepOnce(
     hinted += 1;
     await wakeUp.hint(name);
   }
+  const ours = found.definitions.filter(({ name }) => own.has(name));
+  await promoteDue(environment, ours, clock.monotonicMs() + promoteMs);
   // Last: no caller waits for them.
   if (withUpkeep) await rollUpStatistics(environment, clock.monotonicMs() + rollUpMs);
   if (withUpkeep && found.isPurgeable) await purge(environment, clock.monotonicMs() + purgeMs);

@@ -166,7 +166,11 @@ describe("the sentence that decides", () => {
       "Its wave 2 isn't open: batch 3 (`nightly`) is a draft. The code that made",
     ],
     ["halted", "blocked", "Its wave 2 isn't open: batch 3 (`nightly`) is halted at a dead task."],
-    ["cancelled", "opening", "It is of batch 3 (`nightly`), which is cancelled: the next sweep"],
+    [
+      "cancelled",
+      "opening",
+      "It is of batch 3 (`nightly`), which is cancelled: the task ends as cancelled",
+    ],
   ] as const)(
     "of a blocked task in a %s batch, wave %s, names both",
     (batchState, state, start) => {
@@ -214,6 +218,7 @@ describe("the sentence about the end", () => {
   test.each([
     [{ failedCount: 5 }, "its attempts are used up: 5 of 5 failed."],
     [{ failedCount: 1 }, "its handler gave up at attempt 1 of 5."],
+    [{ failedCount: 0 }, "no handler could begin it."],
     [
       { lostCount: 4, attempts: [{ outcome: "lost" }] },
       "its worker died under it 4 times, 3 are allowed.",

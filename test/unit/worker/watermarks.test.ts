@@ -26,6 +26,27 @@ async function payloads({ store }: WorkerBench): Promise<string[]> {
 }
 
 describe("blocks through the client", () => {
+  test("blocks that share a dedupe key are refused, and the watermark stays", async () => {
+    const kind = defineTask<JsonObject>({
+      name: "import",
+      limit: 1,
+      dedupe: { by: "customer" },
+      run: async () => undefined,
+    });
+    const bench = openWorkerBench([kind]);
+    const { watermark } = bench.client;
+    const request = { ...byId, numeric: { to: 25, size: 10 }, header: { customer: "c1" } };
+
+    await expect(watermark.advance(kind, request)).rejects.toThrow(
+      /^tasks\[1\]: expected a dedupe key that no other task holds, as no block may be left out \(task \d+ holds it\)$/,
+    );
+    expect(await watermark.read(kind, byId)).toEqual({ value: null, version: "0" });
+    expect(await payloads(bench)).toEqual([]);
+
+    const one = await watermark.advance(kind, { ...request, maxBlocks: 1 });
+    expect(one).toMatchObject({ status: "advanced", value: { last: "10" }, more: true });
+  });
+
   test("from nothing, from the last end, nothing new; an unregistered definition is registered", async () => {
     const kind = importing();
     const bench = openWorkerBench([kind]);

@@ -154,6 +154,24 @@ describe("what a worker may run", () => {
     expect((await factsOf(older, id)).lastError).toMatch(/kind `later` is unknown to build 1/);
   });
 
+  test("a kind that this build doesn't know is told once in the log", async () => {
+    const shared = defineQueue({ name: "shared" });
+    const known = defineTask({ name: "known", queue: shared, run: async () => undefined });
+    const later = defineTask({ name: "later", queue: shared, run: async () => undefined });
+    const newer = openWorkerBench([known, later], { build: 2 });
+    await enqueueOne(newer, later);
+    await enqueueOne(newer, later);
+    const older = openWorkerBench([known], { build: 1, store: newer.store });
+    await older.work("shared");
+    const warnings = older.lines.filter(({ level }) => level === "warn");
+    expect(warnings).toMatchObject([
+      {
+        message: expect.stringContaining("of a kind that this build doesn't have"),
+        fields: { kind: "later", build: 1 },
+      },
+    ]);
+  });
+
   test("a payload that the schema refuses is dead with all problems; one from a newer build waits", async () => {
     const schema = {
       "~standard": {

@@ -5,10 +5,11 @@
 --         @Build bigint, @Tasks: as EnqueueTasks takes them, but the array may be empty: then only the watermark moves
 --         @OperationId uniqueidentifier: a repeat with it answers what the first call did; null: the version alone protects, and a
 --           repeat is told of a conflict
+--         @NeedsAll: 1: a task whose dedupe key another one holds is refused, and the call with it; 0, null: it is answered as a duplicate
 -- Out:    Status: advanced | conflict (another call moved it: nothing was written); Version bigint: the new one, of a conflict the one
 --           in the table, 0 when there is none; Value: of a conflict: the value in the table, or null
 --         TaskIds, Outcomes, Ready, NextDueMs: as EnqueueTasks answers; of a conflict null, null, false, null
--- Raises: 50404 unknown definition; 50409 the operation id was used by another operation, or for another watermark; 50413 too many or too large; 50422 a bad
+-- Raises: 50404 unknown definition; 50409 the operation id was used by another operation, or for another watermark, or with @NeedsAll a task is a duplicate; 50413 too many or too large; 50422 a bad
 --         value; 50423 the watermark, an equal key or operation id is locked for longer than 2 s; 1222 a row is; 50425, 1205 chosen to end
 --         a circle of waiters. An error dooms the caller's transaction
 -- Locks:  the watermark's key and its operation id as _LockKeys; BlockWatermark; then as EnqueueTasks inside a transaction.
@@ -23,7 +24,7 @@
 -- Twin:   postgres/sql/functions/advance_watermark.sql
 CREATE OR ALTER PROCEDURE Taskgate.AdvanceWatermark
   @Name nvarchar(max), @Watermark nvarchar(max), @ExpectedVersion bigint, @Value nvarchar(max), @Build bigint, @Tasks nvarchar(max),
-  @OperationId uniqueidentifier = NULL
+  @OperationId uniqueidentifier = NULL, @NeedsAll bit = 0
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
@@ -103,6 +104,15 @@ BEGIN
         INSERT INTO @vEnqueued ([Status], TaskIds, Outcomes, Ready, NextDueMs)
         EXEC Taskgate.EnqueueTasks @Name = @Name, @Build = @Build, @Tasks = @Tasks;
         SELECT @vTaskIds = e.TaskIds, @vOutcomes = e.Outcomes, @vReady = e.Ready, @vNextDueMs = e.NextDueMs FROM @vEnqueued AS e;
+        IF @NeedsAll = 1 AND @vOutcomes IS NOT NULL
+        BEGIN
+          SELECT TOP (1) @vMessage = N'tasks[' + CONVERT(nvarchar(11), CONVERT(int, o.[key]))
+              + N']: expected a dedupe key that no other task holds, as no block may be left out (task ' + t.[value] + N' holds it)'
+          FROM OPENJSON(@vOutcomes) AS o JOIN OPENJSON(@vTaskIds) AS t ON t.[key] = o.[key]
+          WHERE o.[value] <> N'enqueued'
+          ORDER BY CONVERT(int, o.[key]);
+          THROW 50409, @vMessage, 1;
+        END;
       END;
       IF @OperationId IS NOT NULL
         INSERT INTO Taskgate.Operation (OperationId, Name, DoneAt, Answer)

@@ -245,7 +245,7 @@ BEGIN
           BEGIN
             IF @vIsDue = 1
             BEGIN
-              SET @vCount = CASE WHEN @vMost > 32 THEN 2 * @vMost ELSE 64 END;
+              SET @vCount = CASE WHEN @vMost > 128 THEN 2 * @vMost ELSE 256 END;
               EXEC Taskgate._Promote @TaskDefinitionId = @vDefinition, @Max = @vCount, @Now = @vNow,
                 @oPromoted = @vPromoted OUTPUT;
             END;

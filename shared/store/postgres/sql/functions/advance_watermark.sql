@@ -5,10 +5,11 @@
 --         p_build bigint, p_tasks: as enqueue_tasks takes them, but the array may be empty: then only the watermark moves
 --         p_operation_id uuid: a repeat with it answers what the first call did; null: the version alone protects, and a
 --           repeat is told of a conflict
+--         p_needs_all: true: a task whose dedupe key another one holds is refused, and the call with it; false, null: it is answered as a duplicate
 -- Out:    status: advanced | conflict (another call moved it: nothing was written); version bigint: the new one, of a conflict the one
 --           in the table, 0 when there is none; value: of a conflict: the value in the table, or null
 --         task_ids, outcomes, ready, next_due_ms: as enqueue_tasks answers; of a conflict null, null, false, null
--- Raises: TG404 unknown definition; TG409 the operation id was used by another operation, or for another watermark; TG413 too many or too large; TG422 a bad
+-- Raises: TG404 unknown definition; TG409 the operation id was used by another operation, or for another watermark, or with p_needs_all a task is a duplicate; TG413 too many or too large; TG422 a bad
 --         value; TG490 another isolation level than read committed
 -- Locks:  operation (a repeat of itself), block_watermark (other callers that move it), then as enqueue_tasks: dedupe in key order, new
 --         rows. Grouped tasks enter scheduled as due now, so no group is locked here
@@ -18,6 +19,7 @@
 -- Twin:   mssql/sql/procedures/AdvanceWatermark.sql
 create or replace function taskgate.advance_watermark(
   p_name text, p_watermark text, p_expected_version bigint, p_value text, p_build bigint, p_tasks text, p_operation_id uuid default null,
+  p_needs_all boolean default false,
   out status text, out version bigint, out value text, out task_ids text, out outcomes text, out ready boolean, out next_due_ms bigint)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
@@ -73,6 +75,11 @@ begin
   if coalesce(btrim(p_tasks, E' \t\r\n') !~ '^\[\s*\]$', true) then
     select x.* into e from enqueue_tasks(p_name, p_build, p_tasks, null, true, null) x;
     task_ids := e.task_ids; outcomes := e.outcomes; ready := e.ready; next_due_ms := e.next_due_ms;
+    if p_needs_all and outcomes is not null then
+      select o.n - 1 as at, task_ids::json ->> (o.n - 1)::int as holder into e
+        from json_array_elements_text(outcomes::json) with ordinality o(outcome, n) where o.outcome <> 'enqueued' order by o.n limit 1;
+      raise exception 'tasks[%]: expected a dedupe key that no other task holds, as no block may be left out (task % holds it)', e.at, e.holder using errcode = 'TG409';
+    end if;
   end if;
   update operation o
      set answer = json_build_object('target', v_definition || '/' || p_watermark, 'version', version, 'taskIds', task_ids, 'outcomes', outcomes, 'ready', ready, 'nextDueMs', next_due_ms)::text

@@ -176,7 +176,7 @@ begin
   status := case when v_want = 0 then 'done' when e.paused then 'paused' when v_free <= 0 then 'limited' else 'none' end;
   if status = 'none' and not e.is_solo then
     v_want := least(v_want, v_free);
-    if e.is_due then perform _promote(e.task_definition_id, greatest(2 * v_want, 64), v_now); end if;
+    if e.is_due then perform _promote(e.task_definition_id, greatest(2 * v_want, 256), v_now); end if;
     if e.has_rate then                               -- last of all that may be held: skipped by others, and nothing is waited for after it
       select * into v_permits from _count_permits(e.task_definition_id, v_want);
       v_want := v_permits.o_allowed;
