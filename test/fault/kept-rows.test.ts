@@ -54,7 +54,7 @@ async function report(
   await other.query("create schema if not exists older");
   const views = `
     create or replace view older.pg_stat_activity as
-      select pid, usename, application_name, client_hostname, client_addr, datname, backend_type, backend_xmin,
+      select pid, usename, application_name, client_hostname, client_addr, datname, backend_type, backend_xmin, backend_xid,
              wait_event, query_start, xact_start - interval '${earlier}' as xact_start from pg_catalog.pg_stat_activity;
     create or replace view older.pg_prepared_xacts as
       select gid, owner, database, transaction, prepared - interval '${earlier}' as prepared from pg_catalog.pg_prepared_xacts;
@@ -85,12 +85,12 @@ test("a prepared transaction that holds rows is named, with the statements that 
   await other.query("rollback prepared 'bill''s 1'");
 });
 
-test("a prepared transaction that holds no row of ours is named after ten minutes", async () => {
+test("a prepared transaction that holds no row of ours is named after two minutes", async () => {
   await other.query("create table if not exists public.bills (id int)");
   await other.query("begin");
   await other.query("insert into public.bills values (1)");
   await other.query("prepare transaction 'far'");
-  expect(await report("9 minutes")).toBe("No transaction holds rows for long.");
+  expect(await report("1 minute")).toBe("No transaction holds rows for long.");
   expect(await report("11 minutes")).toContain(
     "prepared transaction 'far' of postgres is open: the rows that calls leave behind",
   );
@@ -126,17 +126,27 @@ test("a command that waits for such a lock names the session while it still trie
   ]);
 }, 20_000);
 
-test("a session with an old snapshot is named after ten minutes, once", async () => {
+test("a session with an old snapshot is named after two minutes, once", async () => {
   await other.query("begin isolation level repeatable read");
   await other.query("select count(*) from public.bills");
-  expect(await report("9 minutes")).toBe("No transaction holds rows for long.");
+  expect(await report("1 minute")).toBe("No transaction holds rows for long.");
   expect(await report("11 minutes")).toMatch(
-    /^Session \d+ of postgres from 127\.0\.0\.1 \(psql\) has kept a snapshot for 11 min\. The rows that calls leave behind can't be removed meanwhile, .* `select pg_terminate_backend\(\d+\)` ends it\.$/,
+    /^Session \d+ of postgres from 127\.0\.0\.1 \(psql\) has had its transaction open for 11 min\. The rows that calls leave behind can't be removed meanwhile, .* `select pg_terminate_backend\(\d+\)` ends it\.$/,
   );
   await other.query("select 1 from taskgate.task_definition for update");
   const both = await report("11 minutes");
   expect(both).toContain("has held rows in one transaction for 11 min");
-  expect(both).not.toContain("snapshot");
+  expect(both).not.toContain("transaction open");
+  await other.query("rollback");
+});
+
+test("a session that wrote elsewhere and waits is named after two minutes: it keeps rows without a snapshot", async () => {
+  await other.query("begin");
+  await other.query("insert into public.bills values (2)");
+  expect(await report("1 minute")).toBe("No transaction holds rows for long.");
+  expect(await report("3 minutes")).toMatch(
+    /^Session \d+ of postgres .* has had its transaction open for 3 min\. The rows/,
+  );
   await other.query("rollback");
 });
 

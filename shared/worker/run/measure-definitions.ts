@@ -4,8 +4,10 @@ import type { DefinitionStatus } from "../../ports/task-store";
 import type { Telemetry } from "../../ports/telemetry";
 import type { WorkerEnvironment } from "../environment";
 
-/** Definitions whose oldest ready task is looked up: a read each. */
+/** Definitions whose oldest ready task is looked up: a read each. Of more each sweep takes the next ones. */
 const agesMax = 50;
+/** How many were looked up before, of those that wait. */
+const lookedUp = new WeakMap<object, number>();
 
 /**
  * Gauges of this app's definitions, where the telemetry takes some: waiting and running tasks, the age of the oldest ready one, and tokens. One
@@ -20,14 +22,14 @@ export async function measureDefinitions(
     const { definitions } = await store.listDefinitions({});
     const mine = definitions.filter(({ name }) => own.has(name));
     for (const definition of mine) measure(telemetry, definition);
-    const waiting = mine.filter(({ ready }) => ready > 0).slice(0, agesMax);
-    const ages = new Map<string, number>();
-    for (const { name } of waiting)
-      ages.set(name, oldestAgeMs(await store.readPace({ name, max: 1 })));
-    for (const { name } of mine) {
-      const ageMs = ages.get(name) ?? 0;
-      telemetry.gauge("taskgate.definition.oldest_ready", ageMs, { definition: name });
-    }
+    const age = (definition: string, ms: number): void =>
+      telemetry.gauge?.("taskgate.definition.oldest_ready", ms, { definition });
+    for (const { name, ready } of mine) if (ready === 0) age(name, 0);
+    const waiting = mine.filter(({ ready }) => ready > 0);
+    const from = (lookedUp.get(store) ?? 0) % Math.max(waiting.length, 1);
+    lookedUp.set(store, from + agesMax);
+    const inTurn = [...waiting.slice(from), ...waiting.slice(0, from)].slice(0, agesMax);
+    for (const { name } of inTurn) age(name, oldestAgeMs(await store.readPace({ name, max: 1 })));
   } catch (error) {
     logger.warn("the definitions could not be measured", { error: messageOf(error) });
   }

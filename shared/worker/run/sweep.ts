@@ -51,7 +51,7 @@ export async function sweepOnce(
   registry: Registry,
   { serves = () => true, isOfTimer = false, withUpkeep }: SweepOptions,
 ): Promise<Swept> {
-  const { store, telemetry, clock, wakeUp } = environment;
+  const { store, telemetry, clock, wakeUp, logger } = environment;
   const found = await store.sweep({ max: definitionsMax });
   if (isOfTimer) telemetry.count("taskgate.sweep.count", 1);
   if (found.expired > 0) await reclaim(environment);
@@ -63,6 +63,11 @@ export async function sweepOnce(
   const own = new Set(
     registry.definitions.map(({ name }) => name).filter((name) => !refused.has(name)),
   );
+  if (found.definitions.length === definitionsMax)
+    logger.warn(
+      "more definitions have ready tasks than a sweep looks after; the last ones by name wait for their hints",
+      { definitions: definitionsMax },
+    );
   let hinted = 0;
   for (const { name, paused, free, crowdedOut } of found.definitions) {
     // Only after it has asked do the others give a token.

@@ -58,3 +58,29 @@ test("without gauges nothing is read, and a read that fails is told and ends not
     ["warn", "the definitions could not be measured", { error: "away" }],
   ]);
 });
+
+test("of more than fifty definitions with ready tasks each has its turn, and none is told an age that wasn't read", async () => {
+  const kinds = Array.from({ length: 70 }, (_, n) =>
+    defineTask({ name: `n${String(n)}`, run: async () => undefined }),
+  );
+  const bench = openWorkerBench(kinds);
+  for (const kind of kinds.slice(1)) await bench.client.enqueue(kind);
+  const measured = async (): Promise<string[]> => {
+    const aged: string[] = [];
+    const gauge = (name: string, value: number, { definition }: { definition?: string } = {}) => {
+      if (name !== "taskgate.definition.oldest_ready") return;
+      aged.push(definition ?? "");
+      if (definition === "n0") expect(value).toBe(0);
+    };
+    const telemetry = { ...bench.environment.telemetry, gauge: gauge as never };
+    const names = new Set(kinds.map(({ kind }) => kind));
+    await measureDefinitions({ ...bench.environment, telemetry }, names);
+    return aged;
+  };
+
+  const first = await measured();
+  const second = await measured();
+
+  expect([first.length, second.length]).toEqual([51, 51]);
+  expect(new Set([...first, ...second]).size).toBe(70);
+});

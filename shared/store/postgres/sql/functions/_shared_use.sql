@@ -17,7 +17,8 @@ language sql stable as $$
    cross join lateral (
      select count(*)::int as live, min(extract(epoch from e.lease_until - p_now) * 1000)::bigint + 1 as retry_in_ms
        from taskgate._read_tokens(case when taskgate._tokens_are_sound(s.execution_tokens) then s.execution_tokens else '' end) t
-       join taskgate.task_execution e on e.task_execution_id = t.grantee and e.state = 1 and e.lease_until >= p_now
+      cross join lateral (
+        select x.lease_until from taskgate.task_execution x where x.task_execution_id = t.grantee and x.state = 1 and x.lease_until >= p_now offset 0) e   -- offset: a probe each
       where t.is_held) u
    where l.task_definition_id = p_task_definition_id
    order by s.shared_limit_id

@@ -18,6 +18,8 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off se
 declare
   v_since timestamptz := coalesce(_instant(p_since), '0001-01-01T00:00:00Z');
   v_before timestamptz := coalesce(_instant(p_before), '9999-12-31T00:00:00Z');
+  v_definition int := (select d.task_definition_id from task_definition d where d.name = p_object);
+  v_is_task boolean := p_object ~ '^[0-9]+$';        -- else no list of ids is read
 begin
   perform _check_range('max', p_max, 1, 100);
   if p_since is not null and _instant(p_since) is null then
@@ -55,7 +57,7 @@ begin
            left join task_definition d on d.task_definition_id = a.task_definition_id
           where a.changed_at >= v_since and a.changed_at < v_before
             and (p_action is null or n.action = p_action) and (p_changed_by is null or a.changed_by = p_changed_by)
-            and (p_object is null or d.name = p_object or n.is_named and substr(n.value, nullif(strpos(n.value, ' of '), 0) + 4) = p_object)
+            and (p_object is null or a.task_definition_id = v_definition or n.is_named and substr(n.value, nullif(strpos(n.value, ' of '), 0) + 4) = p_object)
           order by a.setting_audit_id desc limit p_max)
         union all
         (select c.changed_at, 1, c.call_audit_id, c.action, null, c.name, 'batch ' || c.batch_id, c.task_ids,
@@ -66,7 +68,7 @@ begin
               from call_audit y left join task_definition z on z.task_definition_id = y.task_definition_id
              where y.is_enqueue = e.is_enqueue and y.changed_at >= v_since and y.changed_at < v_before
                and (p_action is null or y.action = p_action) and (p_changed_by is null or y.changed_by = p_changed_by)
-               and (p_object is null or z.name = p_object or 'batch ' || y.batch_id = p_object or strpos(y.task_ids, '"' || p_object || '"') > 0)
+               and (p_object is null or y.task_definition_id = v_definition or 'batch ' || y.batch_id = p_object or v_is_task and strpos(y.task_ids, '"' || p_object || '"') > 0)
              order by y.changed_at desc, y.call_audit_id desc limit p_max) c
           where p_action is null or e.is_enqueue = (p_action = 'enqueue_tasks'))) u
        order by u.changed_at desc, u.is_call desc, u.id desc limit p_max) x;

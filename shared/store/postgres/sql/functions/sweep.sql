@@ -42,7 +42,9 @@ begin
                      when not _tokens_are_sound(d.execution_tokens) then 0   -- one damaged row must not stop the safety net
                      else greatest(coalesce(d.concurrency_limit_override, d.concurrency_limit) - (
                        select count(*) from _read_tokens(d.execution_tokens) t
-                         join task_execution e on e.task_execution_id = t.grantee and e.state = 1 and e.lease_until >= v_now where t.is_held), 0) end as free) o
+                        cross join lateral (
+                          select 1 from task_execution e where e.task_execution_id = t.grantee and e.state = 1 and e.lease_until >= v_now offset 0) live   -- offset: a probe each, not all open ones for each definition
+                        where t.is_held), 0) end as free offset 0) o
        cross join lateral (
          select min(greatest(x.task_limit - x.live, 0)) as free, min(x.task_limit) as least
            from _shared_use(d.task_definition_id, v_now) x where x.task_limit <> -1) u
