@@ -9,8 +9,6 @@ import { placeOf } from "./place.js";
 import { makeScheduleTable } from "./schedule-table.js";
 
 const everyMs = 5_000;
-/** Changes are rare, and those of this page are asked for at once. A definition with few entries costs a look at all of the others'. */
-const auditEveryMs = 60_000;
 const groupsMax = 20;
 const auditMax = 10;
 
@@ -34,15 +32,12 @@ export function makeLists(name) {
   );
   const node = element("div", {}, failed, scheduled, grouped, audited);
   const query = `definition=${inPath(name)}`;
-  const entriesOf = slowly(auditEveryMs, () =>
-    call(`audit?object=${inPath(name)}&max=${auditMax}`),
-  );
   const lists = slowly(everyMs, () =>
     Promise.all([
       askFailures(name),
       call(`schedules?${query}`),
       call(`groups?${query}&max=${groupsMax}`),
-      entriesOf(),
+      call(`audit?object=${inPath(name)}&max=${auditMax}`),
     ]),
   );
   const look = async () => {
