@@ -36,7 +36,7 @@ afterAll(async () => {
 async function makeOlder(): Promise<void> {
   await holder.query(`
     create view public.pg_stat_activity as
-      select pid, usename, application_name, client_hostname, client_addr, datname, backend_type, backend_xmin, wait_event, query_start,
+      select pid, usename, application_name, client_hostname, client_addr, datname, backend_type, backend_xmin, backend_xid, wait_event, query_start,
              xact_start - interval '1 minute' as xact_start from pg_catalog.pg_stat_activity;
     grant select on public.pg_stat_activity to public;
     alter database ${new URL(database.url).pathname.slice(1)} set search_path = public, pg_catalog`);
