@@ -97,11 +97,13 @@ export class ResidentProcess {
     const served = new Set(definitions);
     // Schedules that this sweep fires tell their next instants on the way.
     this.#dueAtMs = null;
-    const { hinted, nextDueMs, refused } = await sweepOnce(environment, registry, {
+    const { hinted, full, nextDueMs, refused } = await sweepOnce(environment, registry, {
       serves: (definition) => served.has(definition),
       withUpkeep,
     });
     this.#tellRefused(refused);
+    // Tokens pass on to a process that asks, and a denied one stops asking after some seconds.
+    for (const name of full) this.#workers.get(name)?.ask();
     if (nextDueMs !== null && nextDueMs > 0) this.#dueIn(nextDueMs);
     // Tasks that are due by now hide the next one.
     if (nextDueMs === 0) await this.#lookAtSchedules();

@@ -66,6 +66,11 @@ export class ResidentWorker implements Standby {
     this.#resume?.();
   }
 
+  /** Tasks wait while others hold all tokens: a process that has no task asks for a part. */
+  ask(): void {
+    if (!this.#isBusy) this.wake();
+  }
+
   /** A task is due after this time; only the earliest instant is kept. */
   wakeIn(ms: number): void {
     this.#due.set(this.#options.worker.environment.clock.monotonicMs() + ms);

@@ -35,6 +35,8 @@ export interface SweepOptions {
 export interface Swept {
   /** Definitions that got a hint. */
   readonly hinted: number;
+  /** Definitions with ready tasks that got no hint, as all their tokens are held. */
+  readonly full: readonly string[];
   /** Until the next delayed task or instant of a schedule, ms; null: none. */
   readonly nextDueMs: number | null;
   /** Definitions of this build that belong to other apps, with the app's name. */
@@ -68,18 +70,23 @@ export async function sweepOnce(
       "more definitions have ready tasks than a sweep looks after; the last ones by name wait for their hints",
       { definitions: definitionsMax },
     );
+  const ours = found.definitions.filter(({ name }) => own.has(name));
+  const full: string[] = [];
   let hinted = 0;
-  for (const { name, paused, free, crowdedOut } of found.definitions) {
+  for (const { name, paused, free, crowdedOut } of ours) {
+    if (paused || !serves(name)) continue;
     // Only after it has asked do the others give a token.
-    if (paused || (free === 0 && !crowdedOut) || !own.has(name) || !serves(name)) continue;
+    if (free === 0 && !crowdedOut) {
+      full.push(name);
+      continue;
+    }
     hinted += 1;
     await wakeUp.hint(name);
   }
-  const ours = found.definitions.filter(({ name }) => own.has(name));
   await promoteDue(environment, ours, clock.monotonicMs() + promoteMs);
   // Last: no caller waits for them.
   if (withUpkeep) await rollUpStatistics(environment, clock.monotonicMs() + rollUpMs);
   if (withUpkeep && found.isPurgeable) await purge(environment, clock.monotonicMs() + purgeMs);
   if (withUpkeep) await measureDefinitions(environment, own);
-  return { hinted, nextDueMs: found.nextDueMs, refused };
+  return { hinted, full, nextDueMs: found.nextDueMs, refused };
 }

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { expect, jest, test } from "@jest/globals";
 import { limits } from "../../../shared/core/limits";
 import { defineTask } from "../../../shared/worker/define/define-task";
-import { statusOf } from "../../support/builders";
+import { operationId, statusOf } from "../../support/builders";
 import { VirtualTime } from "../../workers/virtual-time";
 import { openResident } from "./resident-bench";
 import { enqueueOne, openWorkerBench, overriding } from "./worker-bench";
@@ -116,4 +116,46 @@ test("an execution ends after so many tasks as its counts can tell, and the proc
   expect(claimed.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(12);
   expect(executions.size).toBe(3);
   expect(await statusOf(bench.environment.store, "steady")).toMatchObject({ ready: 0, done: 12 });
+});
+
+test("a process that was denied asks again while tasks wait and others hold all tokens", async () => {
+  const time = new VirtualTime();
+  const draining = new AbortController();
+  const askedAtMs: number[] = [];
+  const task = defineTask({ name: "steady", limit: 2, run: async () => undefined });
+  const bench = openWorkerBench([task], {
+    wrap: (store) =>
+      overriding(store, {
+        startExecution: (input) => {
+          askedAtMs.push(time.nowMs);
+          return store.startExecution(input);
+        },
+      }),
+  });
+  await enqueueOne(bench, task);
+  const { tokens } = await bench.store.startExecution({
+    name: "steady",
+    operationId: operationId(),
+    worker: "other",
+    build: bench.environment.build,
+    settingsHash: task.definition.settingsHash,
+    want: 2,
+    needsReady: false,
+  });
+  expect(tokens).toBe(2);
+  askedAtMs.length = 0;
+  const { process } = openResident({
+    ...{ time, task, pollMs, draining },
+    environment: bench.environment,
+  });
+  const over = process.run(() => undefined);
+
+  await time.run(60_000);
+
+  // A denied host asks for 2.5 s: without the polls nothing came after that.
+  expect(askedAtMs.filter((ms) => ms > 10_000).length).toBeGreaterThanOrEqual(10);
+  expect(Math.max(...askedAtMs)).toBeGreaterThan(55_000);
+  draining.abort();
+  await time.run(120_000);
+  await over;
 });
