@@ -9,11 +9,18 @@
 const lingerMs = [20, 200, 250, 250, 250, 250, 250, 250, 250] as const;
 const notifiedLingerMs = [250, 250, 250, 250, 250, 250, 250, 250] as const;
 
+/** With tokens of a limit that other definitions share it stays for a quarter of a second: what is denied there waits for no session of its own. */
+const sharedPausesMax = { polling: 2, notified: 1 } as const;
+
 /** The first pause between two polls where nothing notifies; it doubles while nothing is found. */
 const firstPollMs = 250;
 
 /** The pause after so many empty reads in a row, ms; null: the worker gives its tokens back. */
-export function lingerPauseMs(emptyReads: number, isNotified: boolean): number | null {
+export function lingerPauseMs(
+  emptyReads: number,
+  { isNotified, isShared }: { readonly isNotified: boolean; readonly isShared: boolean },
+): number | null {
+  if (isShared && emptyReads > sharedPausesMax[isNotified ? "notified" : "polling"]) return null;
   const pauses = isNotified ? notifiedLingerMs : lingerMs;
   return pauses[Math.max(emptyReads - 1, 0)] ?? null;
 }

@@ -116,7 +116,10 @@ export class ResidentWorker implements Standby {
   }
 
   pauseMs(emptyReads: number): number | null {
-    return lingerPauseMs(emptyReads, this.#isNotified);
+    const { worker, definition } = this.#options;
+    const settings = worker.registry.definition(definition)?.settings;
+    const isShared = (settings?.sharedLimits?.length ?? 0) > 0;
+    return lingerPauseMs(emptyReads, { isNotified: this.#isNotified, isShared });
   }
 
   /** One session. Answers false after a failure: another one makes no sense at once. */
