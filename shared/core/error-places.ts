@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "./errors";
-import { hasMember } from "./foreign-value";
+import { textAt } from "./foreign-value";
 import { cleanText } from "./text";
 
 /** A problem as an error lists it in its details. */
@@ -32,23 +32,20 @@ export function withPlaces(error: unknown, rename: (text: string) => string): un
  * wrong itself names nothing.
  */
 export function declared<Declared>(
-  { as, name }: { as: "queue" | "task"; name: unknown },
+  as: "queue" | "task",
+  options: unknown,
   declare: () => Declared,
 ): Declared {
   try {
     return declare();
   } catch (error) {
-    if (!(error instanceof InvalidArgumentError) || typeof name !== "string") throw error;
+    const name = textAt(options, "name");
+    if (!(error instanceof InvalidArgumentError) || name === undefined) throw error;
     const { code, message, details } = error;
     if (details["field"] === "name") throw error;
     const placed = `${message} [${as} ${cleanText(name, 200)}]`;
     throw new InvalidArgumentError(placed, { code, details, cause: error });
   }
-}
-
-/** The name in an object of options, whatever a caller without TypeScript gave. */
-export function nameIn(options: unknown): unknown {
-  return hasMember(options, "name") ? (options as { name: unknown }).name : undefined;
 }
 
 /** An error about one of the tasks of a call: among several its place stands before the field. */

@@ -8,9 +8,9 @@
  */
 const lingerMs = [20, 200, 250, 250, 250, 250, 250, 250, 250] as const;
 const notifiedLingerMs = [250, 250, 250, 250, 250, 250, 250, 250] as const;
-
-/** With tokens of a limit that other definitions share it stays for a quarter of a second: what is denied there waits for no session of its own. */
-const sharedPausesMax = { polling: 2, notified: 1 } as const;
+/** The same with tokens of a limit that other definitions share: what is denied there waits for no session of its own. */
+const sharedLingerMs = [20, 200] as const;
+const sharedNotifiedLingerMs = [250] as const;
 
 /** The first pause between two polls where nothing notifies; it doubles while nothing is found. */
 const firstPollMs = 250;
@@ -20,8 +20,10 @@ export function lingerPauseMs(
   emptyReads: number,
   { isNotified, isShared }: { readonly isNotified: boolean; readonly isShared: boolean },
 ): number | null {
-  if (isShared && emptyReads > sharedPausesMax[isNotified ? "notified" : "polling"]) return null;
-  const pauses = isNotified ? notifiedLingerMs : lingerMs;
+  const [polling, notified] = isShared
+    ? [sharedLingerMs, sharedNotifiedLingerMs]
+    : [lingerMs, notifiedLingerMs];
+  const pauses = isNotified ? notified : polling;
   return pauses[Math.max(emptyReads - 1, 0)] ?? null;
 }
 

@@ -1,4 +1,5 @@
-import { StoreUnavailableError, TaskgateError, outages } from "../core/errors";
+import { StoreUnavailableError } from "../core/errors";
+import { isOutage } from "../core/outage";
 import type { Denial } from "../worker/run/ask-outlook";
 import { answerMs, awayRetrySeconds, lateAfter } from "./in-time";
 
@@ -14,7 +15,7 @@ export function tooMany(limit: string, { retryInMs, reason }: Denial): object {
 /** The database is away: 503; null: the error is another one, which the invocation throws. */
 export function away(limit: string, error: unknown): object | null {
   // Without a token nothing has happened, also where the answer to the ask was lost.
-  if (!(error instanceof TaskgateError) || !outages.has(error.code)) return null;
+  if (!isOutage(error)) return null;
   const message = `limit ${limit}: ${error.message}`;
   return answer(503, awayRetrySeconds, { code: error.code, message });
 }

@@ -1,14 +1,9 @@
 import type * as Pg from "pg";
 import type { Client, CustomTypesConfig, Pool, PoolClient } from "pg";
-import {
-  InvalidArgumentError,
-  outages,
-  StoreContractError,
-  StoreUnavailableError,
-  TaskgateError,
-} from "../../core/errors";
-import { isOf, textAt } from "../../core/foreign-value";
+import { InvalidArgumentError, StoreContractError, StoreUnavailableError } from "../../core/errors";
+import { textAt } from "../../core/foreign-value";
 import { loadPackage } from "../../core/load-package";
+import { isOutage } from "../../core/outage";
 import type { StatementOptions, StoreTransaction, TransactionBounds } from "../../ports/task-store";
 import { breakable } from "../breakable";
 import type { ConnectionLimits } from "../connection-limits";
@@ -136,6 +131,7 @@ export class PostgresCaller implements ProcedureCaller {
         return await this.#transactionOn(client, body, bounds);
       } catch (error) {
         const thrown = error instanceof BodyError ? error.cause : error;
+        // What a call on a closed connection is told isn't why it was closed.
         if (!this.#silent.has(client) || !isOutage(thrown)) throw error;
         throw new BodyError(transactionSilent(silentMsMax(bounds.idleMs), thrown), true);
       }
@@ -451,11 +447,6 @@ class BodyError extends Error {
     super("a transaction wasn't committed", { cause });
     this.isBroken = isBroken;
   }
-}
-
-/** What a call on a closed connection is told, which isn't why it was closed. */
-function isOutage(error: unknown): boolean {
-  return isOf(error, TaskgateError) && outages.has(error.code);
 }
 
 function isFatal(code: string): boolean {

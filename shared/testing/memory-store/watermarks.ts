@@ -23,7 +23,10 @@ export const advanceWatermark: Implementation<"advanceWatermark"> = (memory, inp
   if (versionOf(old) !== input.expectedVersion) {
     return { status: "conflict", version: versionOf(old), value: old?.value ?? null, ...nothing };
   }
-  const before = input.needsAll === true ? structuredClone(memory.state) : null;
+  const hasKeys =
+    input.tasks.some(({ dedupeKey }) => dedupeKey !== undefined) ||
+    [...definition.kinds.values()].some(({ dedupeBy }) => dedupeBy !== null);
+  const before = input.needsAll === true && hasKeys ? structuredClone(memory.state) : null;
   // Other work may follow before the commit, so grouped tasks are scheduled as due now.
   const added =
     input.tasks.length === 0

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { declared, nameIn } from "../../core/error-places";
+import { declared } from "../../core/error-places";
 import { checkNames } from "../../core/known-names";
 import { limits } from "../../core/limits";
 import { defaultBurst } from "../../core/rate";
@@ -101,7 +101,7 @@ export function defineLimit(options: SharedLimit): SharedLimit {
  * InvalidArgumentError naming the field, the queue, the value and the expected form.
  */
 export function defineQueue(options: QueueOptions): Definition {
-  return declared({ as: "queue", name: nameIn(options) }, () => {
+  return declared("queue", options, () => {
     checkNames("defineQueue", options, ["name", ...settingNames]);
     if (options.group !== undefined)
       checkNames("defineQueue's group", options.group, ["slots", "strict"]);

@@ -1,4 +1,4 @@
-import { declared, nameIn } from "../../core/error-places";
+import { declared } from "../../core/error-places";
 import { hasMember } from "../../core/foreign-value";
 import { checkNames } from "../../core/known-names";
 import type { JsonPayload } from "../../core/json";
@@ -137,7 +137,7 @@ export function defineTask<
   options: SchemaTaskOptions<Schema, Returned> & VersionOptions<InputOf<Schema>>,
 ): TaskKind<InputOf<Schema>, ResultOf<Returned>, OutputOf<Schema>>;
 export function defineTask(options: AnyTaskOptions): TaskKind<unknown, unknown> {
-  return declared({ as: "task", name: nameIn(options) }, () => toKind(options));
+  return declared("task", options, () => toKind(options));
 }
 
 type AnyTaskOptions = TaskOptions<unknown, unknown, HandlerResult> &

@@ -1,6 +1,5 @@
-import { TaskgateError, outages } from "../../core/errors";
-import { isOf } from "../../core/foreign-value";
 import type { TaskId } from "../../core/ids";
+import { isOutage } from "../../core/outage";
 import type { TaskStore } from "../../ports/task-store";
 
 /**
@@ -22,7 +21,7 @@ const returnsByStore = new WeakMap<TaskStore, Map<TaskId, number>>();
  * store's trouble, or it is for the sixteenth time.
  */
 export function returnInMs(store: TaskStore, taskId: TaskId, error: unknown): number | null {
-  if (!isOf(error, TaskgateError) || !outages.has(error.code)) return null;
+  if (!isOutage(error)) return null;
   const returns = returnsByStore.get(store) ?? new Map<TaskId, number>();
   returnsByStore.set(store, returns);
   const count = returns.get(taskId) ?? 0;

@@ -1,20 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
-import { createAdmin } from "../../../shared/admin/create-admin";
-import { nodeTimers } from "../../../shared/platform/node-timers";
-import { realRandom } from "../../../shared/platform/real-clock";
-import { MemoryTaskStore } from "../../../shared/testing/memory-store/memory-task-store";
 import { enqueueOne, registration } from "../../support/builders";
+import { openMemoryAdmin } from "./memory-admin";
 
 /* Goal: while everything is stopped, no view sends the operator to a command that takes one part out of the stop. */
 async function openStopped() {
-  const store = new MemoryTaskStore({
-    clock: { now: () => 1_700_000_000_000 },
-    random: realRandom,
-  });
-  const admin = createAdmin({
-    ...{ store, random: realRandom, timers: nodeTimers, build: 1, traceUrl: null },
-    wakeUp: { hint: () => Promise.resolve() },
-  });
+  const { store, admin } = openMemoryAdmin();
   for (const name of ["mail", "held"]) await store.registerDefinition(registration({ name }));
   await admin.pause({ definition: "held", changedBy: "bob", reason: "the partner is down" });
   await admin.stopAll({ changedBy: "ada", reason: "the database moves" });
