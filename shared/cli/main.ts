@@ -24,6 +24,7 @@ import { describeHelp, renderCommandHelp, renderHelp } from "./help";
 import { Redraw } from "../terminal/redraw";
 import { printable, printableJson, printableLines, printableText } from "../terminal/text-width";
 import { chooseTheme, plainTheme } from "../terminal/theme";
+import { widthOf } from "../terminal/terminal-width";
 import { openServices } from "./open-services";
 import type { Services } from "./open-services";
 import type { Output } from "../terminal/output";
@@ -250,7 +251,7 @@ function processOutput(): Output {
   return {
     line: (text) => process.stdout.write(`${text}\n`),
     error: (text) => process.stderr.write(`${text}\n`),
-    columns: process.stdout.isTTY ? process.stdout.columns : null,
+    columns: widthOf(process.stdout),
     theme: chooseTheme(process.stdout, currentEnvironment()),
     ...(process.stderr.isTTY
       ? { rewrite: (text: string) => process.stderr.write(`\r\u001b[2K${text}`) }

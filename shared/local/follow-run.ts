@@ -16,6 +16,7 @@ import { judge, ProgressReader } from "./progress";
 import type { Progress } from "./progress";
 import type { StartOptions } from "./start-options";
 import { formatTable } from "../terminal/text-table";
+import { widthOf } from "../terminal/terminal-width";
 import { chooseTheme } from "../terminal/theme";
 
 /** The run that is followed, and how its user may end it. */
@@ -239,7 +240,7 @@ class Follower {
       tell(sums);
       return;
     }
-    const width = Math.max(40, process.stdout.columns || plainWidth);
+    const width = Math.max(40, widthOf(process.stdout) ?? plainWidth);
     for (const table of sums.results) {
       for (const line of formatTable(table, width)) say(line);
       say("");

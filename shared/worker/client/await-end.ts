@@ -4,6 +4,7 @@ import { isKindNamed } from "../../core/kind-version";
 import { isId } from "../../core/ids";
 import type { JsonPayload } from "../../core/json";
 import type { WorkerEnvironment } from "../environment";
+import { pause } from "../run/pause";
 
 /** How a task ended, or that it hasn't. */
 export type TaskEnd<Result = JsonPayload> =
@@ -61,9 +62,7 @@ export async function awaitEnd<Result>(
     if (state === "dead" || state === "cancelled") return { state, result: null, error };
     const leftMs = endMs - clock.monotonicMs();
     if (leftMs <= 0) return { state: "unfinished", result: null, error };
-    await new Promise<void>((resolve) => {
-      timers.after(Math.min(pauseMs, leftMs), resolve);
-    });
+    await pause(timers, Math.min(pauseMs, leftMs), options.signal);
   }
 }
 

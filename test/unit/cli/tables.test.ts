@@ -4,6 +4,7 @@ import { fitColumns } from "../../../shared/terminal/fit-columns";
 import { renderTable } from "../../../shared/terminal/output";
 import type { Column } from "../../../shared/terminal/output";
 import { textWidth } from "../../../shared/terminal/text-width";
+import { widthOf } from "../../../shared/terminal/terminal-width";
 import { chooseTheme, plainTheme } from "../../../shared/terminal/theme";
 import { wrapText } from "../../../shared/terminal/wrap-text";
 
@@ -61,6 +62,14 @@ test("wrapText breaks between words, and inside a word that is longer than the l
   expect(wrapText("abcdefgh i", 3)).toEqual(["abc", "def", "gh", "i"]);
   expect(wrapText("漢字漢", 4)).toEqual(["漢字", "漢"]);
   expect(wrapText("", 4)).toEqual([""]);
+});
+
+test.each([
+  [true, 110, 110],
+  [true, 0, null],
+  [false, 80, null],
+])("a stream that is a terminal (%s) of %d columns is %p wide", (isTTY, columns, expected) => {
+  expect(widthOf({ isTTY, columns })).toBe(expected);
 });
 
 test.each([

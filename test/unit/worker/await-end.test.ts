@@ -1,5 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { GiveUp } from "../../../shared/core/task-failure";
+import { awaitEnd } from "../../../shared/worker/client/await-end";
+import { asTaskId } from "../../../shared/core/ids";
 import { defineTask } from "../../../shared/worker/define/define-task";
 import { openWorkerBench } from "./worker-bench";
 import { taskRequest } from "../../../shared/worker/define/task-ref";
@@ -61,6 +63,23 @@ describe("awaiting a task's end", () => {
     );
     const signal = AbortSignal.abort(new Error("enough"));
     await expect(bench.client.waitFor(task, "4711", { signal })).rejects.toThrow("enough");
+  });
+
+  test("a wait that is given up between two looks ends there, not after the pause", async () => {
+    const bench = openWorkerBench([task]);
+    const { taskId } = await bench.client.enqueue(task, { fails: false });
+    const ending = new AbortController();
+    const timers = {
+      ...bench.environment.timers,
+      after: () => {
+        ending.abort(new Error("enough"));
+        // The pause has no end.
+        return () => undefined;
+      },
+    };
+    const wait = { kind: "answer", taskId: asTaskId(taskId) };
+    const until = { timeoutMs: 60_000, signal: ending.signal };
+    await expect(awaitEnd({ ...bench.environment, timers }, wait, until)).rejects.toThrow("enough");
   });
 
   test.each<[object, string]>([
