@@ -246,6 +246,9 @@ export class ExecutionLoop implements GateMember {
       });
     } else if (this.#fillsACall(step.call)) {
       this.#sendFull();
+    } else if (isEmpty(this.#facts().tasks)) {
+      // Nothing could ride along: a task that has just been told of starts a turn of the event loop sooner.
+      void this.#callNext();
     } else if (!this.#isPumpPlanned) {
       // Tasks that end in this turn of the event loop ride along.
       this.#isPumpPlanned = true;
