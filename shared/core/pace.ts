@@ -35,9 +35,13 @@ export function startsInTime({ taskMs }: Durations, tokens: number, leftMs: numb
     : Math.floor((leftMs / taskMs) * tokens);
 }
 
+/** A prefetched task that starts within this time holds nobody up. */
+const soonMs = 100;
+
 /**
- * Claims beyond `tokens` that are worth holding, at most `max`. Measured rule (limits 4 and 16, tasks of 2 to 20 ms): one
- * prefetched task per token while a call takes as long as a twentieth of a task keeps the tokens 99 % busy; without it 68 to 94 %.
+ * Claims beyond `tokens` that are worth holding, at most `max`: as many as start while a call is under way, and one per token
+ * where it starts soon, because tasks that began together end together. Measured with limit 16 over three processes and
+ * tasks of 20 ms: one per token leaves 1 idle time in 100 above 0.1 ms, two in all left it above 1.3 ms.
  */
 export function prefetchThatPays(
   { taskMs, callMs }: Durations,
@@ -47,9 +51,10 @@ export function prefetchThatPays(
   if (taskMs === null || callMs === null) return Math.min(tokens, max);
   // A prefetched task that waits for long starves other workers and breaks the order by priority.
   if (taskMs > 50 * callMs) return 0;
-  const worthwhile = Math.ceil((tokens * callMs) / Math.max(taskMs, 0.01)) + 1;
-  const startsWithinOneSecond = Math.floor((tokens * 1_000) / Math.max(taskMs, 0.01));
-  return Math.max(0, Math.min(worthwhile, startsWithinOneSecond, max));
+  const startsWithin = (ms: number): number => (tokens * ms) / Math.max(taskMs, 0.01);
+  const worthwhile = Math.ceil(startsWithin(callMs)) + 1;
+  const inBunches = Math.min(tokens, Math.floor(startsWithin(soonMs)));
+  return Math.min(Math.max(worthwhile, inBunches), Math.floor(startsWithin(1_000)), max);
 }
 
 function average(old: number | null, value: number): number {

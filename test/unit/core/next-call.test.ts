@@ -80,6 +80,16 @@ const steps: readonly (readonly [string, Change, NextStep])[] = [
     work(2),
   ],
   [
+    "A claim takes one prefetched task per token where it starts within a tenth of a second",
+    { tokens: { count: 8 }, tokensWanted: 8, pace: { taskMs: 20, callMs: 1 } },
+    work(16),
+  ],
+  [
+    "A claim takes fewer prefetched tasks where they would start later",
+    { tokens: { count: 8 }, tokensWanted: 8, pace: { taskMs: 400, callMs: 10 } },
+    work(10),
+  ],
+  [
     "A claim counts tasks that run or are claimed already",
     { tasks: { running: 1, done: 1, claimed: 1 } },
     work(2),
