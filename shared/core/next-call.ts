@@ -133,6 +133,17 @@ export function isEmpty({ running, claimed, done, failed }: TaskFacts): boolean 
   return running + claimed + done + failed === 0;
 }
 
+/** Completions that are worth a call before all that is claimed has run. */
+const fullCallMin = 100;
+
+/**
+ * Enough has ended for a call of its own, and no more is still to run: the server works on the one half while this process
+ * runs the other. A call that waits for the last handler leaves the server idle meanwhile.
+ */
+export function fillsACall({ kind }: NextCall, { done, claimed }: TaskFacts): boolean {
+  return kind === "work" && done >= fullCallMin && done >= claimed;
+}
+
 /** Over when nothing runs that is still waited for, and nothing is left to report that the store would take. */
 function isOver(facts: ExecutionFacts, end: LoopEnd): boolean {
   const { tasks } = facts;

@@ -1,24 +1,24 @@
-import { messageOf } from "../../core/foreign-value";
-import { executionNumber } from "../../core/ids";
 import type { TaskId } from "../../core/ids";
-import { isForLater, TaskgateError } from "../../core/errors";
 import { limits } from "../../core/limits";
-import { isEmpty, mayStart, nextStep } from "../../core/next-call";
-import type { ExecutionFacts, LoopEnd, NextCall } from "../../core/next-call";
+import { fillsACall, isEmpty, mayStart, nextStep } from "../../core/next-call";
+import type { ExecutionFacts, LoopEnd, TaskFacts } from "../../core/next-call";
 import { Pace } from "../../core/pace";
-import type { ClaimedTask, WorkAnswer } from "../../ports/task-store";
+import type { WorkAnswer } from "../../ports/task-store";
 import { AloneTurn } from "./alone-turn";
 import { ClaimOutlook } from "./claim-outlook";
+import { ClaimedTasks } from "./claimed-tasks";
 import { instants } from "../environment";
 import { ExecutionLease } from "./execution-lease";
 import { HeldTokens } from "./held-tokens";
 import type { TokensAnswer } from "./held-tokens";
+import { LoopCalls } from "./loop-calls";
+import { LoopEnding } from "./loop-ending";
 import type { LoopOptions } from "./loop-options";
+import { watchStops } from "./loop-stops";
 import { LoopTimers } from "./loop-timers";
-import { OwnCalls } from "./own-calls";
+import { LoopTurns } from "./loop-turns";
 import type { Holdings } from "./own-calls";
 import type { GateMember } from "./process-gate";
-import { cancelledEnd } from "./refused-end";
 import { RunningTasks } from "./running-tasks";
 import type { AbortReason, EndedTask } from "./running-tasks";
 import { UntoldFailures } from "./untold-failures";
@@ -34,9 +34,6 @@ import type { AnsweredCall } from "./work-calls";
  * a token is given back only when no handler runs on it; nothing is written after the lease was lost.
  */
 
-/** Completions that are worth a call before all that is claimed has run. */
-const fullCallMin = 100;
-
 /** One execution at work. `run` resolves when no handler of it runs any more, or when those that do ignore their signal. */
 export class ExecutionLoop implements GateMember {
   readonly lease: ExecutionLease;
@@ -45,32 +42,25 @@ export class ExecutionLoop implements GateMember {
   readonly outlook: ClaimOutlook;
   readonly #options: LoopOptions;
   readonly #pace = new Pace();
-  readonly #claimed: ClaimedTask[] = [];
+  readonly #claimed = new ClaimedTasks();
+  readonly #ending: LoopEnding;
   readonly #work: WorkCalls;
   readonly #failures: UntoldFailures;
   readonly #tokens: HeldTokens;
-  readonly #ownCalls: OwnCalls;
+  readonly #calls: LoopCalls;
   readonly #alone: AloneTurn;
   readonly #timers: LoopTimers;
-  #claimedInAll = 0;
-  #isCalling = false;
-  #isSending = false;
-  #isPumpPlanned = false;
-  #isTurnPlanned = false;
+  readonly #turns: LoopTurns;
   #cancelLook: (() => void) | null = null;
-  #end: LoopEnd | null = null;
-  /** Why the execution ended as `failed`, where that was no outage. */
-  #fault: string | null = null;
-  /** Handlers that were told to stop are waited for until this instant. */
-  #handlersUntilMs: number | null = null;
   #finish: (() => void) | null = null;
 
   constructor(options: LoopOptions) {
     const { environment, definition, registry, sentAt, started } = options;
     const { executionId } = started;
     this.#options = options;
+    this.#ending = new LoopEnding(options);
     this.#timers = new LoopTimers(environment.timers);
-    this.#ownCalls = new OwnCalls(environment.clock);
+    this.#turns = new LoopTurns(environment.timers);
     this.outlook = new ClaimOutlook(options);
     this.#tokens = new HeldTokens(environment, {
       executionId,
@@ -97,14 +87,13 @@ export class ExecutionLoop implements GateMember {
       pump: options.pump,
     });
     const leaseMs = started.leaseMs ?? definition.settings.leaseMs;
-    const timeoutMs = registry.longestTimeoutMs(definition.name);
     this.lease = new ExecutionLease(
       environment,
-      { executionId, leaseMs, sentAt, timeoutMs },
+      { executionId, leaseMs, sentAt, timeoutMs: registry.longestTimeoutMs(definition.name) },
       {
         onLost,
         onRenewed: (answer, { sentAt, isBetween }) => {
-          if (this.#end === null && this.#ownCalls.areForgotten(answer, sentAt, this.#holdings)) {
+          if (!this.#isEnding && this.#calls.areForgotten(answer, sentAt, this.#holdings)) {
             this.#lose();
             return;
           }
@@ -117,7 +106,7 @@ export class ExecutionLoop implements GateMember {
         returnStarted: (ids) => {
           this.#work.returnStarted(ids);
         },
-        hasWaiting: () => this.#claimed.length > 0,
+        hasWaiting: () => this.#claimed.count > 0,
       },
     );
     this.running = new RunningTasks({
@@ -131,68 +120,77 @@ export class ExecutionLoop implements GateMember {
       leaseMs: this.lease.leaseMs,
       count: this.lease.running,
     });
+    this.#calls = this.#makeCalls();
   }
 
   /** Works until there is nothing to do, the time is up, or the lease is lost. Never throws. */
   async run(): Promise<LoopEnd> {
-    const { environment, signal, draining, standby, abortAtMs, stopAtMs } = this.#options;
-    const now = environment.clock.monotonicMs();
-    const onDrain = (): void => {
-      this.#stop("stopped");
-    };
-    const onStop = (): void => {
-      onDrain();
-      this.#abort("stopped");
-    };
-    signal.addEventListener("abort", onStop, { once: true });
-    draining?.addEventListener("abort", onDrain, { once: true });
-    this.#timers.after(stopAtMs - now, () => {
-      this.#stop("deadline");
-    });
-    this.#timers.after(abortAtMs - now, () => {
-      this.#abort("deadline");
+    const { signal, draining, standby } = this.#options;
+    const endWatch = watchStops(this.#options, this.#timers, {
+      stop: this.#stop.bind(this),
+      abort: this.#abort.bind(this),
     });
     this.lease.watch(this.#timers);
     const endStandby = standby?.onArrival(() => {
       this.outlook.noteArrival();
       this.#tokens.noteArrival();
       this.#pump();
-      return this.#end === null ? this.#freeTokens : 0;
+      return this.#isEnding ? 0 : this.#freeTokens;
     });
     await new Promise<void>((resolve) => {
       this.#finish = resolve;
       if (signal.aborted || draining?.aborted === true) this.#stop("stopped");
       this.#pump();
     });
-    signal.removeEventListener("abort", onStop);
-    draining?.removeEventListener("abort", onDrain);
+    endWatch();
     endStandby?.();
     this.running.close();
     this.#alone.leave();
     this.#timers.cancelAll();
-    return this.#end ?? "idle";
+    return this.#ending.reason ?? "idle";
+  }
+
+  #makeCalls(): LoopCalls {
+    const { lease, outlook, running } = this;
+    const told = { tokens: this.#tokens, work: this.#work, failures: this.#failures };
+    return new LoopCalls(
+      this.#options.environment,
+      { lease, outlook, running, ...told },
+      {
+        facts: this.#facts,
+        onTokens: this.#onTokens.bind(this),
+        onError: (error) => {
+          this.#ending.fail(error);
+          this.#claimed.clear();
+          this.#abort("failed");
+        },
+        onEnded: this.#pump.bind(this),
+      },
+    );
+  }
+
+  get #isEnding(): boolean {
+    return this.#ending.reason !== null;
   }
 
   get #holdings(): Holdings {
-    const { running, claimed, done, failed } = this.#facts().tasks;
+    const { running, claimed, done, failed } = this.#tasks;
     return { tokens: this.#tokens.count, claims: running + claimed + done + failed };
   }
 
   /** Held tokens that no task runs or waits on. */
   get #freeTokens(): number {
-    return Math.max(this.#tokens.count - this.running.size - this.#claimed.length, 0);
+    return Math.max(this.#tokens.count - this.running.size - this.#claimed.count, 0);
   }
 
   get isQuiet(): boolean {
     // A completion that isn't reported yet would count as lost, too.
-    return !this.#isCalling && isEmpty(this.#facts().tasks);
+    return !this.#calls.isUnderWay && isEmpty(this.#tasks);
   }
 
   /** In a turn of its own: the gate may be in the middle of what another execution asked. */
   look(): void {
-    this.#options.environment.timers.soon(() => {
-      this.#pump();
-    });
+    this.#options.environment.timers.soon(this.#pump.bind(this));
   }
 
   /**
@@ -200,99 +198,79 @@ export class ExecutionLoop implements GateMember {
    * Throws what the store throws; then the lease runs out, which counts them as lost.
    */
   async countStarted(): Promise<void> {
-    if (this.#fault !== null) await this.#failures.tellFaulted(this.#work.takeDone(), this.#fault);
+    const { fault } = this.#ending;
+    if (fault !== null) await this.#failures.tellFaulted(this.#work.takeDone(), fault);
+  }
+
+  get #tasks(): TaskFacts {
+    return {
+      running: this.running.size,
+      stuck: this.running.stuckSize,
+      claimed: this.#claimed.count,
+      done: this.#work.doneCount,
+      failed: this.#failures.size,
+    };
   }
 
   /** All that the next decision depends on, at this instant. */
-  #facts(): ExecutionFacts {
+  readonly #facts = (): ExecutionFacts => {
     const { environment, definition, stopAtMs, tokensWanted } = this.#options;
     const now = instants(environment.clock);
     return {
       nowMs: now.monotonicMs,
-      end: this.#end,
+      end: this.#ending.reason,
       stopAtMs,
-      handlersUntilMs: this.#handlersUntilMs,
+      handlersUntilMs: this.#ending.handlersUntilMs,
       isLeaseTrusted: this.lease.holdsAt(now),
       mayClaim: this.#alone.mayClaim,
       tokensWanted,
       prefetchMax: definition.settings.prefetchMax,
       tokens: this.#tokens,
-      tasks: {
-        running: this.running.size,
-        stuck: this.running.stuckSize,
-        claimed: this.#claimed.length,
-        done: this.#work.doneCount,
-        failed: this.#failures.size,
-      },
+      tasks: this.#tasks,
       claims: this.outlook,
       pace: this.#pace,
     };
-  }
+  };
 
   /** One turn: start what may start, then take the next step. */
   #pump(): void {
     this.#startReady();
     this.#alone.note();
     this.#noteLoad();
-    if (this.#isCalling) return;
+    if (this.#calls.isUnderWay) return;
     const step = nextStep(this.#facts());
     if (step.kind === "finish") {
-      this.#end = step.end;
+      this.#ending.finish(step.end);
       this.#finish?.();
     } else if (step.kind === "wait") {
       this.#cancelLook?.();
-      this.#cancelLook = this.#timers.after(step.forMs, () => {
-        this.#pump();
-      });
-    } else if (this.#fillsACall(step.call)) {
-      this.#sendFull();
-    } else if (isEmpty(this.#facts().tasks)) {
+      this.#cancelLook = this.#timers.after(step.forMs, this.#pump.bind(this));
+    } else if (fillsACall(step.call, this.#tasks)) {
+      void this.#calls.next();
+      this.#turns.afterSending(this.#pump.bind(this));
+    } else if (isEmpty(this.#tasks)) {
       // Nothing could ride along: a task that has just been told of starts a turn of the event loop sooner.
-      void this.#callNext();
-    } else if (!this.#isPumpPlanned) {
-      // Tasks that end in this turn of the event loop ride along.
-      this.#isPumpPlanned = true;
-      this.#options.environment.timers.soon(() => {
-        this.#isPumpPlanned = false;
-        if (!this.#isCalling) void this.#callNext();
+      void this.#calls.next();
+    } else {
+      this.#turns.planCall(() => {
+        if (!this.#calls.isUnderWay) void this.#calls.next();
       });
     }
   }
 
   #noteLoad(): void {
     const { standby, tokensWanted } = this.#options;
-    const held = this.running.size + this.#claimed.length;
-    // Where further tokens are denied those held are all that it can use.
-    const usable = this.#tokens.isDenied ? this.#tokens.count : tokensWanted;
-    standby?.noteLoad(held > 0, held >= usable);
-  }
-
-  /** No handler starts until the event loop has turned: handlers that never wait would keep the call from leaving the process. */
-  #sendFull(): void {
-    void this.#callNext();
-    this.#isSending = true;
-    this.#options.environment.timers.soon(() => {
-      this.#isSending = false;
-      this.#pump();
-    });
-  }
-
-  /**
-   * Enough has ended for a call of its own, and no more is still to run: the server works on the one half while this process
-   * runs the other. A call that waits for the last handler leaves the server idle meanwhile.
-   */
-  #fillsACall({ kind }: NextCall): boolean {
-    const { doneCount } = this.#work;
-    return kind === "work" && doneCount >= fullCallMin && doneCount >= this.#claimed.length;
+    const held = this.running.size + this.#claimed.count;
+    standby?.noteLoad(held > 0, held >= this.#tokens.usableOf(tokensWanted));
   }
 
   #startReady(): void {
-    if (this.#isSending) return;
-    for (let [task] = this.#claimed; task !== undefined; [task] = this.#claimed) {
+    if (this.#turns.isSending) return;
+    for (let task = this.#claimed.first; task !== undefined; task = this.#claimed.first) {
       if (!mayStart(this.#facts())) return;
       const turn = this.#alone.turnOf(task);
       if (turn.kind === "wait") return;
-      this.#claimed.shift();
+      this.#claimed.takeFirst();
       if (turn.kind === "later") {
         this.#failures.add(turn.failure);
         continue;
@@ -311,68 +289,16 @@ export class ExecutionLoop implements GateMember {
     this.#alone.noteEnd();
     this.#options.wake(ended.woken);
     this.#options.pump.open(ended.opening);
-    this.#pumpOnce();
-  };
-
-  /** One turn for all tasks that end together, as those do that don't wait. */
-  #pumpOnce(): void {
-    if (this.#isTurnPlanned) return;
-    this.#isTurnPlanned = true;
-    queueMicrotask(() => {
-      this.#isTurnPlanned = false;
+    this.#turns.planTurn(() => {
       this.#pump();
     });
-  }
-
-  /** Decides anew, as tasks may have ended since the call was planned, and calls. */
-  async #callNext(): Promise<void> {
-    if (this.lease.isUnheard) {
-      this.#isCalling = true;
-      await this.lease.hear();
-      this.#isCalling = false;
-    }
-    const step = nextStep(this.#facts());
-    if (step.kind === "call") {
-      const { clock, telemetry } = this.#options.environment;
-      this.#isCalling = true;
-      const sentAtMs = clock.monotonicMs();
-      try {
-        await this.#ownCalls.during(this.#call(step.call));
-        telemetry.record("taskgate.store.call", clock.monotonicMs() - sentAtMs, {
-          operation: step.call.kind,
-        });
-      } catch (error) {
-        this.#onCallError(error);
-      } finally {
-        this.#isCalling = false;
-      }
-    }
-    this.#pump();
-  }
-
-  async #call(call: NextCall): Promise<void> {
-    if (call.kind === "work") await this.#work.send(call.claim, this.running.size > 0);
-    else if (call.kind === "fail") await this.#failures.tell();
-    else if (call.kind === "release")
-      this.#onTokens(await this.#tokens.releaseSurplus(this.running.size));
-    else {
-      this.#onTokens(await this.#tokens.acquire(call.upTo));
-      if (this.#tokens.isDenied) this.outlook.noteDenied();
-    }
-  }
+  };
 
   /** A handler hears it by its signal; a task that has none yet doesn't start. */
   #cancel(taskId: TaskId): void {
     this.running.cancel(taskId);
-    const at = this.#claimed.findIndex((task) => task.taskId === taskId);
-    const task = this.#claimed[at];
-    if (task === undefined) return;
-    // Its turn at the gate is under way: it ends when it has it.
-    if (task.isSuspect) this.#claimed[at] = { ...task, isCancelRequested: true };
-    else {
-      this.#claimed.splice(at, 1);
-      this.#failures.add(cancelledEnd(task));
-    }
+    const unstarted = this.#claimed.cancel(taskId);
+    if (unstarted !== null) this.#failures.add(unstarted);
   }
 
   #onWork(answer: WorkAnswer, call: AnsweredCall): void {
@@ -380,13 +306,12 @@ export class ExecutionLoop implements GateMember {
     this.#tokens.noteNeeds(answer);
     this.#options.wake(answer.woken);
     this.#options.pump.open(answer.opening);
-    this.#claimed.push(...answer.claimed);
-    this.#claimedInAll += answer.claimed.length;
+    this.#claimed.add(answer.claimed);
     // The process goes on with another execution.
-    if (this.#claimedInAll >= limits.executionTasksMax) this.#stop("deadline");
+    if (this.#claimed.countInAll >= limits.executionTasksMax) this.#stop("deadline");
     if (call.claim === 0) return;
     const end = this.outlook.note(answer, call);
-    const isAtWork = this.running.size > 0 || this.#claimed.length > 0;
+    const isAtWork = this.running.size > 0 || this.#claimed.count > 0;
     if (end !== null && !isAtWork) this.#stop(end);
   }
 
@@ -399,46 +324,24 @@ export class ExecutionLoop implements GateMember {
     if (this.#tokens.count === 0) this.#stop("idle");
   }
 
-  #onCallError(error: unknown): void {
-    const message = messageOf(error);
-    const code = error instanceof TaskgateError ? error.code : undefined;
-    const text = "a call to the store failed after its repeats; this execution ends";
-    const { executionId } = this.lease;
-    this.#options.environment.logger.error(text, {
-      execution: executionNumber(executionId),
-      error: message,
-      code,
-    });
-    // An end that wasn't reported in time is fenced, or the task runs again elsewhere: the lease decides.
-    this.#end = "failed";
-    // No task causes an outage; a task may cause any other error, and comes back counted.
-    this.#fault = isForLater(error) ? null : message;
-    this.#claimed.length = 0;
-    this.#abort("failed");
-  }
-
   #stop(end: LoopEnd): void {
-    this.#end ??= end;
-    this.#claimed.length = 0;
+    this.#ending.stop(end);
+    this.#claimed.clear();
     this.#pump();
   }
 
   #lose(): void {
-    if (this.#end === "lost") return;
+    if (!this.#ending.lose()) return;
     this.lease.lose();
-    this.#end = "lost";
-    this.#claimed.length = 0;
+    this.#claimed.clear();
     this.#work.takeDone();
     this.#failures.clear();
     this.#abort("lost");
-    const { telemetry } = this.#options.environment;
-    telemetry.count("taskgate.execution.lost", 1, { definition: this.#options.definition.name });
     this.#pump();
   }
 
   #abort(reason: AbortReason): void {
-    const { environment, abortGraceMs } = this.#options;
-    this.#handlersUntilMs ??= environment.clock.monotonicMs() + abortGraceMs;
+    this.#ending.noteTold();
     this.running.abortAll(reason);
   }
 }

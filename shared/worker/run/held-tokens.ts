@@ -60,6 +60,11 @@ export class HeldTokens implements TokenFacts {
     return this.#polls.isDenied;
   }
 
+  /** Of the tokens that are wanted: where further ones are denied those held are all that it can use. */
+  usableOf(wanted: number): number {
+    return this.isDenied ? this.#count : wanted;
+  }
+
   get nextRequestMs(): number {
     return this.#polls.nextPollMs;
   }

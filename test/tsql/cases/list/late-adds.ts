@@ -1,12 +1,38 @@
-import { cancelBatch, enqueue, fail, plainTasks, resumeBatch, together } from "../calls";
-import { allOf, expectTasks, isAny, taskIds } from "../endings";
-import type { ModelCase } from "../model-case";
+import {
+  cancelBatch,
+  createBatch,
+  enqueue,
+  fail,
+  plainTasks,
+  register,
+  resumeBatch,
+  startBatch,
+  together,
+} from "../calls";
+import type { BatchCall } from "../calls";
+import { allOf, expectTasks, isAny, statusOf, taskIds } from "../endings";
+import type { Ending, ModelCase } from "../model-case";
 import { batchRow, latch, shardRow, waveRow } from "../permitted-waits";
 import { batchState, lastOne, waveStates } from "./waves";
 
 const waits = [shardRow, waveRow, batchRow, latch];
 const add = enqueue(plainTasks(1), { wave: 2 });
+const addOnce = enqueue(plainTasks(1), { wave: 1, operation: 7 });
 const firstIsDead = fail(1, { task: 1, fence: 1, as: "dead" });
+
+/** Batch 1 isn't started; wave 1 has a task. */
+const collecting = [register(), createBatch(1, 2), enqueue(plainTasks(1), { wave: 1 })];
+const seal: BatchCall = {
+  kind: "batch",
+  calls: [],
+  sql: "UPDATE w SET IsSealed = 1 FROM Taskgate.Wave AS w WHERE w.WaveId = 1;",
+};
+
+/** A repeat is answered what the first call was, whatever has become of the wave. */
+function saysTheSame({ answers }: Ending): string | undefined {
+  const [first, second] = answers.map((own) => own[0]);
+  return allOf(isAny(first, "enqueued", "late", "sealed"), isAny(second, statusOf(first)));
+}
 
 /** Tasks are added to a wave while its batch is cancelled, halted or goes on (S4.9, S4.11). */
 export const lateAddCases: readonly ModelCase[] = [
@@ -67,5 +93,21 @@ export const lateAddCases: readonly ModelCase[] = [
     readersWait: true,
     victims: [1],
     ends: (end) => allOf(batchState(end, 4), isAny(end.answers[0]?.[0], "resumed", "ended")),
+  },
+  {
+    name: "add-and-start-of-the-batch-x-repeat-of-the-add",
+    about: "an addition and its repeat meet, and the wave opens between them: both hear the same",
+    setup: collecting,
+    callers: [[addOnce, startBatch(1)], [addOnce]],
+    waits,
+    ends: saysTheSame,
+  },
+  {
+    name: "add-and-seal-x-repeat-of-the-add",
+    about: "the same where the wave is sealed by a single statement: few orders show it",
+    setup: collecting,
+    callers: [[addOnce, seal], [addOnce]],
+    waits,
+    ends: saysTheSame,
   },
 ];
