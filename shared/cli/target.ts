@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SettingsError } from "../core/errors";
+import { jsonMembers } from "../core/json-members";
 import { invalidInput } from "../admin/read-result";
 import { loadSettings } from "../settings/load-settings";
 import { problemsOfDatabase } from "./database-option";
@@ -120,19 +121,12 @@ function readLocalRun(folder: string): LocalRun | null {
 }
 
 function parseLocalRun(text: string): LocalRun | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null || !("databaseUrl" in value)) return null;
-    const queue = "queueConnection" in value ? value.queueConnection : null;
-    const pid = "pid" in value ? value.pid : null;
-    if (typeof value.databaseUrl !== "string") return null;
-    return {
-      databaseUrl: value.databaseUrl,
-      queueConnection: typeof queue === "string" ? queue : null,
-      // 0 and below would mean whole groups of processes.
-      pid: typeof pid === "number" && Number.isSafeInteger(pid) && pid > 0 ? pid : null,
-    };
-  } catch {
-    return null;
-  }
+  const { databaseUrl, queueConnection: queue, pid } = jsonMembers(text);
+  if (typeof databaseUrl !== "string") return null;
+  return {
+    databaseUrl,
+    queueConnection: typeof queue === "string" ? queue : null,
+    // 0 and below would mean whole groups of processes.
+    pid: typeof pid === "number" && Number.isSafeInteger(pid) && pid > 0 ? pid : null,
+  };
 }

@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseJsonWithComments } from "../core/json-comments";
+import { jsonValue } from "../core/json-members";
 import type { InitChange, InitPlan } from "./plan";
 
 /**
@@ -66,8 +67,8 @@ export function addDependencies(before: string, added: readonly Dependency[]): s
 /** The text of local.settings.json with further values, the first among `Values`. Its comments stay. Pure. */
 export function addSettings(before: string, added: readonly Setting[]): string {
   const values = Object.fromEntries(added.map(({ name, value }) => [name, value]));
-  if (isPlain(before)) {
-    const file = JSON.parse(before) as Record<string, unknown>;
+  const file = jsonValue(before) as Record<string, unknown> | undefined;
+  if (file !== undefined) {
     const own = (file["Values"] ?? {}) as Readonly<Record<string, unknown>>;
     return writeLike(before, { ...file, Values: { ...own, ...values } });
   }
@@ -78,15 +79,6 @@ export function addSettings(before: string, added: readonly Setting[]): string {
       `local.settings.json has comments in a place where no value can be added. Add these by hand: ${Object.keys(values).join(", ")}.`,
     );
   return text;
-}
-
-function isPlain(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function holds(text: string, values: Readonly<Record<string, string>>): boolean {

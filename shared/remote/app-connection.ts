@@ -1,5 +1,6 @@
 import { StoreContractError } from "../core/errors";
 import type { TaskgateError } from "../core/errors";
+import { jsonValue } from "../core/json-members";
 import { addressOf, isReading } from "./app-request";
 import type { AppRequest, Query } from "./app-request";
 import {
@@ -122,7 +123,7 @@ export class AppConnection {
     const { status, contentType } = head;
     const lasting = (error: TaskgateError) => ({ error, isPassing: false });
     if (contentType === "application/problem+json") {
-      const problem = (parse(text) ?? {}) as ProblemAnswer;
+      const problem = (jsonValue(text) ?? {}) as ProblemAnswer;
       const known = errorOfProblem(problem);
       if (known !== null) return lasting(known);
       if (status === 401 || status === 403) return lasting(notLetIn(asked, status, problem));
@@ -131,7 +132,7 @@ export class AppConnection {
     if (status === 401 || status === 403) return lasting(notLetIn(asked, status, null));
     if (status === 404 || status === 405)
       return lasting(routeMissing(asked, await this.#routes(asked.request)));
-    const value = status < 300 && contentType === "application/json" ? parse(text) : undefined;
+    const value = status < 300 && contentType === "application/json" ? jsonValue(text) : undefined;
     if (typeof value === "object" && value !== null) return { value };
     return { error: strange(asked, head), isPassing: isPassing(status) };
   }
@@ -162,13 +163,4 @@ async function readText(response: Response, { base }: Asked): Promise<string> {
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString("utf8");
-}
-
-/** undefined: it isn't JSON. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

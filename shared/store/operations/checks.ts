@@ -2,6 +2,7 @@ import { InvalidArgumentError } from "../../core/errors";
 import { asOperationId, executionNumber, executionStart, isId } from "../../core/ids";
 import type { ExecutionId, ExecutionNumber, OperationId } from "../../core/ids";
 import { instantMs } from "../../core/instant";
+import { jsonValue } from "../../core/json-members";
 import { limits } from "../../core/limits";
 import type { Rate } from "../../core/rate";
 import { checkInteger, checkKey, cleanText } from "../../core/text";
@@ -91,10 +92,6 @@ export function checkJsonContainer(field: string, text: string): void {
 
 function isJsonContainer(text: string): boolean {
   if (!text.isWellFormed() || text.includes("\u0000")) return false;
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null;
-  } catch {
-    return false;
-  }
+  const value = jsonValue(text);
+  return typeof value === "object" && value !== null;
 }

@@ -1,7 +1,7 @@
 import { asFence, executionNumber } from "../../core/ids";
 import { limits } from "../../core/limits";
 import type { Fence, TaskId } from "../../core/ids";
-import type { JsonArray, JsonObject } from "../../core/json";
+import type { JsonPayload } from "../../core/json";
 import type { ClaimedTask, DoneTask, WorkAnswer, WorkInput } from "../../ports/task-store";
 import { nothingClaimed } from "../../store/operations/nothing-claimed";
 import type { Implementation } from "./implementation";
@@ -244,7 +244,7 @@ function describeClaim(memory: Memory, execution: ExecutionRow, claim: ClaimRow)
     fence: claim.fence,
     kind: task.kind,
     attempt: task.failedCount + task.lostCount + 1,
-    payload: task.payload === null ? null : (JSON.parse(task.payload) as JsonObject | JsonArray),
+    payload: task.payload === null ? null : (JSON.parse(task.payload) as JsonPayload),
     checkpoint: task.checkpoint,
     traceParent: task.traceParent,
     isGrouped: task.groupId !== null,

@@ -1,3 +1,4 @@
+import { jsonValue } from "../../core/json-members";
 import { limits } from "../../core/limits";
 import type { TaskId } from "../../core/ids";
 import type { Random } from "../../ports/random";
@@ -74,21 +75,12 @@ function expectFailure(failure: Failure): void {
 }
 
 function expectCheckpoint(text: string): void {
-  if (!isJson(text)) {
+  if (jsonValue(text) === undefined || !text.isWellFormed()) {
     throw invalidArgument(`failures.checkpoint: expected JSON text (${left(text, 100)})`);
   }
   const bytes = Buffer.byteLength(text);
   if (bytes > limits.payloadBytesMax) {
     throw tooLarge(`failures.checkpoint: expected at most 65536 bytes (${String(bytes)})`);
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return text.isWellFormed();
-  } catch {
-    return false;
   }
 }
 

@@ -1,6 +1,7 @@
 import { StoreConflictError } from "../../core/errors";
 import type { TaskId } from "../../core/ids";
-import type { JsonArray, JsonObject, JsonValue } from "../../core/json";
+import type { JsonPayload } from "../../core/json";
+import { jsonValue } from "../../core/json-members";
 import type { TaskStore } from "../../ports/task-store";
 
 /*
@@ -12,24 +13,16 @@ import type { TaskStore } from "../../ports/task-store";
 export async function readPayload(
   store: TaskStore,
   taskId: TaskId,
-): Promise<{ payload: JsonObject | JsonArray | null } | { problem: string }> {
+): Promise<{ payload: JsonPayload } | { problem: string }> {
   const { facts } = await store.explainTask({ taskId });
   // Moved since: its lease is lost, and its next holder reads it.
   if (facts === null)
     throw new StoreConflictError(`task ${taskId} moved while its payload was read`);
   const text = facts.payload;
   if (text === null) return { payload: null };
-  const payload = parsed(text);
-  if (typeof payload === "object") return { payload };
+  const payload = jsonValue(text);
+  if (typeof payload === "object") return { payload: payload as JsonPayload };
   return {
     problem: `the payload in the database was changed by another hand: expected a JSON object or array, got another text of ${String(text.length)} characters. Set it right in the archive, then redrive the task`,
   };
-}
-
-function parsed(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }
