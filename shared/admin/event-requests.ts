@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isObject } from "../core/foreign-value";
 import type { JsonObject } from "../core/json";
 import type { IngestEvent } from "../ports/ingest-event";
 import { refused, showValue } from "./read-result";
@@ -109,10 +110,9 @@ export const queueReaders = { hints: readHint, ingest: readEvents } as const;
 
 function readEvent(given: unknown, searches: SearchBudget): GivenEvent {
   const problems = new ProblemList(searches);
-  const isObject = typeof given === "object" && given !== null;
-  if (isObject && "specversion" in given)
+  if (isObject(given) && "specversion" in given)
     return { given, read: resultOf(readCloudEvent(given, problems), problems) };
-  const form = isObject && "eventType" in given ? gridEvent : ownEvent;
+  const form = isObject(given) && "eventType" in given ? gridEvent : ownEvent;
   return { given, read: resultOf<IngestEvent>(form.readAt(given, { problems }), problems) };
 }
 
@@ -136,9 +136,9 @@ function readCloudEvent(given: object, problems: ProblemList): IngestEvent | nul
 
 /** Whether its tasks could be stored; the Functions library has parsed the text, so its numbers can't be compared. */
 function readData(given: unknown, rule: string): JsonObject | string {
-  if (!isJsonObject(given)) return rule;
+  if (!isObject(given)) return rule;
   const problem = findUnstorable(given, isUncertain);
-  return problem === null ? given : `a JSON object ${problem}`;
+  return problem === null ? (given as JsonObject) : `a JSON object ${problem}`;
 }
 
 function decodeJson(text: unknown): ReadResult<unknown> {
@@ -150,8 +150,4 @@ function decodeJson(text: unknown): ReadResult<unknown> {
   } catch {
     return { ok: true, value: undefined };
   }
-}
-
-function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

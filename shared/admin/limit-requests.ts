@@ -1,5 +1,6 @@
 /** What operators ask of rates and shared limits, as requests.ts has it. */
 import { z } from "zod";
+import { isObject } from "../core/foreign-value";
 import { limits } from "../core/limits";
 import { defaultBurst } from "../core/rate";
 import type { SetRateInput } from "../ports/task-store";
@@ -22,8 +23,6 @@ const rateOf = (burstMax: number) =>
     burst: whole(1, burstMax).meta({ description: "At most `count`." }).exactOptional(),
   });
 
-const isObject = (given: unknown): given is object =>
-  typeof given === "object" && given !== null && !Array.isArray(given);
 const rate = nested(rateOf(limits.rateCountMax), z.custom<object>(isObject));
 
 /** `{ rate: { count, periodMs, burst? } | null | "code", reason? }` */
@@ -38,9 +37,9 @@ export const rateRequest = objectOf({
 export function readRateRequest(input: unknown): ReadResult<RateRequest> {
   const problems = new ProblemList();
   const read = rateRequest.readAt(input, { problems });
-  const given = isObject(input) && "rate" in input ? input.rate : null;
+  const given = isObject(input) ? input["rate"] : null;
   if (!isObject(given)) return resultOf(read as RateRequest | null, problems);
-  const count = countOf.safeParse("count" in given ? given.count : null);
+  const count = countOf.safeParse(given["count"]);
   const change = rateOf(count.data ?? 1).readAt(given, { problems });
   if (read === null || change === null) return resultOf<RateRequest>(null, problems);
   const burst = change.burst ?? defaultBurst(change);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isObject } from "../core/foreign-value";
 import { ProblemList } from "./problem-list";
 import { shownLengthMax, showValue } from "./read-result";
 import type { ReadResult } from "./read-result";
@@ -112,7 +113,7 @@ class MemberReader {
 
   read(input: unknown, { problems, path = "" }: Place): object | null {
     const { relations = [], root = "body", names = {} } = this.#options;
-    if (typeof input !== "object" || input === null || Array.isArray(input)) {
+    if (!isObject(input)) {
       const expected = `a JSON object${this.#known.length === 0 ? "" : ` with ${this.#known.join(", ")}`}`;
       const field = path === "" ? root : path;
       problems.add(() => ({ field, value: showValue(input), expected }));
@@ -120,7 +121,7 @@ class MemberReader {
     }
     const before = problems.count;
     const refuse = (name: string, expected: () => string, index?: number): void => {
-      const member = Object.hasOwn(input, name) ? (input as Members)[name] : undefined;
+      const member = Object.hasOwn(input, name) ? input[name] : undefined;
       const entry = index === undefined ? "" : `[${String(index)}]`;
       const value = index === undefined ? member : (member as readonly unknown[])[index];
       const field = `${path === "" ? "" : `${path}.`}${name.slice(0, shownLengthMax)}${entry}`;
@@ -131,7 +132,7 @@ class MemberReader {
       if (!this.#known.includes(name)) {
         if (this.#options.isOpen !== true) refuse(name, () => this.#unknown(name, problems));
       } else if (value !== undefined && (value !== null || this.#takesNull.has(name)))
-        given[name] = value as unknown;
+        given[name] = value;
     }
     const broken = relations.flatMap((relation) => {
       const found = relation.broken(given);

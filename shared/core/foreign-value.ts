@@ -48,6 +48,11 @@ export function messageOf(thrown: unknown): string {
   return isError(thrown) ? messageText(thrown) : describeValue(thrown);
 }
 
+/** Is it an object, no array? */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Is it an object with such a member? */
 export function hasMember(value: unknown, name: string): boolean {
   return typeof value === "object" && value !== null && name in value;

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "./errors";
+import { isObject } from "./foreign-value";
 import { didYouMean } from "./near-name";
 import { cleanText } from "./text";
 import { wrongValue } from "./wrong-value";
@@ -35,7 +36,8 @@ const synonyms: ReadonlyMap<string, readonly string[]> = new Map(
  * a value that is no object of options.
  */
 export function checkNames(where: string, options: object, known: readonly string[]): void {
-  if (!isOptions(options)) throw wrongValue(where, `an object, of ${known.join(", ")}`, options);
+  // Arrays, functions and texts have names of members, too.
+  if (!isObject(options)) throw wrongValue(where, `an object, of ${known.join(", ")}`, options);
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
     const field = cleanText(name, 200);
@@ -46,9 +48,4 @@ export function checkNames(where: string, options: object, known: readonly strin
       { details: { field } },
     );
   }
-}
-
-/** Arrays, functions and texts have names of members, too. */
-function isOptions(given: unknown): boolean {
-  return typeof given === "object" && given !== null && !Array.isArray(given);
 }

@@ -9,7 +9,7 @@ import { connect, createServer } from "node:net";
 import type { Server } from "node:net";
 import { join } from "node:path";
 import { sleep } from "../platform/real-clock";
-import { codeOf } from "./error-code";
+import { textAt } from "../core/foreign-value";
 import { LOCAL_HOST, portOf } from "./free-port";
 import { jsonMembers } from "../core/json-members";
 
@@ -81,7 +81,7 @@ async function create(path: string, text: string): Promise<boolean> {
     await writeFile(path, text, { flag: "wx", mode: 0o600 });
     return true;
   } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
+    if (textAt(error, "code") === "EEXIST") return false;
     throw error;
   }
 }

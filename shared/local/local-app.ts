@@ -1,4 +1,4 @@
-import { messageOf } from "../core/foreign-value";
+import { isObject, messageOf, textAt } from "../core/foreign-value";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseJsonWithComments } from "../core/json-comments";
@@ -44,8 +44,7 @@ export function readSamplePath(root: string): string | null {
 }
 
 function sampleOf({ taskgate }: Readonly<Record<string, unknown>>): string | null {
-  if (typeof taskgate !== "object" || taskgate === null || !("sample" in taskgate)) return null;
-  return typeof taskgate.sample === "string" ? taskgate.sample : null;
+  return textAt(taskgate, "sample") ?? null;
 }
 
 /**
@@ -61,8 +60,7 @@ export function readLocalSettings(root: string): AppSettings {
       `${path}: expected values in plain text, got encrypted ones. Run \`func settings decrypt\`.`,
     );
   if (values === undefined) return {};
-  if (typeof values !== "object" || values === null || Array.isArray(values))
-    throw new Error(`${path}: expected \`Values\` to be an object of texts.`);
+  if (!isObject(values)) throw new Error(`${path}: expected \`Values\` to be an object of texts.`);
   return Object.fromEntries(
     Object.entries(values).map(([name, value]: [string, unknown]) => {
       if (typeof value === "string") return [name, value];
@@ -82,9 +80,8 @@ function readObject(path: string): Readonly<Record<string, unknown>> {
     const reason = messageOf(error);
     throw new Error(`${path} is no valid JSON: ${reason}`, { cause: error });
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new Error(`${path}: expected a JSON object.`);
-  return value as Readonly<Record<string, unknown>>;
+  if (!isObject(value)) throw new Error(`${path}: expected a JSON object.`);
+  return value;
 }
 
 /** The folder, below the app, that a build writes: the first one that `main` names. Null: the app's folder itself. */

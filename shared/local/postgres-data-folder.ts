@@ -6,7 +6,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { lstat, mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { codeOf } from "./error-code";
+import { textAt } from "../core/foreign-value";
 import { makeFolder } from "./make-folder";
 import { canOthersEnter, openTempDir } from "./postgres-binaries";
 import type { ServiceUser } from "./supervised-service";
@@ -65,7 +65,7 @@ async function openOwnFolder(name: string): Promise<string> {
   try {
     await mkdir(path, { mode: 0o711 });
   } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
+    if (textAt(error, "code") !== "EEXIST") throw error;
   }
   const info = await lstat(path);
   if (info.isDirectory() && info.uid === 0 && (info.mode & 0o022) === 0) return path;
@@ -208,6 +208,6 @@ function isAlive(pid: number): boolean {
     return true;
   } catch (error) {
     // EPERM: alive, and not ours to signal.
-    return codeOf(error) === "EPERM";
+    return textAt(error, "code") === "EPERM";
   }
 }

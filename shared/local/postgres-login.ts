@@ -8,7 +8,7 @@ import { chown, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { realRandom, sleep } from "../platform/real-clock";
 import { openStore } from "../store/open-store";
-import { codeOf } from "./error-code";
+import { textAt } from "../core/foreign-value";
 import { LOCAL_HOST } from "./free-port";
 import type { ServiceUser } from "./supervised-service";
 import { jsonMembers } from "../core/json-members";
@@ -56,7 +56,7 @@ export async function writeForServer(
 /** Reads them. Throws an Error with a sentence for a folder that has none. */
 export async function readLogins(dataDir: string): Promise<PostgresLogins> {
   const text = await readFile(join(dataDir, fileName), "utf8").catch((error: unknown) => {
-    if (codeOf(error) === "ENOENT") return "";
+    if (textAt(error, "code") === "ENOENT") return "";
     throw error;
   });
   const logins = parse(text);

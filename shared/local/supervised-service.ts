@@ -9,7 +9,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { extname, join } from "node:path";
 import type * as Swc from "@swc/core";
-import { codeOf } from "./error-code";
+import { textAt } from "../core/foreign-value";
 
 /** A user to run as; only root may ask for one. */
 export interface ServiceUser {
@@ -268,7 +268,7 @@ function endOrphan(pid: number): void {
     // SIGQUIT is PostgreSQL's immediate shutdown: unlike SIGKILL it takes its children along.
     process.kill(pid, "SIGQUIT");
   } catch (error) {
-    if (codeOf(error) !== "ESRCH") throw error;
+    if (textAt(error, "code") !== "ESRCH") throw error;
   }
 }
 

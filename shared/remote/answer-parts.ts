@@ -1,4 +1,5 @@
 import { StoreContractError } from "../core/errors";
+import { isObject } from "../core/foreign-value";
 
 /** Parts of an app's answers, as the admin has them. What an answer holds beside its known members is the app's word: it isn't checked again. */
 
@@ -18,9 +19,8 @@ export function rowsOf<Row extends object>(answer: unknown, member: string): Row
   throw otherVersion(`the list \`${member}\``);
 }
 
-function membersOf(answer: unknown): Record<string, unknown> {
-  if (typeof answer === "object" && answer !== null && !Array.isArray(answer))
-    return answer as Record<string, unknown>;
+function membersOf(answer: unknown): Readonly<Record<string, unknown>> {
+  if (isObject(answer)) return answer;
   throw otherVersion("an object");
 }
 

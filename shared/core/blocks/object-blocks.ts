@@ -1,7 +1,8 @@
 import type { JsonObject, JsonValue } from "../json";
 import { checkFunction, wrongValue } from "../wrong-value";
 import type { PlannedBlock } from "./planned-block";
-import { isObject, itemsBehind, markAt } from "./watermark-value";
+import { isObject } from "../foreign-value";
+import { itemsBehind, markAt } from "./watermark-value";
 
 /** The request, added to the watermark's position. */
 export interface ObjectRequest<Value extends JsonObject = JsonObject> {

@@ -1,5 +1,6 @@
 import type { InvalidArgumentError } from "../errors";
-import type { JsonObject, JsonValue } from "../json";
+import { isObject } from "../foreign-value";
+import type { JsonValue } from "../json";
 import { jsonTextOf } from "../json-text";
 import { refusedField } from "../refused-field";
 import { cleanText } from "../text";
@@ -47,9 +48,4 @@ export function unfit(stands: JsonValue, expected: string): InvalidArgumentError
     "watermark",
     `its value to be ${expected} (${cleanText(JSON.stringify(stands), 100)}); set it right, or name another watermark`,
   );
-}
-
-/** A JSON object, no array. */
-export function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

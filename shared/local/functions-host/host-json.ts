@@ -1,6 +1,7 @@
 /** Reads what the local host needs from `host.json`, with Azure's defaults and ranges. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isObject } from "../../core/foreign-value";
 import { parseJsonWithComments } from "../../core/json-comments";
 
 /** How queue triggers behave; the names are host.json's, durations in ms. */
@@ -90,7 +91,7 @@ export async function readHostSettings(
 
 /** `{ a: { b: 1 } }` becomes `a.b` = 1; names in lower case, because the host ignores case. */
 function flatten(value: unknown, path: readonly string[], into: Map<string, unknown>): void {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     into.set(path.join(".").toLowerCase(), value);
     return;
   }

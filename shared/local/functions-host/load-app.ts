@@ -5,7 +5,7 @@ import { extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { glob } from "tinyglobby";
 import { TaskgateError } from "../../core/errors";
-import { messageOf } from "../../core/foreign-value";
+import { messageOf, textAt } from "../../core/foreign-value";
 import type { CoreRegistry } from "./core-api";
 import { openStreams } from "./http-stream";
 import { LoadFailure } from "./load-failure";
@@ -20,7 +20,7 @@ import { LoadFailure } from "./load-failure";
 export async function loadApp(appRoot: string, registry: CoreRegistry): Promise<void> {
   const manifest = join(appRoot, "package.json");
   const content = readManifest(manifest, await readFile(manifest, "utf8"));
-  const main = memberOf(content, "main");
+  const main = textAt(content, "main");
   if (main === undefined) throw broken(`${manifest} has no "main", which names the functions.`);
   const files = await glob(main.replace(/^\.\//, ""), { cwd: appRoot, absolute: true });
   if (files.length === 0) {
@@ -29,8 +29,7 @@ export async function loadApp(appRoot: string, registry: CoreRegistry): Promise<
   const require = createRequire(manifest);
   for (const file of files.sort()) {
     const isModule =
-      extname(file) === ".mjs" ||
-      (extname(file) === ".js" && memberOf(content, "type") === "module");
+      extname(file) === ".mjs" || (extname(file) === ".js" && textAt(content, "type") === "module");
     try {
       if (isModule) await import(pathToFileURL(file).href);
       else require(file);
@@ -57,10 +56,4 @@ function readManifest(path: string, text: string): unknown {
   } catch (error) {
     throw broken(`${path}: expected JSON (${messageOf(error)}).`);
   }
-}
-
-function memberOf(content: unknown, name: string): string | undefined {
-  if (typeof content !== "object" || content === null) return undefined;
-  const value: unknown = Object.entries(content).find(([key]) => key === name)?.[1];
-  return typeof value === "string" ? value : undefined;
 }

@@ -7,6 +7,7 @@ import {
   StoreUncertainError,
   TaskgateError,
 } from "../../core/errors";
+import { textAt } from "../../core/foreign-value";
 import { lockTimeout } from "../lock-timeout";
 import { missingRight } from "../missing-right";
 import { transactionEnded } from "../operations/transaction-ends";
@@ -275,11 +276,10 @@ function serverErrorsOf(error: unknown): ServerError[] {
 
 /** `number` is the server's only when it is a number: a lost connection has the text "ECONNRESET" there. */
 function readServerError(value: unknown): ServerError | null {
-  if (typeof value !== "object" || value === null || !("number" in value)) return null;
-  if (typeof value.number !== "number") return null;
-  const severity = "class" in value && typeof value.class === "number" ? value.class : 0;
-  const message = "message" in value && typeof value.message === "string" ? value.message : "";
-  return { number: value.number, severity, message };
+  const { number, class: severity } = Object(value) as Readonly<Record<string, unknown>>;
+  if (typeof number !== "number") return null;
+  const message = textAt(value, "message") ?? "";
+  return { number, severity: typeof severity === "number" ? severity : 0, message };
 }
 
 function isPresent<Value>(value: Value | null): value is Value {
@@ -292,12 +292,8 @@ function originalOf(error: unknown): Error | undefined {
 }
 
 function codeOf(error: unknown): string {
-  for (const candidate of [error, ...partsOf(error)]) {
-    if (candidate instanceof Error && "code" in candidate && typeof candidate.code === "string") {
-      return candidate.code;
-    }
-  }
-  return "";
+  const codes = [error, ...partsOf(error)].map((part) => textAt(part, "code"));
+  return codes.find((code) => code !== undefined) ?? "";
 }
 
 /**

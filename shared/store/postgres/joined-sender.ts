@@ -1,5 +1,5 @@
 import { InvalidArgumentError, TaskgateError } from "../../core/errors";
-import { describeInstance, messageOf, read, textAt } from "../../core/foreign-value";
+import { describeInstance, isObject, messageOf, read, textAt } from "../../core/foreign-value";
 import type { SqlValue } from "../../ports/task-store";
 import { hasFailed, refused, unfit } from "./joined-refusal";
 import type { Refusal } from "./joined-refusal";
@@ -120,12 +120,8 @@ function rowsOf(answer: unknown): Row[] {
   if (!Array.isArray(list)) throw noRows(answer);
   const [first] = list as unknown[];
   const rows: unknown[] = list === answer && Array.isArray(first) ? first : list;
-  if (!rows.every(isRow)) throw noRows(answer);
+  if (!rows.every(isObject)) throw noRows(answer);
   return rows;
-}
-
-function isRow(value: unknown): value is Row {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function noRows(answer: unknown): InvalidArgumentError {

@@ -9,7 +9,7 @@ import type { ObjectRequest } from "../../core/blocks/object-blocks";
 import type { PlannedBlock } from "../../core/blocks/planned-block";
 import { takeBlocks } from "../../core/blocks/take-blocks";
 import type { TakenBlocks } from "../../core/blocks/take-blocks";
-import { isObject } from "../../core/blocks/watermark-value";
+import { isObject } from "../../core/foreign-value";
 import { withPlaces } from "../../core/error-places";
 import { InvalidArgumentError } from "../../core/errors";
 import type { JsonObject, JsonValue } from "../../core/json";

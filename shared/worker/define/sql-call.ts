@@ -1,3 +1,4 @@
+import { isObject } from "../../core/foreign-value";
 import { isSqlName, sqlNameRule } from "../../core/procedure-name";
 import type { StoreDialect } from "../../ports/task-store";
 import type { SchemaIssue, StandardSchema } from "./standard-schema";
@@ -51,7 +52,7 @@ function showValue(value: unknown): string {
 }
 
 function problemsOfParameters(parameters: unknown): SchemaIssue[] {
-  if (typeof parameters !== "object" || parameters === null || Array.isArray(parameters))
+  if (!isObject(parameters))
     return [{ path: ["parameters"], message: "expected an object of names and values" }];
   const entries = Object.entries(parameters);
   if (entries.length > parametersMax) {
