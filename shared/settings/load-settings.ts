@@ -5,11 +5,11 @@ import { listOfProcedures } from "../core/procedure-name";
 import { commandLineNames } from "./command-line-settings";
 import { readIdentity } from "./queue-address";
 import { describeExpected, isExpected } from "./setting-formats";
+import type { SettingEntry } from "./setting-formats";
 import { settingsTable } from "./settings";
 import type {
   DatabaseSettings,
   LogLevel,
-  SettingEntry,
   SettingName,
   Settings,
   SignInSettings,

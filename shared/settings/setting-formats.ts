@@ -1,6 +1,5 @@
 import { isProcedureName, listOfProcedures } from "../core/procedure-name";
 import { isSchemaName, schemaNameRule } from "../core/schema-name";
-import type { SettingEntry, SettingType } from "./settings";
 
 /** What each type of setting accepts, in words for people and as a check. */
 
@@ -10,7 +9,7 @@ interface SettingFormat {
   readonly accepts: (text: string) => boolean;
 }
 
-const formats: Readonly<Record<SettingType, SettingFormat>> = {
+const formats = {
   integer: { expected: "a whole number", accepts: (text) => /^-?\d{1,16}$/.test(text) },
   text: {
     expected: "a text without blanks at either end and without control characters",
@@ -72,7 +71,27 @@ const formats: Readonly<Record<SettingType, SettingFormat>> = {
     expected: "lower case letters and digits",
     accepts: (text) => /^[a-z0-9]+$/.test(text),
   },
-};
+} satisfies Readonly<Record<string, SettingFormat>>;
+
+/** One line of the table. */
+export interface SettingEntry {
+  /** Name of the environment variable. */
+  readonly name: string;
+  readonly type: keyof typeof formats;
+  /** The default; null: none, or the one that the sentence names. */
+  readonly default: string | number | null;
+  /** Of integers the least value, of texts the least number of characters. */
+  readonly min: number;
+  /** Of integers the greatest value, of texts the most characters. */
+  readonly max: number;
+  readonly unit: "ms" | "connections" | "tasks" | "reads" | "characters" | "build";
+  /** Allowed words of a `choice`. */
+  readonly choices?: readonly string[];
+  /** Never shown in messages. */
+  readonly isSecret: boolean;
+  /** What it is for, in one sentence. */
+  readonly sentence: string;
+}
 
 /** What a setting expects, for messages and the reference page. */
 export function describeExpected(entry: SettingEntry): string {

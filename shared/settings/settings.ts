@@ -3,44 +3,7 @@
  * docs/reference/settings.md shows. May import shared/core only. All are read once, at the start of a process.
  */
 
-/** How a setting's text is read and checked (setting-formats.ts). */
-export type SettingType =
-  | "integer"
-  | "text"
-  | "choice"
-  | "database-url"
-  | "host"
-  | "schema"
-  | "schedule"
-  | "queue-name"
-  | "procedures"
-  | "guid"
-  | "storage-connection"
-  | "insights-connection"
-  | "insights-authentication"
-  | "https-url"
-  | "trace-url"
-  | "account-name";
-
-/** One line of the table. */
-export interface SettingEntry {
-  /** Name of the environment variable. */
-  readonly name: string;
-  readonly type: SettingType;
-  /** The default; null: none, or the one that the sentence names. */
-  readonly default: string | number | null;
-  /** Of integers the least value, of texts the least number of characters. */
-  readonly min: number;
-  /** Of integers the greatest value, of texts the most characters. */
-  readonly max: number;
-  readonly unit: "ms" | "connections" | "tasks" | "reads" | "characters" | "build";
-  /** Allowed words of a `choice`. */
-  readonly choices?: readonly string[];
-  /** Never shown in messages. */
-  readonly isSecret: boolean;
-  /** What it is for, in one sentence. */
-  readonly sentence: string;
-}
+import type { SettingEntry } from "./setting-formats";
 
 const text = { default: null, min: 1, unit: "characters", isSecret: false } as const;
 const onOff = { ...text, type: "choice", max: 3, choices: ["on", "off"] } as const;

@@ -9,7 +9,7 @@ import { runCli } from "../../shared/cli/main";
 import { SettingsError } from "../../shared/core/errors";
 import { loadSettings } from "../../shared/settings/load-settings";
 import { settingsTable } from "../../shared/settings/settings";
-import type { SettingEntry } from "../../shared/settings/settings";
+import type { SettingEntry } from "../../shared/settings/setting-formats";
 import { setupApi } from "../functions/api-setup";
 import type { ApiRequest, ApiSetup } from "../functions/api-setup";
 import { badValuesOf, missing } from "./bad-values";
