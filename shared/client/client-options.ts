@@ -5,7 +5,7 @@ import { wrongValue } from "../core/wrong-value";
 import { checkOpenTelemetry, createOwnOpenTelemetry } from "../platform/own-open-telemetry";
 import type { Logger } from "../ports/logger";
 import { noTelemetry } from "../ports/telemetry";
-import type { OpenTelemetryModule, Telemetry } from "../ports/telemetry";
+import type { OpenTelemetryModule } from "../ports/telemetry";
 import { describeExpected, isExpected } from "../settings/setting-formats";
 import { settingsTable } from "../settings/settings";
 import type { SettingName, StorageSettings } from "../settings/settings";
@@ -58,22 +58,6 @@ export interface ClientOptions {
   readonly openTelemetry?: OpenTelemetryModule;
 }
 
-/** The options, complete and checked. */
-export interface CheckedOptions {
-  readonly address: DatabaseAddress;
-  readonly tasks: readonly AnyTaskKind[];
-  /** null: no hints. */
-  readonly hints: { readonly storage: StorageSettings; readonly queue: string } | null;
-  /** null: not known. */
-  readonly sweepSchedule: string | null;
-  readonly connectionsMax: number;
-  readonly callTimeoutMs: number;
-  readonly name: string;
-  /** null: the default. */
-  readonly logger: Logger | null;
-  readonly telemetry: Telemetry;
-}
-
 /** Each option with the setting of the app that says the same: range, form and default stand there once. */
 const settingOf = {
   "hints.queue": "TASKGATE_HINT_QUEUE",
@@ -102,14 +86,17 @@ const identityNames = ["server", "database", "clientId"] satisfies readonly (key
   DatabaseAddress["identity"]
 >)[];
 
+/** The options, complete and checked. */
+export type CheckedOptions = Readonly<ReturnType<typeof checkClientOptions>>;
+
 /** Throws InvalidArgumentError naming the option, its value (no secrets) and the expected form. */
-export function checkClientOptions(options: ClientOptions): CheckedOptions {
+export function checkClientOptions(options: ClientOptions) {
   // A text may be an address with a password: its value isn't shown.
   if (typeof options !== "object") throw refusedField("options", "an object with `store`");
   checkNames("createClient", options, names);
   const { store, tasks = [], hints, sweepSchedule, logger, openTelemetry } = options;
   if (openTelemetry !== undefined) checkOpenTelemetry(openTelemetry);
-  const address = typeof store === "string" ? { url: store } : store;
+  const address: DatabaseAddress = typeof store === "string" ? { url: store } : store;
   if (typeof address !== "object")
     throw refused("store", "an address such as postgres://..", store);
   checkNames("store", address, addressNames);
@@ -120,16 +107,18 @@ export function checkClientOptions(options: ClientOptions): CheckedOptions {
     address,
     tasks,
     hints: hints === undefined ? null : checkHints(hints),
+    // null: not known.
     sweepSchedule: sweepSchedule === undefined ? null : checked("sweepSchedule", sweepSchedule),
     connectionsMax: checked("connectionsMax", options.connectionsMax ?? 3),
     callTimeoutMs: checked("callTimeoutMs", options.callTimeoutMs ?? 30_000),
     name: checked("name", options.name ?? "client"),
+    // null: the default.
     logger: logger ?? null,
     telemetry: openTelemetry === undefined ? noTelemetry : createOwnOpenTelemetry(openTelemetry),
   };
 }
 
-function checkHints(hints: HintQueueAddress): NonNullable<CheckedOptions["hints"]> {
+function checkHints(hints: HintQueueAddress): { storage: StorageSettings; queue: string } {
   if (typeof hints !== "object") throw refusedField("hints", "an object with `storage`");
   checkNames("hints", hints, hintNames);
   const { storage, clientId } = hints;
