@@ -13,6 +13,13 @@ export interface Rate {
   burst: number;
 }
 
+/** A rate as the databases' `_rate_text` writes it. */
+export function rateText(rate: Rate | null): string {
+  if (rate === null) return "none";
+  const { count, periodMs, burst } = rate;
+  return JSON.stringify({ count, periodMs, burst });
+}
+
 /** What may start now. */
 export interface Permits {
   allowed: number;

@@ -1,3 +1,4 @@
+import { rateText } from "../../core/rate";
 import type { Rate } from "../../core/rate";
 import { checkInteger, checkKey, cleanText } from "../../core/text";
 import { limits } from "../../core/limits";
@@ -262,7 +263,7 @@ export const setRate = operation("setRate", {
   bind: ({ rate, expectedRate }) => ({
     ...{ count: null, periodMs: null, burst: null },
     ...(rate === "code" ? {} : (rate ?? { count: -1 })),
-    expectedRate: expectedRate === undefined ? null : rateToSql(expectedRate),
+    expectedRate: expectedRate === undefined ? null : rateText(expectedRate),
   }),
   decode: (row) => ({
     status: status(row, ["set", "exists", "conflict"]),
@@ -314,13 +315,6 @@ type DefinitionRow = DefinitionStatus & {
 function pauseAnswer(row: AnswerRow): PauseAnswer {
   const answer = status(row, ["paused", "resumed", "exists", "conflict"]);
   return { status: answer, ready: bool(row, "ready") };
-}
-
-/** A rate as `_rate_text` writes it. */
-function rateToSql(rate: Rate | null): string {
-  if (rate === null) return "none";
-  const { count, periodMs, burst } = rate;
-  return JSON.stringify({ count, periodMs, burst });
 }
 
 /** Names, paths and whole numbers of the settings; the ranges of most are SQL's. */

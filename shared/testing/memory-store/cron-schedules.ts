@@ -37,11 +37,11 @@ export const setSchedules: Implementation<"setSchedules"> = (memory, input) => {
     if (known !== undefined && isSame(known, wanted)) continue;
     const before = known === undefined ? null : describe(known);
     const row = known ?? makeSchedule(memory, definition, wanted);
+    const { nextRunAt, ...own } = wanted;
     if (row.cron !== wanted.cron || row.timeZone !== wanted.timeZone) {
-      row.nextRunAtMs = wanted.nextRunAt?.getTime() ?? null;
+      row.nextRunAtMs = nextRunAt?.getTime() ?? null;
     }
-    const { kind, cron, timeZone, missed, payload, group } = wanted;
-    Object.assign(row, { kind, cron, timeZone, missed, payload, groupKey: group });
+    Object.assign(row, own);
     note(before, describe(row));
     if (known === undefined) stopNew(memory, definition, row);
   }
@@ -62,18 +62,16 @@ export const setSchedules: Implementation<"setSchedules"> = (memory, input) => {
   };
 };
 
-function makeSchedule(memory: Memory, definition: DefinitionRow, wanted: NewSchedule): ScheduleRow {
+function makeSchedule(
+  memory: Memory,
+  definition: DefinitionRow,
+  { nextRunAt, ...own }: NewSchedule,
+): ScheduleRow {
   const row: ScheduleRow = {
     scheduleId: memory.sequences.next("schedule"),
     definitionId: definition.definitionId,
-    name: wanted.name,
-    kind: wanted.kind,
-    cron: "",
-    timeZone: "",
-    missed: wanted.missed,
-    payload: null,
-    groupKey: null,
-    nextRunAtMs: null,
+    ...own,
+    nextRunAtMs: nextRunAt?.getTime() ?? null,
     lastRunAtMs: null,
     isPaused: false,
   };
@@ -82,8 +80,8 @@ function makeSchedule(memory: Memory, definition: DefinitionRow, wanted: NewSche
 }
 
 function isSame(row: ScheduleRow, wanted: NewSchedule): boolean {
-  const fields = ["kind", "cron", "timeZone", "missed", "payload"] as const;
-  return fields.every((field) => row[field] === wanted[field]) && row.groupKey === wanted.group;
+  const fields = ["kind", "cron", "timeZone", "missed", "payload", "group"] as const;
+  return fields.every((field) => row[field] === wanted[field]);
 }
 
 function describe(row: ScheduleRow): string {
@@ -184,14 +182,7 @@ function expectDue(memory: Memory, runAtMs: readonly number[], expectedMs: numbe
 }
 
 /** What one instant's task is to be: the schedule's, and what the code says of its kind. */
-interface Run {
-  readonly payload: string;
-  readonly groupKey: string | null;
-  readonly priority: number;
-  readonly delayMs: number;
-}
-
-function runOf(memory: Memory, row: ScheduleRow, atMs: number): Run {
+function runOf(memory: Memory, row: ScheduleRow, atMs: number) {
   const rules = definitionOf(memory.state, row).kinds.get(row.kind);
   const scheduledFor = `"scheduledFor":${JSON.stringify(new Date(atMs))}}`;
   const open = row.payload === null ? "{" : row.payload.slice(0, -1);
@@ -199,8 +190,7 @@ function runOf(memory: Memory, row: ScheduleRow, atMs: number): Run {
     row.payload === null || Object.keys(JSON.parse(row.payload) as object).length === 0;
   const payload = `${open}${isEmpty ? "" : ","}${scheduledFor}`;
   const path = rules?.groupBy ?? null;
-  const found =
-    row.groupKey !== null || path === null ? { key: row.groupKey } : keyOf(payload, path);
+  const found = row.group !== null || path === null ? { key: row.group } : keyOf(payload, path);
   if ("problem" in found) throw invalidArgument(found.problem);
   return {
     payload,
@@ -210,7 +200,7 @@ function runOf(memory: Memory, row: ScheduleRow, atMs: number): Run {
   };
 }
 
-function enqueueRun(memory: Memory, row: ScheduleRow, run: Run): TaskRow {
+function enqueueRun(memory: Memory, row: ScheduleRow, run: ReturnType<typeof runOf>): TaskRow {
   const task = newTask(memory, {
     definitionId: row.definitionId,
     kind: row.kind,
@@ -265,7 +255,7 @@ function describeSchedule(memory: Memory, row: ScheduleRow): ScheduleStatus {
     runAt: isoOrNull(row.nextRunAtMs),
     inMs: row.nextRunAtMs === null ? null : Math.ceil(row.nextRunAtMs - memory.nowMs),
     lastRunAt: isoOrNull(row.lastRunAtMs),
-    group: row.groupKey,
+    group: row.group,
     payload: row.payload,
   };
 }

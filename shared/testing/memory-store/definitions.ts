@@ -1,4 +1,5 @@
 import { limits } from "../../core/limits";
+import { rateText } from "../../core/rate";
 import { formatTokens, parseTokens } from "../../core/token";
 import type {
   Limit,
@@ -11,7 +12,7 @@ import type { Implementation } from "./implementation";
 import { characters, expectLimit, invalidArgument, isWithin, left } from "./arguments";
 import { audit, byOperator } from "./audit";
 import { describeKinds, expectKinds, writeKinds } from "./kinds";
-import { changeRate, expectRate, rateText } from "./rates";
+import { changeRate, expectRate } from "./rates";
 import { firstAnswer, keepAnswer } from "./kept-answers";
 import { countTokens, executionsOf } from "./execution-rows";
 import { definitionNamed, findDefinition, hasReady, limitOf } from "./rows";

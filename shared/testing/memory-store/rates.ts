@@ -1,5 +1,5 @@
 import { limits } from "../../core/limits";
-import { carryOver, countPermits } from "../../core/rate";
+import { carryOver, countPermits, rateText } from "../../core/rate";
 import type { Permits, Rate } from "../../core/rate";
 import type { Implementation } from "./implementation";
 import { expectRange, invalidArgument, isWithin } from "./arguments";
@@ -85,13 +85,6 @@ export function changeRate(
   else if (rateText(old) !== rateText(now)) {
     definition.nextFreeAtUs = carryOver({ old, new: now }, instantsOf(memory, definition));
   }
-}
-
-/** A rate as the audit writes it. */
-export function rateText(rate: Rate | null): string {
-  if (rate === null) return "none";
-  const { count, periodMs, burst } = rate;
-  return JSON.stringify({ count, periodMs, burst });
 }
 
 function operatorText(rate: Rate | null | "code"): string | null {

@@ -1,10 +1,10 @@
 import type { AuditAction } from "../../core/audit-actions";
 import type { BatchId, ExecutionNumber, Fence, TaskId, WaveId } from "../../core/ids";
-import type { MissedPolicy } from "../../core/cron";
 import type { Rate } from "../../core/rate";
 import type { Random } from "../../ports/random";
 import type { BatchStatus, FailurePolicy, Grain, WaveState } from "../../ports/task-store";
 import type { AppAddress, DefinitionSettings, KindRules, Limit } from "../../ports/task-store";
+import type { ClaimPlace, NewSchedule, StatisticPeriod } from "../../ports/task-store";
 
 /**
  * The store's rows: the tables of the SQL core as plain objects, maps by primary key and lists in
@@ -105,28 +105,20 @@ export interface ExecutionRow {
   claims: ClaimRow[];
 }
 
-/** Totals of an execution. */
-export interface ExecutionTotals {
-  claimed: number;
-  done: number;
-  /** Attempts. */
-  failed: number;
-  dead: number;
-  lost: number;
-  /** Of those done. */
-  ranMs: number;
-  /** Tokens times milliseconds, until `tokensAtMs`. */
-  heldMs: number;
-}
+/** Totals of an execution; `heldMs` until `tokensAtMs`. */
+export type ExecutionTotals = Pick<
+  StatisticPeriod,
+  "claimed" | "done" | "failed" | "dead" | "lost" | "ranMs" | "heldMs"
+>;
 
 /** statistic, with its rows of statistic_time: a definition's counts of a period. */
-export interface StatisticRow extends ExecutionTotals {
+export interface StatisticRow extends Omit<
+  StatisticPeriod,
+  "definition" | "at" | "ran" | "waited"
+> {
   readonly definitionId: number;
   readonly grain: Grain;
   readonly atMs: number;
-  limit: number;
-  ready: number;
-  nextAgeMs: number;
   /** Tasks by bucket. */
   readonly times: { readonly ran: Map<number, number>; readonly waited: Map<number, number> };
 }
@@ -141,11 +133,7 @@ export interface ClaimRow {
 }
 
 /** A place in the order of claims: priority, rank, id; lower first. */
-export interface Place {
-  readonly priority: number;
-  readonly rank: string;
-  readonly taskId: TaskId;
-}
+export type Place = Readonly<ClaimPlace>;
 
 /** task: an unfinished task. */
 export interface TaskRow extends Place {
@@ -302,16 +290,9 @@ export interface OperationRow {
 }
 
 /** schedule and schedule_group: tasks at the instants of a cron expression. */
-export interface ScheduleRow {
+export interface ScheduleRow extends Omit<NewSchedule, "nextRunAt"> {
   readonly scheduleId: number;
   readonly definitionId: number;
-  readonly name: string;
-  kind: string;
-  cron: string;
-  timeZone: string;
-  missed: MissedPolicy;
-  payload: string | null;
-  groupKey: string | null;
   nextRunAtMs: number | null;
   lastRunAtMs: number | null;
   isPaused: boolean;

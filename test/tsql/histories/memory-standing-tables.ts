@@ -147,7 +147,7 @@ function schedules(state: MemoryState): StoreTables {
       paused: row.isPaused,
       payload: row.payload,
     })),
-    scheduleGroup: rows.flatMap(({ scheduleId, groupKey }) =>
+    scheduleGroup: rows.flatMap(({ scheduleId, group: groupKey }) =>
       groupKey === null ? [] : [{ scheduleId, groupKey }],
     ),
   };
