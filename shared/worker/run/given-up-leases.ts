@@ -1,5 +1,6 @@
 import type { ExecutionId } from "../../core/ids";
 import type { WorkerEnvironment } from "../environment";
+import { LoopTimers } from "./loop-timers";
 
 const firstPauseMs = 1_000;
 const longestPauseMs = 10_000;
@@ -11,11 +12,12 @@ const longestPauseMs = 10_000;
  */
 export class GivenUpLeases {
   readonly #environment: WorkerEnvironment;
-  readonly #cancels = new Set<() => void>();
+  readonly #timers: LoopTimers;
   #isStopped = false;
 
   constructor(environment: WorkerEnvironment) {
     this.#environment = environment;
+    this.#timers = new LoopTimers(environment.timers);
   }
 
   /** Never throws. It tries for two leases: no renewal lasts longer, unless the database was silent for as long. */
@@ -27,25 +29,22 @@ export class GivenUpLeases {
   /** Tries no more: what remains comes back by its lease. */
   stop(): void {
     this.#isStopped = true;
-    for (const cancel of this.#cancels) cancel();
-    this.#cancels.clear();
+    this.#timers.cancelAll();
   }
 
   async #try(
     executionId: ExecutionId,
     { untilMs, pauseMs }: { untilMs: number; pauseMs: number },
   ): Promise<void> {
-    const { store, clock, timers } = this.#environment;
+    const { store, clock } = this.#environment;
     try {
       await store.finishExecution({ executionId });
     } catch {
       // The loss has been told; the database's own trouble is told by the calls that it denies.
       if (this.#isStopped || clock.monotonicMs() + pauseMs > untilMs) return;
-      const cancel = timers.after(pauseMs, () => {
-        this.#cancels.delete(cancel);
+      this.#timers.after(pauseMs, () => {
         void this.#try(executionId, { untilMs, pauseMs: Math.min(pauseMs * 2, longestPauseMs) });
       });
-      this.#cancels.add(cancel);
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { Timers } from "../../ports/timers";
 
-/** Timers of one execution, which all end with it. */
+/** Timers that end together, such as those of an execution. */
 export class LoopTimers {
   readonly #timers: Timers;
   readonly #cancels = new Set<() => void>();

@@ -1,26 +1,23 @@
 import { LeaseLostError } from "../../core/errors";
-import type { ExecutionId, Fence, TaskId } from "../../core/ids";
-import { LeaseTrust } from "../../core/lease";
+import type { Fence, TaskId } from "../../core/ids";
 import { RunningCount } from "../../core/running-count";
 import type { Instants } from "../../core/lease";
 import type { HeartbeatAnswer } from "../../ports/task-store";
 import type { WorkerEnvironment } from "../environment";
-import { instants } from "../environment";
 import type { LeaseHolder } from "./heartbeat";
 import { countWantedBack } from "./held-tokens";
-import { renewByKeeper } from "./kept-lease";
+import { KeptLease } from "./kept-lease";
+import type { LeaseGrant } from "./kept-lease";
+import { LoopTimers } from "./loop-timers";
 import { OwnCalls } from "./own-calls";
 import { StopSignal } from "./stop-signal";
 
 /** What the database granted, and when it was asked. */
-export interface TokenGrant {
+export interface TokenGrant extends LeaseGrant {
   /** Whose execution holds the tokens. */
   readonly definition: string;
-  readonly executionId: ExecutionId;
   readonly tokens: number;
   readonly fence: Fence | null;
-  readonly sentAt: Instants;
-  readonly leaseMs: number;
 }
 
 /** One running body, as its lease knows it. */
@@ -43,8 +40,7 @@ export interface TokenNews {
  * the lease is trusted. A lost lease aborts the bodies that run on it, and no body begins on it any more. A body that ignores
  * its signal runs on; the tokens are another process's by then (docs/internals/promises.md states this remainder).
  */
-export class TokenLease implements LeaseHolder {
-  readonly executionId: ExecutionId;
+export class TokenLease extends KeptLease implements LeaseHolder {
   /** A body may take as long as it likes. */
   readonly timeoutMs = null;
   readonly running = new RunningCount();
@@ -53,46 +49,26 @@ export class TokenLease implements LeaseHolder {
   fence: Fence | null;
   /** Of the pool, about its tokens. */
   readonly calls: OwnCalls;
-  readonly #environment: WorkerEnvironment;
   readonly #definition: string;
   readonly #news: TokenNews;
-  readonly #trust = new LeaseTrust();
+  readonly #timers: LoopTimers;
   readonly #calls = new Set<HeldCall>();
   #inUse = 0;
-  #renewedAtMs: number;
-  #cancelWatch: (() => void) | null = null;
 
   constructor(environment: WorkerEnvironment, grant: TokenGrant, news: TokenNews) {
-    this.#environment = environment;
+    super(environment, grant);
     this.#definition = grant.definition;
     this.#news = news;
-    this.executionId = grant.executionId;
     this.calls = new OwnCalls(environment.clock);
     this.count = grant.tokens;
     this.fence = grant.fence;
-    this.#renewedAtMs = grant.sentAt.monotonicMs;
-    this.#trust.renew(grant.sentAt, grant.leaseMs);
-    this.#watch();
-  }
-
-  get leaseMs(): number {
-    return this.#trust.leaseMs;
+    this.#timers = new LoopTimers(environment.timers);
+    this.watch(this.#timers);
   }
 
   /** Tokens that bodies run on. */
   get inUse(): number {
     return this.#inUse;
-  }
-
-  get isLost(): boolean {
-    return this.#trust.isLost;
-  }
-
-  /** May a body begin at this instant? */
-  holdsAt(now: Instants): boolean {
-    if (this.#trust.holdsAt(now)) return true;
-    renewByKeeper(this.#environment, this.executionId, this.#trust);
-    return this.#trust.holdsAt(now);
   }
 
   /** A body begins on so many of the tokens. */
@@ -118,12 +94,7 @@ export class TokenLease implements LeaseHolder {
 
   /** The lease isn't looked after any more: its tokens went back. */
   close(): void {
-    this.#cancelWatch?.();
-    this.#cancelWatch = null;
-  }
-
-  renewedAgoMs(): number {
-    return this.#environment.clock.monotonicMs() - this.#renewedAtMs;
+    this.#timers.cancelAll();
   }
 
   takeStarted(): TaskId[] {
@@ -150,8 +121,7 @@ export class TokenLease implements LeaseHolder {
       this.lose();
       return;
     }
-    this.#trust.renew(sentAt, answer.leaseMs);
-    this.#renewedAtMs = Math.max(this.#renewedAtMs, sentAt.monotonicMs);
+    this.renew(sentAt, answer.leaseMs);
     this.#news.onRenewed(this, {
       wantedBack: countWantedBack(answer),
       isPaused: answer.isPaused,
@@ -159,27 +129,18 @@ export class TokenLease implements LeaseHolder {
   }
 
   /** The lease is over, or another process has the tokens: the bodies are told to stop, once. */
-  lose(): void {
+  override lose(): void {
     if (this.isLost) return;
-    this.#trust.lose();
+    super.lose();
     this.close();
     const definition = this.#definition;
-    this.#environment.telemetry.count("taskgate.execution.lost", 1, { definition });
+    this.environment.telemetry.count("taskgate.execution.lost", 1, { definition });
     for (const { stop } of this.#calls) stop.abort(new LeaseLostError(lostText));
     this.#news.onLost(this);
   }
 
-  /** Looks at the trust when it may have ended; at least once a second, as the wall clock may jump. */
-  #watch(): void {
-    renewByKeeper(this.#environment, this.executionId, this.#trust);
-    const leftMs = this.#trust.leftMs(instants(this.#environment.clock));
-    if (leftMs <= 0) {
-      this.lose();
-      return;
-    }
-    this.#cancelWatch = this.#environment.timers.after(Math.min(leftMs + 1, 1_000), () => {
-      this.#watch();
-    });
+  protected onOver(): void {
+    this.lose();
   }
 }
 
