@@ -156,14 +156,18 @@ export async function noteChange() {
   await Promise.race([Promise.all(looks), later]);
 }
 
-/** Asks less often than the page looks: the last answer stands until `everyMs` have passed or this page has changed something. */
+/**
+ * Asks less often than the page looks: the last answer stands until `everyMs` have passed, this page has changed something, or
+ * another `of` is asked about.
+ */
 export function slowly(everyMs, ask) {
-  let asked = { atMs: Number.NEGATIVE_INFINITY, changes, answer: undefined };
-  return () => {
+  let asked = { of: undefined, atMs: Number.NEGATIVE_INFINITY, changes, answer: undefined };
+  return (of) => {
     const nowMs = window.performance.now();
-    if (asked.changes === changes && nowMs - asked.atMs < everyMs) return asked.answer;
-    const answer = ask();
-    asked = { atMs: nowMs, changes, answer };
+    const isSame = asked.of === of && asked.changes === changes;
+    if (isSame && nowMs - asked.atMs < everyMs) return asked.answer;
+    const answer = ask(of);
+    asked = { of, atMs: nowMs, changes, answer };
     // One that failed is asked anew by the next look.
     answer.catch(() => (asked = { ...asked, atMs: Number.NEGATIVE_INFINITY }));
     return answer;

@@ -53,7 +53,7 @@ export function makeStatistics(name) {
   const drawn = charts.map(makeChart);
   const choice = makeChoice((chosen) => {
     window = chosen;
-    void look(true);
+    void look();
   });
   const node = section(
     "Over time",
@@ -62,21 +62,20 @@ export function makeStatistics(name) {
     element("div", { class: "all-series" }, ...drawn.map((chart) => chart.node)),
   );
   node.hidden = true;
-  const ask = () =>
+  const asked = slowly(everyMs, (of) =>
     askIfThere(
       "definitions/{name}/statistics",
-      `definitions/${inPath(name)}/statistics?window=${window}`,
-    );
-  let asked = slowly(everyMs, ask);
-  async function look(isAnew = false) {
-    if (isAnew) asked = slowly(everyMs, ask);
-    const report = await asked();
+      `definitions/${inPath(name)}/statistics?window=${of}`,
+    ),
+  );
+  async function look() {
+    const report = await asked(window);
     node.hidden = report === null;
     if (report === null) return;
     redraw(facts, report, () => describe(report));
     for (const chart of drawn) chart.fill(report);
   }
-  return { node, look: () => look() };
+  return { node, look };
 }
 
 function makeChoice(choose) {

@@ -21,14 +21,10 @@ export const failures = {
     const list = makeFailures(null);
     main.append(section("Dead tasks, grouped by error", about, form, list.node));
     let name = null;
-    const asked = { ask: null, of: undefined };
+    const asked = slowly(everyMs, (of) => Promise.all([askFailures(of), call("definitions")]));
     return async ({ query }) => {
       name = query.get("definition");
-      if (asked.of !== name) {
-        asked.of = name;
-        asked.ask = slowly(everyMs, () => Promise.all([askFailures(name), call("definitions")]));
-      }
-      const [found, { definitions }] = await asked.ask();
+      const [found, { definitions }] = await asked(name);
       fillNames(names, definitions, name);
       setText(
         about,

@@ -20,16 +20,11 @@ export const search = {
       `Looked at: parts of names of definitions, of the newest ${batchesMax} batches and of the first ${schedulesMax} schedules; whole keys of groups. A task is found by its number.`,
     );
     main.append(section("Found", about, list, limits));
-    let ask = null;
-    let askOf;
+    const asked = slowly(everyMs, find);
     return async ({ query }) => {
       const text = query.get("q") ?? "";
-      if (askOf !== text) {
-        askOf = text;
-        ask = slowly(everyMs, () => find(text));
-      }
       setText(about, `Names with \u201c${text}\u201d`);
-      const found = await ask();
+      const found = await asked(text);
       keepLines(list, {
         items: found.slice(0, shownMax),
         keyOf: ({ kind, href }) => `${kind} ${href}`,
