@@ -109,12 +109,13 @@ function numberOf({ limit, codeLimit }, wanted) {
 }
 
 function describeSource({ limit, limitSource, codeLimit, held }) {
-  const by =
-    limitSource === "code"
-      ? "as in code"
-      : `set by an operator; the code says ${formatLimit(codeLimit)}`;
+  const by = describeSetter(limitSource, formatLimit(codeLimit));
   const now = limit === null ? "There is no limit" : `At most ${limit} run at once`;
   return `${now}, ${by}. ${held} ${held === 1 ? "token is" : "tokens are"} held.`;
+}
+
+function describeSetter(source, inCode) {
+  return source === "code" ? "as in code" : `set by an operator; the code says ${inCode}`;
 }
 
 /** `4 becomes 2: 1 of 3 held tokens comes back as its task ends; no task is stopped.` */
@@ -173,10 +174,7 @@ function makeRate(name) {
 }
 
 function describeRate({ rate, rateSource, codeRate, rateInMs, ready }) {
-  const by =
-    rateSource === "code"
-      ? "as in code"
-      : `set by an operator; the code says ${formatRate(codeRate)}`;
+  const by = describeSetter(rateSource, formatRate(codeRate));
   if (rate === null) return `Tasks start as fast as the limit lets them: no rate, ${by}.`;
   const next =
     ready === 0
