@@ -2,6 +2,7 @@
 
 import { AnswerLost, ChangedMeanwhile, noteChange } from "./api.js";
 import { byId, element, setText, toShown } from "./dom.js";
+import { makeLine } from "./fields.js";
 
 const noticeMs = 8_000;
 
@@ -63,14 +64,7 @@ function ask({ title, body, verb, isDanger = false, canAct, asksReason = true })
     {},
     element("h2", { id: "dialog-title" }, title),
     ...body.map((part) => (typeof part === "string" ? element("p", {}, part) : part)),
-    asksReason
-      ? element(
-          "p",
-          { class: "field" },
-          element("label", { for: "reason" }, "Reason, for the audit"),
-          reason,
-        )
-      : null,
+    asksReason ? makeLine("Reason, for the audit", reason) : null,
     element("div", { class: "buttons" }, sure, back),
   );
   const dialog = element("dialog", { "aria-labelledby": "dialog-title" }, form);

@@ -1,4 +1,4 @@
-// Choices, and forms of filters.
+// Fields, choices, and forms of filters.
 
 import { element } from "./dom.js";
 
@@ -16,6 +16,22 @@ export function fillSelect(select, options) {
     options.every(([value], at) => select.options[at].value === value);
   if (isSame) return;
   select.replaceChildren(...options.map(([value, text]) => element("option", { value }, text)));
+}
+
+/** A field for a number. */
+export function makeNumber({ value, ...attributes }) {
+  return element("input", { type: "number", value: String(value), ...attributes });
+}
+
+/** A line of a dialog: a field with its label, then `more`. */
+export function makeLine(title, field, ...more) {
+  return element(
+    "p",
+    { class: "field" },
+    element("label", { for: field.id }, title),
+    field,
+    ...more,
+  );
 }
 
 /** A choice of units of time, by their names. */

@@ -3,6 +3,7 @@
 import { call, inPath, send } from "./api.js";
 import { change } from "./change.js";
 import { badge, button, element, makeTable, redraw, section } from "./dom.js";
+import { makeLine, makeNumber } from "./fields.js";
 import { formatDuration, formatLimit, formatRate } from "./format.js";
 import { placeOf } from "./place.js";
 import { drawHeld } from "./slots.js";
@@ -113,19 +114,17 @@ function describeNext({ rateInMs }) {
 
 function setShared(shown) {
   const { name, limit, held } = shown;
-  const number = element("input", {
+  const number = makeNumber({
     id: "shared-limit",
-    type: "number",
     min: "0",
     max: "1000",
-    value: String(limit ?? ""),
+    value: limit ?? "",
     placeholder: "none",
   });
-  const label = element("label", { for: "shared-limit" }, "At most");
   return change({
     title: `Set shared limit ${name}?`,
     body: [
-      element("p", { class: "field" }, label, number),
+      makeLine("At most", number),
       `An empty field is no limit; ${describeCode(shown)}. ${held} tokens are held now: those above a lower limit come back as their tasks end.`,
     ],
     verb: "Set the limit",

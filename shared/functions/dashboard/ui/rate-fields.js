@@ -1,7 +1,7 @@
 // The fields for a rate: a count per period, and how many may start at once after a pause.
 
 import { element } from "./dom.js";
-import { makeUnitSelect } from "./fields.js";
+import { makeLine, makeNumber, makeUnitSelect } from "./fields.js";
 
 const units = { seconds: 1_000, minutes: 60_000, hours: 3_600_000, days: 86_400_000 };
 const first = { count: 60, periodMs: units.minutes, burst: undefined };
@@ -32,12 +32,10 @@ export function makeRateFields(rate) {
   const unit = makeUnitSelect(units);
   unit.value = unitName;
   const burstField = makeNumber({ id: "rate-burst", min: "1", max: "1000000", value: burst ?? "" });
-  const line = (...parts) => element("p", { class: "field" }, ...parts);
-  const label = (id, text) => element("label", { for: id }, text);
   return {
     nodes: [
-      line(label("rate-count", "At most"), countField, label("rate-period", "per"), amount, unit),
-      line(label("rate-burst", "At once after a pause, at most"), burstField),
+      makeLine("At most", countField, element("label", { for: amount.id }, "per"), amount, unit),
+      makeLine("At once after a pause, at most", burstField),
       element("p", {}, "An empty field: as many as refill in 100 ms."),
     ],
     read: () => ({
@@ -46,8 +44,4 @@ export function makeRateFields(rate) {
       ...(burstField.value === "" ? {} : { burst: Number(burstField.value) }),
     }),
   };
-}
-
-function makeNumber({ value, ...attributes }) {
-  return element("input", { type: "number", value: String(value), ...attributes });
 }
