@@ -1,8 +1,8 @@
 import { QueueServiceClient } from "@azure/storage-queue";
 import type { QueueClient } from "@azure/storage-queue";
 import { isQueueMissing } from "../platform/storage-hint-queue";
+import type { MessageEncoding } from "../platform/storage-hint-queue";
 import { encodeMessage } from "./functions-host/queue-message";
-import type { MessageEncoding } from "./functions-host/queue-message";
 
 /** The queues as a local run needs them: it sends events and asks whether all of them were taken. */
 export interface EventQueue {

@@ -3,6 +3,7 @@ import type { TokenCredential } from "@azure/identity";
 import type * as identityPackage from "@azure/identity";
 import type { QueueClient } from "@azure/storage-queue";
 import type * as queuePackage from "./queue-package";
+import { textAt } from "../core/foreign-value";
 import { loadPackage } from "../core/load-package";
 import type { StorageSettings } from "../settings/settings";
 
@@ -90,6 +91,5 @@ function openCredential(storage: StorageSettings & { kind: "identity" }): TokenC
 
 /** Did the storage say that there is no such queue? */
 export function isQueueMissing(error: unknown): boolean {
-  if (!(error instanceof Error) || !("code" in error)) return false;
-  return error.code === "QueueNotFound";
+  return textAt(error, "code") === "QueueNotFound";
 }

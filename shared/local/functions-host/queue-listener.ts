@@ -9,6 +9,8 @@ import {
   type DequeuedMessageItem,
   type QueueClient,
 } from "@azure/storage-queue";
+import { sleep } from "../../platform/real-clock";
+import { isQueueMissing } from "../../platform/storage-hint-queue";
 import type { CoreRegistry, LogLevel, RegisteredFunction } from "./core-api";
 import type { QueueSettings } from "./host-json";
 import { type Invoker } from "./invoke";
@@ -51,7 +53,7 @@ export class QueueListener implements Listener {
   #loop: Promise<void> = Promise.resolve();
   #isStopped = false;
   #isTroubled = false;
-  #endPause: () => void = () => undefined;
+  #pause = new AbortController();
   #emptyLooks = 0;
 
   constructor(options: QueueListenerOptions) {
@@ -71,13 +73,13 @@ export class QueueListener implements Listener {
 
   stop(): void {
     this.#isStopped = true;
-    this.#endPause();
+    this.#pause.abort();
   }
 
   /** Looks at the queue now instead of after the pause: this process wrote to it. */
   notify(): void {
     this.#emptyLooks = 0;
-    this.#endPause();
+    this.#pause.abort();
   }
 
   async idle(): Promise<void> {
@@ -92,7 +94,7 @@ export class QueueListener implements Listener {
       const messages = await this.#fetch(batchSize);
       for (const message of messages) this.#track(this.#process(message));
       if (messages.length === 0) {
-        await this.#pause();
+        await this.#rest();
         continue;
       }
       this.#emptyLooks = 0;
@@ -122,7 +124,7 @@ export class QueueListener implements Listener {
       return answer.receivedMessageItems;
     } catch (error) {
       // The first writer of an absent queue creates it.
-      if (statusOf(error) !== 404 && !this.#isTroubled) {
+      if (!isQueueMissing(error) && !this.#isTroubled) {
         this.#isTroubled = true;
         this.#write("warning", `Queue ${this.queueName} cannot be read: ${messageOf(error)}`);
       }
@@ -130,17 +132,11 @@ export class QueueListener implements Listener {
     }
   }
 
-  async #pause(): Promise<void> {
+  async #rest(): Promise<void> {
     const pauseMs = pollingPause(this.#emptyLooks, this.#options.settings.maxPollingIntervalMs);
     this.#emptyLooks += 1;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, pauseMs);
-      this.#endPause = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      if (this.#isStopped) this.#endPause();
-    });
+    this.#pause = new AbortController();
+    if (!this.#isStopped) await sleep(pauseMs, this.#pause.signal);
   }
 
   async #process(message: DequeuedMessageItem): Promise<void> {
@@ -250,8 +246,4 @@ export function pollingPause(emptyLooks: number, maxMs: number): number {
 /** Storage counts in whole seconds; rounded up, so that a short lease is never none. */
 function seconds(durationMs: number): number {
   return Math.ceil(durationMs / 1_000);
-}
-
-function statusOf(error: unknown): unknown {
-  return error instanceof Error && "statusCode" in error ? error.statusCode : undefined;
 }

@@ -2,9 +2,7 @@
 import type { DequeuedMessageItem } from "@azure/storage-queue";
 import type { RpcTypedData } from "./core-api";
 import { jsonMembers } from "../../core/json-members";
-
-/** host.json's messageEncoding. */
-export type MessageEncoding = "base64" | "none";
+import type { MessageEncoding } from "../../platform/storage-hint-queue";
 
 /** Encodes a message's text as the queue holds it. */
 export function encodeMessage(content: string | Uint8Array, encoding: MessageEncoding): string {

@@ -4,7 +4,8 @@ import { resolveSettings, storageConnection, type AppSettings } from "./app-sett
 import type { BindingInfo } from "./core-api";
 import type { OutputWriter } from "./invoke";
 import { openQueueService } from "./queue-listener";
-import { encodeMessage, messagesOf, type MessageEncoding } from "./queue-message";
+import type { MessageEncoding } from "../../platform/storage-hint-queue";
+import { encodeMessage, messagesOf } from "./queue-message";
 
 /** What the writer needs. */
 export interface QueueOutputOptions {
