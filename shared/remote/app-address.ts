@@ -1,4 +1,4 @@
-import { isIPv4 } from "node:net";
+import { isLoopback } from "../core/loopback";
 
 /** The address of an app as people write it, and where its HTTP API lies below that. */
 
@@ -21,7 +21,7 @@ export function readAppAddress(
   if (url === null) return { expected: form };
   const { protocol, hostname, pathname } = url;
   if (protocol !== "https:" && protocol !== "http:") return { expected: form };
-  if (protocol === "http:" && !isThisMachine(hostname))
+  if (protocol === "http:" && !isLoopback(hostname.replace(/^\[|\]$/g, "")))
     return { expected: `${form}: http:// is for this machine only, as a key travels along` };
   if (url.username !== "" || url.password !== "")
     return { expected: `${form}, without a user or password` };
@@ -31,12 +31,4 @@ export function readAppAddress(
     };
   const path = pathname.replace(/\/+$/, "");
   return { base: `${url.origin}${path === "" ? hostPrefix : path}` };
-}
-
-function isThisMachine(hostname: string): boolean {
-  return (
-    hostname === "localhost" ||
-    hostname === "[::1]" ||
-    (isIPv4(hostname) && hostname.startsWith("127."))
-  );
 }

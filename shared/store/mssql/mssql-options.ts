@@ -2,7 +2,7 @@ import type { config as DriverConfig } from "mssql";
 import { InvalidArgumentError } from "../../core/errors";
 import { didYouMean } from "../../core/near-name";
 import type { ConnectionLimits } from "../connection-limits";
-import { isLoopback } from "../loopback";
+import { isLoopback } from "../../core/loopback";
 
 /** A database reached with the Entra identity of this process, without a password. */
 export interface DatabaseIdentity {

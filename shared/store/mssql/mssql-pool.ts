@@ -5,7 +5,7 @@ import type { Connection } from "tedious";
 import { StoreContractError, StoreUnavailableError, StoreUncertainError } from "../../core/errors";
 import { loadPackage } from "../../core/load-package";
 import type { ConnectionLimits } from "../connection-limits";
-import { isLoopback } from "../loopback";
+import { isLoopback } from "../../core/loopback";
 import { storeClosed } from "../store-closed";
 import { rememberLoginErrors } from "./mssql-errors";
 import { cancelTimeoutMs, parseMssqlAddress, toDriverConfig } from "./mssql-options";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { InvalidArgumentError, StoreUnavailableError } from "../../core/errors";
 import { textAt } from "../../core/foreign-value";
-import { isLoopback } from "../loopback";
+import { isLoopback } from "../../core/loopback";
 
 /**
  * How connections to PostgreSQL are kept from strangers. The driver speaks in the clear unless it is told otherwise; here

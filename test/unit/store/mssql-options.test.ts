@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { InvalidArgumentError } from "../../../shared/core/errors";
-import { isLoopback } from "../../../shared/store/loopback";
+import { isLoopback } from "../../../shared/core/loopback";
 import { parseMssqlAddress, toDriverConfig } from "../../../shared/store/mssql/mssql-options";
 import type { MssqlAddress } from "../../../shared/store/mssql/mssql-options";
 
