@@ -1,7 +1,7 @@
 import { limits } from "../../core/limits";
 import { checkKey } from "../../core/text";
 import { unlike } from "./checks";
-import { json, status, textOrNull } from "./columns";
+import { columns, json, oneOf, textOrNull } from "./columns";
 import { operationsOf } from "./operation";
 import { cleanOperator } from "./operator";
 import type { OperatorInput } from "./operator";
@@ -38,12 +38,14 @@ export interface RegisterAppInput {
   address: AppAddress | null;
 }
 
-export interface RegisterAppAnswer {
+const registered = columns({
   /** registered: something is new. */
-  status: "registered" | "exists";
+  status: oneOf("registered", "exists"),
   /** Those of `definitions` that belong to other apps, by name. */
-  refused: { name: string; app: string }[];
-}
+  refused: json<{ name: string; app: string }[]>,
+});
+/** Answer of `registerApp`. */
+export type RegisterAppAnswer = ReturnType<typeof registered>;
 
 export interface AppStatus {
   app: string;
@@ -60,13 +62,15 @@ export interface SetDefinitionOwnerInput extends OperatorInput {
   expectedApp?: string | null;
 }
 
-export interface SetDefinitionOwnerAnswer {
+const owned = columns({
   /** conflict: it belongs to another app than the expected one, `oldApp`; nothing was written. */
-  status: "set" | "exists" | "conflict";
+  status: oneOf("set", "exists", "conflict"),
   /** null: none. */
-  oldApp: string | null;
-  newApp: string | null;
-}
+  oldApp: textOrNull,
+  newApp: textOrNull,
+});
+/** Answer of `setDefinitionOwner`. */
+export type SetDefinitionOwnerAnswer = ReturnType<typeof owned>;
 
 const operation = operationsOf<AppOperations>();
 
@@ -89,10 +93,7 @@ export const registerApp = operation("registerApp", {
     }
     return input;
   },
-  decode: (row) => ({
-    status: status(row, ["registered", "exists"]),
-    refused: json<RegisterAppAnswer["refused"]>(row, "refused"),
-  }),
+  decode: registered,
 });
 
 /** Procedure `list_apps`. */
@@ -116,9 +117,5 @@ export const setDefinitionOwner = operation("setDefinitionOwner", {
     return cleanOperator(input);
   },
   bind: ({ expectedApp }) => ({ expectedApp: expectedApp === null ? "" : (expectedApp ?? null) }),
-  decode: (row) => ({
-    status: status(row, ["set", "exists", "conflict"]),
-    oldApp: textOrNull(row, "oldApp"),
-    newApp: textOrNull(row, "newApp"),
-  }),
+  decode: owned,
 });

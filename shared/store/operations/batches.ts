@@ -1,9 +1,8 @@
 import { asBatchId, asWaveId } from "../../core/ids";
 import type { BatchId, WaveId } from "../../core/ids";
 import { checkName } from "./checks";
-import { batchIds, bool, int, json, names, status, text } from "./columns";
-import { openedWaves } from "./opened";
-import type { OpenedWaves } from "./opened";
+import { batchIds, bool, columns, int, json, names, oneOf, status, text } from "./columns";
+import { opened } from "./opened";
 import { operationsOf } from "./operation";
 import { cleanActor } from "./operator";
 import type { ActorInput } from "./operator";
@@ -52,35 +51,45 @@ export interface CreateBatchAnswer {
   waveIds: WaveId[];
 }
 
-export interface StartBatchAnswer extends OpenedWaves {
+const started = columns({
   /** busy: another call adds tasks to the first wave, ask again; ended: it was cancelled. */
-  status: "started" | "again" | "busy" | "ended";
-}
+  status: oneOf("started", "again", "busy", "ended"),
+  ...opened,
+});
+/** Answer of `startBatch`. */
+export type StartBatchAnswer = ReturnType<typeof started>;
 
-export interface PumpBatchAnswer {
+const pumped = columns({
   /** busy: another call does it just now. */
-  status: "pumped" | "busy" | "done";
-  moved: number;
-  more: boolean;
-  woken: string[];
-}
+  status: oneOf("pumped", "busy", "done"),
+  moved: int,
+  more: bool,
+  woken: names,
+});
+/** Answer of `pumpBatch`. */
+export type PumpBatchAnswer = ReturnType<typeof pumped>;
 
 /** What an operator changes about a batch. */
 export interface BatchChange extends ActorInput {
   batchId: BatchId;
 }
 
-export interface ResumeBatchAnswer extends OpenedWaves {
+const resumed = columns({
   /** draft: `startBatch` starts it; ended: it was cancelled. */
-  status: "resumed" | "again" | "draft" | "ended";
-}
+  status: oneOf("resumed", "again", "draft", "ended"),
+  ...opened,
+});
+/** Answer of `resumeBatch`. */
+export type ResumeBatchAnswer = ReturnType<typeof resumed>;
 
-export interface CancelBatchAnswer {
-  status: "cancelled" | "again" | "done";
+const cancelled = columns({
+  status: oneOf("cancelled", "again", "done"),
   /** Admitted tasks that haven't ended, at most 1000: `cancelTasks` ends them. */
-  tasks: string[];
-  opening: BatchId[];
-}
+  tasks: names,
+  opening: batchIds,
+});
+/** Answer of `cancelBatch`. */
+export type CancelBatchAnswer = ReturnType<typeof cancelled>;
 
 export interface ListBatchesInput {
   /** Only this one. */
@@ -145,21 +154,13 @@ export const createBatch = operation("createBatch", {
 /** Procedure `start_batch`. */
 export const startBatch = operation("startBatch", {
   parameters: { batchId: "bigint", seal: "boolean" },
-  decode: (row) => ({
-    status: status(row, ["started", "again", "busy", "ended"]),
-    ...openedWaves(row),
-  }),
+  decode: started,
 });
 
 /** Procedure `pump_batch`. */
 export const pumpBatch = operation("pumpBatch", {
   parameters: { batchId: "bigint", max: "int" },
-  decode: (row) => ({
-    status: status(row, ["pumped", "busy", "done"]),
-    moved: int(row, "moved"),
-    more: bool(row, "more"),
-    woken: names(row, "woken"),
-  }),
+  decode: pumped,
 });
 
 const batchChange = {
@@ -170,20 +171,13 @@ const batchChange = {
 /** Procedure `resume_batch`. */
 export const resumeBatch = operation("resumeBatch", {
   ...batchChange,
-  decode: (row) => ({
-    status: status(row, ["resumed", "again", "draft", "ended"]),
-    ...openedWaves(row),
-  }),
+  decode: resumed,
 });
 
 /** Procedure `cancel_batch`. */
 export const cancelBatch = operation("cancelBatch", {
   ...batchChange,
-  decode: (row) => ({
-    status: status(row, ["cancelled", "again", "done"]),
-    tasks: names(row, "tasks"),
-    opening: batchIds(row, "opening"),
-  }),
+  decode: cancelled,
 });
 
 /** Procedure `list_batches`. */

@@ -8,17 +8,19 @@ import { checkInt, checkJsonContainer, executionParameters } from "./checks";
 import {
   bool,
   broken,
+  columns,
   idList,
   int,
   intOrNull,
   json,
   list,
+  oneOf,
   status,
   text,
   textOrNull,
 } from "./columns";
 import { nothingClaimed } from "./nothing-claimed";
-import { openedWaves } from "./opened";
+import { opened, openedWaves } from "./opened";
 import type { OpenedWaves } from "./opened";
 import { operationsOf } from "./operation";
 import type { AnswerRow } from "./operation";
@@ -135,10 +137,13 @@ export interface CompleteTaskInput {
   endsTransaction?: boolean;
 }
 
-export interface CompleteTaskAnswer extends OpenedWaves {
+const completed = columns({
   /** `again`: this claim was completed before, with its writes; it and `fenced`: roll back. */
-  status: "done" | "again" | "fenced";
-}
+  status: oneOf("done", "again", "fenced"),
+  ...opened,
+});
+/** Answer of `completeTask`. */
+export type CompleteTaskAnswer = ReturnType<typeof completed>;
 
 export interface FailTasksInput {
   executionId: ExecutionId;
@@ -183,10 +188,12 @@ export interface ReportProgressInput {
   text: string | null;
 }
 
-export interface ReportProgressAnswer {
-  status: "done" | "fenced";
-  isCancelRequested: boolean;
-}
+const reported = columns({
+  status: oneOf("done", "fenced"),
+  isCancelRequested: (row) => bool(row, "cancelRequested"),
+});
+/** Answer of `reportProgress`. */
+export type ReportProgressAnswer = ReturnType<typeof reported>;
 
 const operation = operationsOf<ClaimOperations>();
 
@@ -256,10 +263,7 @@ export const completeTask = operation("completeTask", {
     return input;
   },
   bind: executionParameters,
-  decode: (row) => ({
-    status: status(row, ["done", "again", "fenced"]),
-    ...openedWaves(row),
-  }),
+  decode: completed,
 });
 
 /** Procedure `fail_tasks`. */
@@ -312,10 +316,7 @@ export const reportProgress = operation("reportProgress", {
     text: input.text === null ? null : cleanText(input.text, limits.progressTextLengthMax),
   }),
   bind: executionParameters,
-  decode: (row) => ({
-    status: status(row, ["done", "fenced"]),
-    isCancelRequested: bool(row, "cancelRequested"),
-  }),
+  decode: reported,
 });
 
 const workWords = [

@@ -1,18 +1,37 @@
 import { StoreContractError } from "../../core/errors";
 import { asBatchId, asFence, asTaskId } from "../../core/ids";
 import type { BatchId, Fence, TaskId } from "../../core/ids";
+import { limitOf } from "./limit";
+import type { Limit } from "./limit";
 import type { AnswerRow } from "./operation";
 
 /*
  * Columns of an answer row. One that is missing or of the wrong kind is a StoreContractError, never a guess.
  */
 
-/** One of the words that the port knows. */
+type Read<Value> = (row: AnswerRow, column: string) => Value;
+
+/** Reads an answer whose members are the columns of their names, each in its way: what it gives is the answer's type. */
+export function columns<Table extends Readonly<Record<string, Read<unknown>>>>(table: Table) {
+  const reads = Object.entries(table);
+  return (row: AnswerRow) =>
+    Object.fromEntries(reads.map(([name, read]) => [name, read(row, name)])) as {
+      -readonly [Name in keyof Table]: ReturnType<Table[Name]>;
+    };
+}
+
+/** A column that is one of the words that the port knows. */
+export function oneOf<Word extends string>(...words: readonly Word[]): Read<Word> {
+  return (row, column) => {
+    const word = words.find((candidate) => candidate === row[column]);
+    if (word === undefined) throw broken(row, column, words.join(" | "));
+    return word;
+  };
+}
+
+/** The column `status`, likewise. */
 export function status<Word extends string>(row: AnswerRow, words: readonly Word[]): Word {
-  const value = row["status"];
-  const word = words.find((candidate) => candidate === value);
-  if (word === undefined) throw broken(row, "status", words.join(" | "));
-  return word;
+  return oneOf(...words)(row, "status");
 }
 
 /** A text that must be there. */
@@ -54,6 +73,11 @@ export function bool(row: AnswerRow, column: string): boolean {
   throw broken(row, column, "true or false");
 }
 
+/** A limit; null: none. */
+export function limit(row: AnswerRow, column: string): Limit {
+  return limitOf(int(row, column));
+}
+
 /** A fence or null. */
 export function fenceOrNull(row: AnswerRow, column: string): Fence | null {
   const value = textOrNull(row, column);
@@ -65,10 +89,13 @@ export function idList(joined: string | null): TaskId[] {
   return joined === null || joined === "" ? [] : joined.split(",").map(asTaskId);
 }
 
-/** JSON array of names; null: none. */
-export function names(row: AnswerRow, column: string): string[] {
-  return row[column] == null ? [] : json<string[]>(row, column);
+/** JSON array; null: no entries. */
+export function entries<Entry>(row: AnswerRow, column: string): Entry[] {
+  return row[column] == null ? [] : json<Entry[]>(row, column);
 }
+
+/** The same of names. */
+export const names = entries<string>;
 
 /** JSON array of batch ids, or null. */
 export function batchIds(row: AnswerRow, column: string): BatchId[] {
@@ -85,12 +112,17 @@ export function json<Value>(row: AnswerRow, column: string): Value {
   }
 }
 
+/** The same, or null. */
+export function jsonOrNull<Value>(row: AnswerRow, column: string): Value | null {
+  return row[column] === null ? null : json<Value>(row, column);
+}
+
 /** JSON array of so many entries. */
 export function list<Entry>(row: AnswerRow, column: string, length: number): Entry[] {
-  const entries = json<unknown>(row, column);
-  if (!Array.isArray(entries) || entries.length !== length)
+  const found = json<unknown>(row, column);
+  if (!Array.isArray(found) || found.length !== length)
     throw unreadable(text(row, column), column, `a JSON array of ${String(length)} entries`);
-  return entries as Entry[];
+  return found as Entry[];
 }
 
 /** Payloads and results stand in such a column, which no log may have. */

@@ -4,11 +4,10 @@ import { checkInteger, checkKey, cleanText } from "../../core/text";
 import { limits } from "../../core/limits";
 import { checkPath } from "../../core/payload-key";
 import { checkInt, checkName, checkRate } from "./checks";
-import { bool, int, json, status } from "./columns";
+import { bool, columns, int, json, jsonOrNull, limit, oneOf } from "./columns";
 import { limitOf, limitToSql, sharedLimitsOf } from "./limit";
 import type { Limit, SharedLimitRow, SharedLimitStatus } from "./limit";
 import { operationsOf, toSnakeCase } from "./operation";
-import type { AnswerRow } from "./operation";
 import { cleanOperator } from "./operator";
 import type { OperatorInput } from "./operator";
 import { limitCall } from "./set-limit";
@@ -109,20 +108,24 @@ export interface RegisterDefinitionInput {
   kinds?: readonly KindRules[];
 }
 
-export interface RegisterDefinitionAnswer {
-  status: "created" | "updated" | "exists" | "outdated";
-  taskDefinitionId: number;
-}
+const registered = columns({
+  status: oneOf("created", "updated", "exists", "outdated"),
+  taskDefinitionId: int,
+});
+/** Answer of `registerDefinition`. */
+export type RegisterDefinitionAnswer = ReturnType<typeof registered>;
 
-export interface SetLimitAnswer {
+const limitSet = columns({
   /** conflict: another limit than the expected one is in force, `oldLimit`; nothing was written. */
-  status: "set" | "conflict";
-  oldLimit: Limit;
-  newLimit: Limit;
-  held: number;
-  overLimit: number;
-  ready: boolean;
-}
+  status: oneOf("set", "conflict"),
+  oldLimit: limit,
+  newLimit: limit,
+  held: int,
+  overLimit: int,
+  ready: bool,
+});
+/** Answer of `setLimit`. */
+export type SetLimitAnswer = ReturnType<typeof limitSet>;
 
 export interface DefinitionStatus {
   name: string;
@@ -170,21 +173,25 @@ export interface SetRateInput extends OperatorInput {
   expectedRate?: Rate | null;
 }
 
-export interface SetRateAnswer {
+const rateSet = columns({
   /** conflict: another rate than the expected one is in force, `oldRate`; nothing was written. */
-  status: "set" | "exists" | "conflict";
+  status: oneOf("set", "exists", "conflict"),
   /** In force; null: none. */
-  oldRate: Rate | null;
-  newRate: Rate | null;
+  oldRate: jsonOrNull<Rate>,
+  newRate: jsonOrNull<Rate>,
   /** Tasks wait: a hint is due. */
-  ready: boolean;
-}
+  ready: bool,
+});
+/** Answer of `setRate`. */
+export type SetRateAnswer = ReturnType<typeof rateSet>;
 
-export interface PauseAnswer {
+const pauseAnswer = columns({
   /** conflict: it isn't as expected; nothing was written. */
-  status: "paused" | "resumed" | "exists" | "conflict";
-  ready: boolean;
-}
+  status: oneOf("paused", "resumed", "exists", "conflict"),
+  ready: bool,
+});
+/** Answer of `pause`. */
+export type PauseAnswer = ReturnType<typeof pauseAnswer>;
 
 const operation = operationsOf<DefinitionOperations>();
 
@@ -226,23 +233,13 @@ export const registerDefinition = operation("registerDefinition", {
     sharedLimits: sharedToSql(settings.sharedLimits ?? []),
     keepPayload: settings.keepPayload ?? true,
   }),
-  decode: (row) => ({
-    status: status(row, ["created", "updated", "exists", "outdated"]),
-    taskDefinitionId: int(row, "taskDefinitionId"),
-  }),
+  decode: registered,
 });
 
 /** Procedure `set_limit`. */
 export const setLimit = operation("setLimit", {
   ...limitCall,
-  decode: (row) => ({
-    status: status(row, ["set", "conflict"]),
-    oldLimit: limitOf(int(row, "oldLimit")),
-    newLimit: limitOf(int(row, "newLimit")),
-    held: int(row, "held"),
-    overLimit: int(row, "overLimit"),
-    ready: bool(row, "ready"),
-  }),
+  decode: limitSet,
 });
 
 /** Procedure `set_rate`. */
@@ -265,12 +262,7 @@ export const setRate = operation("setRate", {
     ...(rate === "code" ? {} : (rate ?? { count: -1 })),
     expectedRate: expectedRate === undefined ? null : rateText(expectedRate),
   }),
-  decode: (row) => ({
-    status: status(row, ["set", "exists", "conflict"]),
-    oldRate: row["oldRate"] === null ? null : json<Rate>(row, "oldRate"),
-    newRate: row["newRate"] === null ? null : json<Rate>(row, "newRate"),
-    ready: bool(row, "ready"),
-  }),
+  decode: rateSet,
 });
 
 /** Procedure `pause_definition`. */
@@ -311,11 +303,6 @@ type DefinitionRow = DefinitionStatus & {
   codeLimit: number;
   sharedLimits: SharedLimitRow[];
 };
-
-function pauseAnswer(row: AnswerRow): PauseAnswer {
-  const answer = status(row, ["paused", "resumed", "exists", "conflict"]);
-  return { status: answer, ready: bool(row, "ready") };
-}
 
 /** Names, paths and whole numbers of the settings; the ranges of most are SQL's. */
 function checkRegistration(input: RegisterDefinitionInput): void {

@@ -1,5 +1,5 @@
 import type { WaveId } from "../../core/ids";
-import { bool, int, intOrNull, status } from "./columns";
+import { bool, columns, int, intOrNull, oneOf, status } from "./columns";
 import { callToSql, checkNewTasks, enqueuedTasks } from "./new-tasks";
 import type { EnqueuedTasks, NewTask } from "./new-tasks";
 import { operationsOf } from "./operation";
@@ -38,12 +38,14 @@ export interface EnqueueTasksAnswer extends EnqueuedTasks {
   status: "enqueued" | "sealed" | "late";
 }
 
-export interface PromoteScheduledAnswer {
-  status: "promoted" | "none";
-  promoted: number;
-  nextDueMs: number | null;
-  ready: boolean;
-}
+const promoted = columns({
+  status: oneOf("promoted", "none"),
+  promoted: int,
+  nextDueMs: intOrNull,
+  ready: bool,
+});
+/** Answer of `promoteScheduled`. */
+export type PromoteScheduledAnswer = ReturnType<typeof promoted>;
 
 const operation = operationsOf<EnqueueOperations>();
 
@@ -84,10 +86,5 @@ export const enqueueTasks = operation("enqueueTasks", {
 /** Procedure `promote_scheduled`. */
 export const promoteScheduled = operation("promoteScheduled", {
   parameters: { name: "text", max: "int" },
-  decode: (row) => ({
-    status: status(row, ["promoted", "none"]),
-    promoted: int(row, "promoted"),
-    nextDueMs: intOrNull(row, "nextDueMs"),
-    ready: bool(row, "ready"),
-  }),
+  decode: promoted,
 });

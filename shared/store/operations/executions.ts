@@ -1,22 +1,22 @@
 import { asTaskId, executionIdOf, executionNumber, executionStart, isId } from "../../core/ids";
 import type { ExecutionId, ExecutionNumber, Fence, TaskId } from "../../core/ids";
-import type { BatchId } from "../../core/ids";
 import { cleanText } from "../../core/text";
 import { checkInt, checkName, executionParameters, isUuid, unlike } from "./checks";
 import {
   batchIds,
   bool,
   broken,
+  columns,
   fenceOrNull,
   int,
   intOrNull,
   json,
   names,
+  oneOf,
   status,
   textOrNull,
 } from "./columns";
-import { openedWaves } from "./opened";
-import type { OpenedWaves } from "./opened";
+import { opened } from "./opened";
 import { operationsOf } from "./operation";
 
 /* ---- Executions: a worker's claim on tokens and tasks, for as long as its lease ---- */
@@ -95,27 +95,32 @@ export interface HeartbeatAnswer {
   }[];
 }
 
-export interface FinishExecutionAnswer extends OpenedWaves {
-  status: "ended" | "fenced";
-  givenBack: number;
-  tokensFreed: number;
+const finished = columns({
+  status: oneOf("ended", "fenced"),
+  givenBack: int,
+  tokensFreed: int,
   /** Tasks wait: a hint is due. */
-  ready: boolean;
-  nextDueMs: number | null;
-}
+  ready: bool,
+  nextDueMs: intOrNull,
+  ...opened,
+});
+/** Answer of `finishExecution`. */
+export type FinishExecutionAnswer = ReturnType<typeof finished>;
 
-export interface ReclaimExpiredAnswer {
-  status: "reclaimed" | "none";
-  executions: number;
-  tasksBack: number;
-  tasksLost: number;
+const reclaimed = columns({
+  status: oneOf("reclaimed", "none"),
+  executions: int,
+  tasksBack: int,
+  tasksLost: int,
   /** Without those that ended because a cancel was asked for. */
-  tasksDead: number;
+  tasksDead: int,
   /** Definitions with ready tasks again: leave them hints. */
-  definitions: string[];
-  more: boolean;
-  opening: BatchId[];
-}
+  definitions: names,
+  more: bool,
+  opening: batchIds,
+});
+/** Answer of `reclaimExpired`. */
+export type ReclaimExpiredAnswer = ReturnType<typeof reclaimed>;
 
 export interface ListExecutionsInput {
   name?: string;
@@ -225,29 +230,13 @@ interface BeatRow {
 export const finishExecution = operation("finishExecution", {
   parameters: { taskExecutionId: "bigint", startId: "start" },
   bind: executionParameters,
-  decode: (row) => ({
-    status: status(row, ["ended", "fenced"]),
-    givenBack: int(row, "givenBack"),
-    tokensFreed: int(row, "tokensFreed"),
-    ready: bool(row, "ready"),
-    nextDueMs: intOrNull(row, "nextDueMs"),
-    ...openedWaves(row),
-  }),
+  decode: finished,
 });
 
 /** Procedure `reclaim_expired`. */
 export const reclaimExpired = operation("reclaimExpired", {
   parameters: { max: "int" },
-  decode: (row) => ({
-    status: status(row, ["reclaimed", "none"]),
-    executions: int(row, "executions"),
-    tasksBack: int(row, "tasksBack"),
-    tasksLost: int(row, "tasksLost"),
-    tasksDead: int(row, "tasksDead"),
-    definitions: names(row, "definitions"),
-    more: bool(row, "more"),
-    opening: batchIds(row, "opening"),
-  }),
+  decode: reclaimed,
 });
 
 /** Procedure `list_executions`. */

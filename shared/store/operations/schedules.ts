@@ -1,10 +1,9 @@
 import { asTaskId } from "../../core/ids";
-import type { TaskId } from "../../core/ids";
 import type { MissedPolicy } from "../../core/cron";
 import { limits } from "../../core/limits";
 import { checkInteger, checkKey, cleanText } from "../../core/text";
 import { checkInstant, checkInt, checkJsonContainer, checkName } from "./checks";
-import { int, intOrNull, json, status, text } from "./columns";
+import { columns, int, intOrNull, json, oneOf, text } from "./columns";
 import { operationsOf } from "./operation";
 import { cleanOperator } from "./operator";
 import type { OperatorInput } from "./operator";
@@ -55,13 +54,15 @@ export interface NewSchedule {
   nextRunAt: Date | null;
 }
 
-export interface SetSchedulesAnswer {
-  status: "set" | "exists" | "outdated";
+const set = columns({
+  status: oneOf("set", "exists", "outdated"),
   /** Created, changed or removed. */
-  changed: number;
+  changed: int,
   /** Until the definition's next instant. */
-  nextDueMs: number | null;
-}
+  nextDueMs: intOrNull,
+});
+/** Answer of `setSchedules`. */
+export type SetSchedulesAnswer = ReturnType<typeof set>;
 
 export interface SetSchedulePausedInput extends OperatorInput {
   schedule: string;
@@ -74,12 +75,14 @@ export interface SetSchedulePausedInput extends OperatorInput {
   expectedPaused?: boolean;
 }
 
-export interface SetSchedulePausedAnswer {
+const paused = columns({
   /** conflict: it isn't as expected; nothing was written. */
-  status: "paused" | "resumed" | "exists" | "conflict";
+  status: oneOf("paused", "resumed", "exists", "conflict"),
   /** null while paused. */
-  nextDueMs: number | null;
-}
+  nextDueMs: intOrNull,
+});
+/** Answer of `setSchedulePaused`. */
+export type SetSchedulePausedAnswer = ReturnType<typeof paused>;
 
 export interface FireScheduleInput {
   scheduleId: number;
@@ -91,13 +94,15 @@ export interface FireScheduleInput {
   nextRunAt: Date | null;
 }
 
-export interface FireScheduleAnswer {
+const fired = columns({
   /** stale: fired, changed or removed since, or another call fires it now. early: not due by the database's clock. */
-  status: "fired" | "stale" | "early" | "paused";
+  status: oneOf("fired", "stale", "early", "paused"),
   /** In order of the instants. */
-  taskIds: TaskId[];
-  nextDueMs: number | null;
-}
+  taskIds: (row, column) => json<string[]>(row, column).map(asTaskId),
+  nextDueMs: intOrNull,
+});
+/** Answer of `fireSchedule`. */
+export type FireScheduleAnswer = ReturnType<typeof fired>;
 
 export interface ListSchedulesInput {
   /** Left out: all definitions'. */
@@ -148,11 +153,7 @@ export const setSchedules = operation("setSchedules", {
     checkSchedules(input);
     return { ...input, changedBy: cleanText(input.changedBy, limits.nameLengthMax) };
   },
-  decode: (row) => ({
-    status: status(row, ["set", "exists", "outdated"]),
-    changed: int(row, "changed"),
-    nextDueMs: intOrNull(row, "nextDueMs"),
-  }),
+  decode: set,
 });
 
 /** Procedure `set_schedule_paused`. */
@@ -173,10 +174,7 @@ export const setSchedulePaused = operation("setSchedulePaused", {
     return cleanOperator(input);
   },
   bind: ({ isStop = false }) => ({ isStop }),
-  decode: (row) => ({
-    status: status(row, ["paused", "resumed", "exists", "conflict"]),
-    nextDueMs: intOrNull(row, "nextDueMs"),
-  }),
+  decode: paused,
 });
 
 /** Procedure `fire_schedule`. */
@@ -195,11 +193,7 @@ export const fireSchedule = operation("fireSchedule", {
     for (const runAt of input.runAts) checkInstant("run_ats", runAt);
     return input;
   },
-  decode: (row) => ({
-    status: status(row, ["fired", "stale", "early", "paused"]),
-    taskIds: json<string[]>(row, "taskIds").map(asTaskId),
-    nextDueMs: intOrNull(row, "nextDueMs"),
-  }),
+  decode: fired,
 });
 
 /** Procedure `list_schedules`. */

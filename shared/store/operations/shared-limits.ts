@@ -1,4 +1,4 @@
-import { int, intOrNull, json, names, status } from "./columns";
+import { columns, int, json, limit, names, oneOf } from "./columns";
 import { limitOf } from "./limit";
 import type { Limit, SharedLimitStatus } from "./limit";
 import { operationsOf } from "./operation";
@@ -18,18 +18,20 @@ export interface SharedLimitOperations {
 /** Of a shared limit: one that doesn't exist is made, unless `expectedLimit` is given. */
 export type SetSharedLimitInput = SetLimitInput;
 
-export interface SetSharedLimitAnswer {
+const limitSet = columns({
   /** conflict: another limit than the expected one is in force, `oldLimit`, or there is none; nothing was written. */
-  status: "set" | "created" | "conflict";
+  status: oneOf("set", "created", "conflict"),
   /** undefined: it was made, or isn't there. */
-  oldLimit: Limit | undefined;
-  newLimit: Limit;
+  oldLimit: (row, column) => (row[column] === null ? undefined : limit(row, column)),
+  newLimit: limit,
   /** Tokens held by all definitions together; of them above the new limit. */
-  held: number;
-  overLimit: number;
+  held: int,
+  overLimit: int,
   /** Definitions that draw from it and have ready tasks. */
-  definitions: string[];
-}
+  definitions: names,
+});
+/** Answer of `setSharedLimit`. */
+export type SetSharedLimitAnswer = ReturnType<typeof limitSet>;
 
 export interface ListSharedLimitsInput {
   /** Left out: all. */
@@ -53,17 +55,7 @@ const operation = operationsOf<SharedLimitOperations>();
 /** Procedure `set_shared_limit`. */
 export const setSharedLimit = operation("setSharedLimit", {
   ...limitCall,
-  decode: (row) => {
-    const old = intOrNull(row, "oldLimit");
-    return {
-      status: status(row, ["set", "created", "conflict"]),
-      oldLimit: old === null ? undefined : limitOf(old),
-      newLimit: limitOf(int(row, "newLimit")),
-      held: int(row, "held"),
-      overLimit: int(row, "overLimit"),
-      definitions: names(row, "definitions"),
-    };
-  },
+  decode: limitSet,
 });
 
 /** Procedure `list_shared_limits`. */

@@ -1,6 +1,6 @@
 import type { BucketCount } from "../../core/duration-buckets";
 import { checkMax, checkName, unlike } from "./checks";
-import { bool, int, json, text } from "./columns";
+import { bool, columns, int, json, oneOf, text } from "./columns";
 import { operationsOf } from "./operation";
 
 /* ---- Statistics: counts of executions, by definition and period ---- */
@@ -63,16 +63,18 @@ export interface StatisticPeriod {
   waited: BucketCount[];
 }
 
-export interface RollUpStatisticsAnswer {
+const rolledUp = columns({
   /** busy: another call is at it, and nothing was done. */
-  status: "rolled" | "busy";
+  status: oneOf("rolled", "busy"),
   /** Looked at. */
-  executions: number;
+  executions: int,
   /** Periods that were too old. */
-  deleted: number;
+  deleted: int,
   /** Call again. */
-  more: boolean;
-}
+  more: bool,
+});
+/** Answer of `rollUpStatistics`. */
+export type RollUpStatisticsAnswer = ReturnType<typeof rolledUp>;
 
 const operation = operationsOf<StatisticOperations>();
 
@@ -96,10 +98,5 @@ export const readStatistics = operation("readStatistics", {
 export const rollUpStatistics = operation("rollUpStatistics", {
   parameters: { max: "int" },
   check: checkMax,
-  decode: (row) => ({
-    status: text(row, "status") === "busy" ? "busy" : "rolled",
-    executions: int(row, "executions"),
-    deleted: int(row, "deleted"),
-    more: bool(row, "more"),
-  }),
+  decode: rolledUp,
 });

@@ -1,5 +1,5 @@
 import { checkMax } from "./checks";
-import { json, status } from "./columns";
+import { columns, json, jsonOrNull, oneOf } from "./columns";
 import { operationsOf } from "./operation";
 import { cleanActor } from "./operator";
 import type { OperatorInput } from "./operator";
@@ -21,23 +21,25 @@ export interface SetStopInput extends Omit<OperatorInput, "name"> {
   isOn: boolean;
 }
 
-export interface SetStopAnswer {
-  status: "stopped" | "resumed" | "exists";
-}
+const set = columns({ status: oneOf("stopped", "resumed", "exists") });
+/** Answer of `setStop`. */
+export type SetStopAnswer = ReturnType<typeof set>;
 
 export interface ListStoppedInput {
   /** At most so many definitions, and as many schedules; 1..1000. */
   max: number;
 }
 
-export interface ListStoppedAnswer {
+const listed = columns({
   /** The stop that is on; null: none is. */
-  stop: StopNote | null;
+  stop: jsonOrNull<StopNote>,
   /** By name. */
-  definitions: StoppedDefinition[];
+  definitions: json<StoppedDefinition[]>,
   /** By definition and name. */
-  schedules: StoppedSchedule[];
-}
+  schedules: json<StoppedSchedule[]>,
+});
+/** Answer of `listStopped`. */
+export type ListStoppedAnswer = ReturnType<typeof listed>;
 
 /** Instant, actor and reason of a stop. */
 export interface StopNote {
@@ -61,16 +63,12 @@ const operation = operationsOf<StopOperations>();
 export const setStop = operation("setStop", {
   parameters: { isOn: "boolean", changedBy: "text", reason: "text" },
   check: (input) => ({ ...input, ...cleanActor(input) }),
-  decode: (row) => ({ status: status(row, ["stopped", "resumed", "exists"]) }),
+  decode: set,
 });
 
 /** Procedure `list_stopped`. */
 export const listStopped = operation("listStopped", {
   parameters: { max: "int" },
   check: checkMax,
-  decode: (row) => ({
-    stop: row["stop"] === null ? null : json<StopNote>(row, "stop"),
-    definitions: json<StoppedDefinition[]>(row, "definitions"),
-    schedules: json<StoppedSchedule[]>(row, "schedules"),
-  }),
+  decode: listed,
 });

@@ -6,8 +6,9 @@ import { limits } from "../../core/limits";
 import { checkPath } from "../../core/payload-key";
 import { checkKey, cleanText } from "../../core/text";
 import { checkInstant, checkInt, unlike } from "./checks";
-import { int, json, textOrNull } from "./columns";
+import { columns, int, json, textOrNull } from "./columns";
 import { operationsOf } from "./operation";
+import type { AnswerRow } from "./operation";
 
 /* ---- Tasks as they stand in lists: pages of a state, and searches in it ---- */
 
@@ -48,17 +49,19 @@ export interface TaskFilter {
   value?: string;
 }
 
-export interface ListTasksAnswer {
-  tasks: TaskListEntry[];
+const listed = columns({
+  tasks: json<TaskListEntry[]>,
   /** Tasks of the state that were looked at, from the page's beginning. */
-  lookedAt: number;
+  lookedAt: int,
   /** Where the next page begins; null: there are no others. Nothing but `after` reads it. */
-  next: string | null;
+  next: textOrNull,
   /** The last task that was looked at; null where there is no next page. */
-  lastTask: TaskId | null;
+  lastTask: taskIdOrNull,
   /** When that one ended or is due; null of other states, and where there is no next page. */
-  lastAt: string | null;
-}
+  lastAt: textOrNull,
+});
+/** Answer of `listTasks`. */
+export type ListTasksAnswer = ReturnType<typeof listed>;
 
 export type { ListableState };
 
@@ -95,16 +98,11 @@ export const listTasks = operation("listTasks", {
   },
   check: checkList,
   bind: ({ lookMax = limits.lookMax }) => ({ lookMax }),
-  decode: (row) => ({
-    tasks: json<TaskListEntry[]>(row, "tasks"),
-    lookedAt: int(row, "lookedAt"),
-    next: textOrNull(row, "next"),
-    lastTask: taskIdOrNull(textOrNull(row, "lastTask")),
-    lastAt: textOrNull(row, "lastAt"),
-  }),
+  decode: listed,
 });
 
-function taskIdOrNull(id: string | null): TaskId | null {
+function taskIdOrNull(row: AnswerRow, column: string): TaskId | null {
+  const id = textOrNull(row, column);
   return id === null ? null : asTaskId(id);
 }
 

@@ -1,6 +1,6 @@
-import type { ExecutionId, Fence } from "../../core/ids";
+import type { ExecutionId } from "../../core/ids";
 import { executionParameters } from "./checks";
-import { bool, fenceOrNull, int, intOrNull, names, status, textOrNull } from "./columns";
+import { bool, columns, fenceOrNull, int, intOrNull, names, oneOf, textOrNull } from "./columns";
 import { operationsOf } from "./operation";
 
 /* ---- Tokens: an execution may run as many tasks at once as it holds tokens ---- */
@@ -18,34 +18,40 @@ export interface TokenOperations {
   releaseSurplus(input: { executionId: ExecutionId; keep: number }): Promise<ReleaseSurplusAnswer>;
 }
 
-export interface AcquireTokensAnswer {
-  status: "granted" | "limited" | "paused" | "fenced";
-  tokens: number;
-  granted: number;
-  tokenFence: Fence | null;
-  retryInMs: number | null;
-  deadHolders: number;
+const acquired = columns({
+  status: oneOf("granted", "limited", "paused", "fenced"),
+  tokens: int,
+  granted: int,
+  tokenFence: fenceOrNull,
+  retryInMs: intOrNull,
+  deadHolders: int,
   /** When nothing was granted. noted: holders are asked to give a token, so retry soon. */
-  demand: "noted" | null;
-}
+  demand: (row, column) => (textOrNull(row, column) === "noted" ? ("noted" as const) : null),
+});
+/** Answer of `acquireTokens`. */
+export type AcquireTokensAnswer = ReturnType<typeof acquired>;
 
-export interface ReleaseTokensAnswer {
-  status: "released" | "fenced";
-  tokens: number;
-  freed: number;
-  ready: boolean;
-}
+const released = columns({
+  status: oneOf("released", "fenced"),
+  tokens: int,
+  freed: int,
+  ready: bool,
+});
+/** Answer of `releaseTokens`. */
+export type ReleaseTokensAnswer = ReturnType<typeof released>;
 
-export interface ReleaseSurplusAnswer {
-  status: "released" | "fenced";
-  tokens: number;
-  freed: number;
-  overLimit: number;
+const surplus = columns({
+  status: oneOf("released", "fenced"),
+  tokens: int,
+  freed: int,
+  overLimit: int,
   /** Of the freed tokens those for a denied execution: leave a hint. */
-  given: number;
+  given: int,
   /** Other definitions that share a limit and have a denied execution that finds a token now: leave each a hint. */
-  woken: string[];
-}
+  woken: names,
+});
+/** Answer of `releaseSurplus`. */
+export type ReleaseSurplusAnswer = ReturnType<typeof surplus>;
 
 const operation = operationsOf<TokenOperations>();
 
@@ -53,39 +59,19 @@ const operation = operationsOf<TokenOperations>();
 export const acquireTokens = operation("acquireTokens", {
   parameters: { taskExecutionId: "bigint", want: "int", startId: "start" },
   bind: executionParameters,
-  decode: (row) => ({
-    status: status(row, ["granted", "limited", "paused", "fenced"]),
-    tokens: int(row, "tokens"),
-    granted: int(row, "granted"),
-    tokenFence: fenceOrNull(row, "tokenFence"),
-    retryInMs: intOrNull(row, "retryInMs"),
-    deadHolders: int(row, "deadHolders"),
-    demand: textOrNull(row, "demand") === "noted" ? "noted" : null,
-  }),
+  decode: acquired,
 });
 
 /** Procedure `release_tokens`. */
 export const releaseTokens = operation("releaseTokens", {
   parameters: { taskExecutionId: "bigint", keep: "int", startId: "start" },
   bind: executionParameters,
-  decode: (row) => ({
-    status: status(row, ["released", "fenced"]),
-    tokens: int(row, "tokens"),
-    freed: int(row, "freed"),
-    ready: bool(row, "ready"),
-  }),
+  decode: released,
 });
 
 /** Procedure `release_surplus`. */
 export const releaseSurplus = operation("releaseSurplus", {
   parameters: { taskExecutionId: "bigint", keep: "int", startId: "start" },
   bind: executionParameters,
-  decode: (row) => ({
-    status: status(row, ["released", "fenced"]),
-    tokens: int(row, "tokens"),
-    freed: int(row, "freed"),
-    overLimit: int(row, "overLimit"),
-    given: int(row, "given"),
-    woken: names(row, "woken"),
-  }),
+  decode: surplus,
 });

@@ -1,5 +1,4 @@
-import type { BatchId } from "../../core/ids";
-import { batchIds, bool, int, intOrNull, json, status } from "./columns";
+import { batchIds, bool, columns, entries, int, intOrNull, json, oneOf } from "./columns";
 import { operationsOf } from "./operation";
 import type { ScheduledInstant } from "./schedules";
 
@@ -15,42 +14,44 @@ export interface UpkeepOperations {
   checkInvariants(): Promise<{ status: "sound" | "broken"; findings: InvariantFinding[] }>;
 }
 
-/** Due work, as of one read. */
-export interface SweepAnswer {
+const swept = columns({
   /** Executions to reclaim, counted up to 1000. */
-  expired: number;
-  definitions: SweptDefinition[];
-  nextDueMs: number | null;
+  expired: int,
+  definitions: entries<SweptDefinition>,
+  nextDueMs: intOrNull,
   /** Batches with tasks to admit: call `pumpBatch`. */
-  opening: BatchId[];
+  opening: batchIds,
   /** Schedules that are due, the longest first: call `fireSchedule`. */
-  schedules: ScheduledInstant[];
+  schedules: entries<ScheduledInstant>,
   /** Something may be deleted: call `purge`. */
-  isPurgeable: boolean;
-}
+  isPurgeable: (row) => bool(row, "purgeable"),
+});
+/** Due work, as of one read. */
+export type SweepAnswer = ReturnType<typeof swept>;
 
-/** What one slice of a purge deleted: rows. */
-export interface PurgeAnswer {
-  status: "purged" | "none";
+const purged = columns({
+  status: oneOf("purged", "none"),
   /** The rows of all kinds together. */
-  purged: number;
+  purged: int,
   /** Finished tasks whose retention is over; their attempts go with them. */
-  tasks: number;
+  tasks: int,
   /** Ended a day ago, and longer ago than any definition keeps its tasks. */
-  executions: number;
+  executions: int,
   /** Answers kept for repeats for a day. */
-  operations: number;
+  operations: int,
   /** Dedupe keys whose window is over. */
-  keys: number;
+  keys: int,
   /** Groups without tasks that hold, want or may want a slot, and that no operator has set. */
-  groups: number;
+  groups: int,
   /** Finished as long ago as executions that go; their waves go with them, at most as many as a call may delete. */
-  batches: number;
+  batches: int,
   /** Of the audit of settings: older than 400 days, and not the last of their setting. */
-  auditEntries: number;
+  auditEntries: int,
   /** One kind filled its share: call again, unless `status` is none. */
-  more: boolean;
-}
+  more: bool,
+});
+/** What one slice of a purge deleted: rows. */
+export type PurgeAnswer = ReturnType<typeof purged>;
 
 /** A definition with ready or due tasks. */
 export interface SweptDefinition {
@@ -75,38 +76,17 @@ const operation = operationsOf<UpkeepOperations>();
 /** Procedure `sweep`. */
 export const sweep = operation("sweep", {
   parameters: { max: "int" },
-  decode: (row) => ({
-    expired: int(row, "expired"),
-    definitions: row["definitions"] == null ? [] : json<SweptDefinition[]>(row, "definitions"),
-    nextDueMs: intOrNull(row, "nextDueMs"),
-    opening: batchIds(row, "opening"),
-    schedules: row["schedules"] == null ? [] : json<ScheduledInstant[]>(row, "schedules"),
-    isPurgeable: bool(row, "purgeable"),
-  }),
+  decode: swept,
 });
 
 /** Procedure `purge`. */
 export const purge = operation("purge", {
   parameters: { max: "int" },
-  decode: (row) => ({
-    status: status(row, ["purged", "none"]),
-    purged: int(row, "purged"),
-    tasks: int(row, "tasks"),
-    executions: int(row, "executions"),
-    operations: int(row, "operations"),
-    keys: int(row, "keys"),
-    groups: int(row, "groups"),
-    batches: int(row, "batches"),
-    auditEntries: int(row, "auditEntries"),
-    more: bool(row, "more"),
-  }),
+  decode: purged,
 });
 
 /** Procedure `check_invariants`. */
 export const checkInvariants = operation("checkInvariants", {
   parameters: {},
-  decode: (row) => ({
-    status: status(row, ["sound", "broken"]),
-    findings: json<InvariantFinding[]>(row, "findings"),
-  }),
+  decode: columns({ status: oneOf("sound", "broken"), findings: json<InvariantFinding[]> }),
 });

@@ -1,7 +1,7 @@
 import { isId } from "../../core/ids";
 import { checkKey } from "../../core/text";
 import { checkJsonContainer, unlike } from "./checks";
-import { json, status, text, textOrNull } from "./columns";
+import { columns, json, oneOf, status, text, textOrNull } from "./columns";
 import { checkNewTasks, enqueuedTasks, tasksToSql } from "./new-tasks";
 import type { EnqueuedTasks, NewTask } from "./new-tasks";
 import { operationsOf } from "./operation";
@@ -68,13 +68,15 @@ export interface SetWatermarkInput extends OperatorInput {
   operationId: string;
 }
 
-export interface SetWatermarkAnswer {
-  status: "set" | "conflict";
+const set = columns({
+  status: oneOf("set", "conflict"),
   /** The new one; of a conflict the one that stands there, "0": there is none. */
-  version: string;
+  version: text,
   /** The value before; of a conflict the value in the table. */
-  oldValue: string | null;
-}
+  oldValue: textOrNull,
+});
+/** Answer of `setWatermark`. */
+export type SetWatermarkAnswer = ReturnType<typeof set>;
 
 export interface ListWatermarksInput {
   /** Left out: all definitions'. */
@@ -140,11 +142,7 @@ export const setWatermark = operation("setWatermark", {
     if (input.value !== null) checkJsonContainer("value", input.value);
     return cleanOperator(input);
   },
-  decode: (row) => ({
-    status: status(row, ["set", "conflict"]),
-    version: text(row, "version"),
-    oldValue: textOrNull(row, "oldValue"),
-  }),
+  decode: set,
 });
 
 /** Procedure `list_watermarks`. */
