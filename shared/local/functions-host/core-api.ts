@@ -173,22 +173,15 @@ export class CoreRegistry {
   readonly appHookData: Record<string, unknown> = {};
   /** Where the app takes HTTP requests as streams; null: it takes them whole. Known once it is loaded. */
   streamPort: number | null = null;
+  /** Of the library, once an app has loaded it. */
+  model: ProgrammingModel | undefined;
   readonly #hooks = new Map<HookName, Callback[]>();
   readonly #log: HostLog;
-  #model: ProgrammingModel | undefined;
   #isSealed = false;
   #isInLogHook = false;
 
   constructor(log: HostLog) {
     this.#log = log;
-  }
-
-  get model(): ProgrammingModel | undefined {
-    return this.#model;
-  }
-
-  setModel(model: ProgrammingModel): void {
-    this.#model = model;
   }
 
   /** From here on nothing can be registered, as on Azure once the app has started. */
@@ -282,7 +275,9 @@ export function installCoreApi(registry: CoreRegistry): void {
     hostVersion: HOST_VERSION,
     registerFunction: registry.registerFunction.bind(registry),
     registerHook: registry.registerHook.bind(registry),
-    setProgrammingModel: registry.setModel.bind(registry),
+    setProgrammingModel: (model: ProgrammingModel) => {
+      registry.model = model;
+    },
     getProgrammingModel: () => registry.model,
     log: (level: LogLevel, category: LogCategory, message: string) => {
       registry.write({ level, category, message });

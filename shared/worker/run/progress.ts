@@ -1,18 +1,12 @@
 import { describeValue, read } from "../../core/foreign-value";
 import { limits } from "../../core/limits";
-
-/** A report as the store takes it. */
-export interface CleanReport {
-  readonly done: number | null;
-  readonly total: number | null;
-  readonly text: string | null;
-}
+import type { ReportProgressInput } from "../../ports/task-store";
 
 /**
  * A report of a handler, for people: numbers become whole and at least 0, what isn't one is left out, and so is a member whose
  * getter throws. Telling how far a task is never harms it. Never throws.
  */
-export function cleanReport(report: unknown): CleanReport {
+export function cleanReport(report: unknown): Pick<ReportProgressInput, "done" | "total" | "text"> {
   if (typeof report !== "object" || report === null) return { done: null, total: null, text: null };
   const text = read(report, "text") ?? null;
   return {
