@@ -61,13 +61,7 @@ interface Part<Entry> {
   readonly error: InvalidArgumentError | null;
 }
 
-function partsOf<Entry>({
-  entries,
-  error,
-}: {
-  entries: readonly Entry[];
-  error: InvalidArgumentError;
-}): Part<Entry>[] {
+function partsOf<Entry>({ entries, error }: Part<Entry>): Part<Entry>[] {
   if (entries.length <= 1) return [{ entries, error }];
   const half = Math.ceil(entries.length / 2);
   return [entries.slice(0, half), entries.slice(half)].map((part) => ({
