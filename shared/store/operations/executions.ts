@@ -1,5 +1,5 @@
 import { asTaskId, executionIdOf, executionNumber, executionStart, isId } from "../../core/ids";
-import type { ExecutionId, ExecutionNumber, Fence, TaskId } from "../../core/ids";
+import type { ExecutionId, ExecutionNumber, TaskId } from "../../core/ids";
 import { cleanText } from "../../core/text";
 import { checkInt, checkName, executionParameters, isUuid, unlike } from "./checks";
 import {
@@ -13,11 +13,11 @@ import {
   json,
   names,
   oneOf,
-  status,
   textOrNull,
 } from "./columns";
 import { opened } from "./opened";
 import { operationsOf } from "./operation";
+import type { AnswerRow } from "./operation";
 
 /* ---- Executions: a worker's claim on tokens and tasks, for as long as its lease ---- */
 
@@ -51,25 +51,27 @@ export interface StartExecutionInput {
   needsReady: boolean;
 }
 
-export interface StartExecutionAnswer {
-  status: "started" | "limited" | "paused" | "none" | "unknown" | "outdated";
-  executionId: ExecutionId | null;
-  leaseMs: number | null;
-  tokens: number;
-  tokenFence: Fence | null;
-  prefetchMax: number | null;
+const started = columns({
+  status: oneOf("started", "limited", "paused", "none", "unknown", "outdated"),
+  leaseMs: intOrNull,
+  tokens: int,
+  tokenFence: fenceOrNull,
+  prefetchMax: intOrNull,
   /** Counted up to `want`. */
-  ready: number;
+  ready: int,
   /** When limited: the longest wait that makes sense without a hint, or until the rate lets another start. */
-  retryInMs: number | null;
-  nextDueMs: number | null;
+  retryInMs: intOrNull,
+  nextDueMs: intOrNull,
   /** More than 0: call `reclaimExpired`. */
-  deadHolders: number;
+  deadHolders: int,
   /**
    * When limited. noted: holders are asked to give a token, so retry soon. others: the free tokens were given for others,
    * and this worker holds some: hand the hint on.
    */
-  demand: "noted" | "others" | null;
+  demand: demandOf,
+});
+export interface StartExecutionAnswer extends ReturnType<typeof started> {
+  executionId: ExecutionId | null;
 }
 
 export interface Beat {
@@ -164,24 +166,16 @@ export const startExecution = operation("startExecution", {
   },
   decode: (row, { operationId }) => {
     const id = textOrNull(row, "taskExecutionId");
-    const demand = textOrNull(row, "demand");
-    if (demand !== null && demand !== "noted" && demand !== "others")
-      throw broken(row, "demand", "noted | others | null");
-    return {
-      status: status(row, ["started", "limited", "paused", "none", "unknown", "outdated"]),
-      executionId: id === null ? null : executionIdOf(id, operationId),
-      leaseMs: intOrNull(row, "leaseMs"),
-      tokens: int(row, "tokens"),
-      tokenFence: fenceOrNull(row, "tokenFence"),
-      prefetchMax: intOrNull(row, "prefetchMax"),
-      ready: int(row, "ready"),
-      retryInMs: intOrNull(row, "retryInMs"),
-      nextDueMs: intOrNull(row, "nextDueMs"),
-      deadHolders: int(row, "deadHolders"),
-      demand,
-    };
+    const executionId = id === null ? null : executionIdOf(id, operationId);
+    return { ...started(row), executionId };
   },
 });
+
+function demandOf(row: AnswerRow, column: string): "noted" | "others" | null {
+  const demand = textOrNull(row, column);
+  if (demand === null || demand === "noted" || demand === "others") return demand;
+  throw broken(row, column, "noted | others | null");
+}
 
 /** Procedure `heartbeat`. */
 export const heartbeat = operation("heartbeat", {
