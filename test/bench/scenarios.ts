@@ -4,6 +4,7 @@ import { limitOverProcesses } from "./limits";
 import { quantile, timed } from "./measurement";
 import type { BenchScenario, Measurement, Scale } from "./measurement";
 import { limitedCalls } from "./limited-calls";
+import { limitedHost } from "./limited-host";
 import { spreadOverHosts } from "./spread";
 import { notifyingEnqueue, residentLatency, sameInvocationLatency } from "./wake-up-latency";
 import { taskRequest } from "../../shared/worker/define/task-ref";
@@ -18,6 +19,7 @@ export const scenarios: readonly BenchScenario[] = [
   notifyingEnqueue,
   limitOverProcesses,
   limitedCalls,
+  limitedHost,
   spreadOverHosts,
 ];
 

@@ -33,15 +33,17 @@ export interface LimitedApp {
 
 /**
  * Writes the app: `source` is a module in which `app`, `gate`, `note` and `sleep` are known. `parts`: the source of what the gate
- * is made of, in which `defineTask` and `taskRef` are known, too.
+ * is made of, in which `defineTask` and `taskRef` are known, too. `given`: the address of a database that is there; default: one
+ * of its own, on which the app has the rights of an app.
  */
 export async function openLimitedApp(
   source: string,
   messageEncoding: "base64" | "none",
   parts = "{ tasks: [] }",
+  given?: string,
 ): Promise<LimitedApp> {
   ensureBuilt();
-  const [azurite, database] = await Promise.all([startAzurite(), createTestDatabase()]);
+  const [azurite, database] = await Promise.all([startAzurite(), openDatabase(given)]);
   const folder = mkdtempSync(join(tmpdir(), "taskgate-limited-"));
   const noteFile = join(folder, "notes");
   writeFileSync(noteFile, "");
@@ -71,7 +73,7 @@ export async function openLimitedApp(
         PATH,
         HOME,
         AzureWebJobsStorage: azurite.connectionString,
-        TASKGATE_DATABASE_URL: urlAs(database.url, "app"),
+        TASKGATE_DATABASE_URL: database.appUrl,
         ...env,
       };
       const child = { appRoot: folder, port: 0, env: settings, runsTimers: false };
@@ -99,6 +101,18 @@ export async function openLimitedApp(
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+interface Database {
+  readonly url: string;
+  readonly appUrl: string;
+  readonly drop: () => Promise<void>;
+}
+
+async function openDatabase(given: string | undefined): Promise<Database> {
+  if (given !== undefined) return { url: given, appUrl: given, drop: async () => undefined };
+  const { url, drop } = await createTestDatabase();
+  return { url, appUrl: urlAs(url, "app"), drop };
 }
 
 function head(noteFile: string, parts: string): string {

@@ -118,7 +118,7 @@ describe("a flood of messages", () => {
   }, 180_000);
   afterAll(() => app.close());
 
-  test(`limited with overflow task loses none of ${String(flood)} messages, and none of them waits longer than waitMs`, async () => {
+  test(`limited with overflow task loses none of ${String(flood)} messages, and its invocations end soon after waitMs`, async () => {
     await app.start(settings);
     await untilNotes(
       app,
