@@ -36,7 +36,7 @@ const numbered = (count: number): { id: number }[] =>
 
 /** Functions under limits in the local host, with its queues: few long messages, and more than fit into their wait. */
 export async function limitedHost(url: string): Promise<Measurement[]> {
-  const app = await openLimitedApp(source, "base64", undefined, url);
+  const app = await openLimitedApp(source, "base64", { url });
   await app.send("slow", [{ id: -1 }]);
   await app.start();
   // Warm: the database is open, and the limit is registered.

@@ -33,14 +33,13 @@ export interface LimitedApp {
 
 /**
  * Writes the app: `source` is a module in which `app`, `gate`, `note` and `sleep` are known. `parts`: the source of what the gate
- * is made of, in which `defineTask` and `taskRef` are known, too. `given`: the address of a database that is there; default: one
+ * is made of, in which `defineTask` and `taskRef` are known, too. `url`: the address of a database that is there; default: one
  * of its own, on which the app has the rights of an app.
  */
 export async function openLimitedApp(
   source: string,
   messageEncoding: "base64" | "none",
-  parts = "{ tasks: [] }",
-  given?: string,
+  { parts = "{ tasks: [] }", url: given }: { readonly parts?: string; readonly url?: string } = {},
 ): Promise<LimitedApp> {
   ensureBuilt();
   const [azurite, database] = await Promise.all([startAzurite(), openDatabase(given)]);

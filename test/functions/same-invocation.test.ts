@@ -25,7 +25,7 @@ const parts = `{
 
 let app: LimitedApp;
 beforeAll(async () => {
-  app = await openLimitedApp("", "base64", parts);
+  app = await openLimitedApp("", "base64", { parts });
 }, 180_000);
 afterAll(async () => {
   await app.close();
