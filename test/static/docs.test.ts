@@ -26,6 +26,14 @@ import { checkCode } from "./docs/check-code";
 /* The docs match the product: links, commands, code, and every name that a user may meet. */
 const pages = listPages();
 
+test("the README has at most 900 words, counted as `wc -w` counts them", () => {
+  const words = readPage("README.md")
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  expect(words.length).toBeGreaterThan(500);
+  expect(words.length).toBeLessThanOrEqual(900);
+});
+
 describe("links", () => {
   test.each(pages)("%s leads only to pages and headings that exist", (page) => {
     expect(findDeadLinks(page)).toEqual([]);
