@@ -181,6 +181,15 @@ describe("reference pages", () => {
       expect(sections.get("Exit codes")).toContain(`| ${String(code)} `);
   });
 
+  test("cli.md names every command that asks for a confirmation, and no other", () => {
+    const asking = commands.filter(({ options }) => "yes" in options).map(({ name }) => name);
+    const sentence = /these commands ask before they change anything: ([^.]+)\./.exec(
+      readPage("docs/reference/cli.md"),
+    )?.[1];
+    const named = [...(sentence ?? "").matchAll(/`([a-z]+)\b/g)].map((match) => match[1]);
+    expect(named.sort()).toEqual(asking.sort());
+  });
+
   test("http-api.md has a row and a heading for every route of the API, and no other", () => {
     const page = readPage("docs/reference/http-api.md");
     const routes = createApiRoutes(() => Promise.reject(new Error("not asked"))).map(
