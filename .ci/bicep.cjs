@@ -45,8 +45,20 @@ const variables = {
     // So that one snapshot has the sign-in with keys, the other that with Entra.
     API_SIGN_IN: "entra",
     API_ENTRA_CLIENT_ID: "00000000-0000-0000-0000-000000000004",
+    API_OPEN_PATHS: "/api/notify",
   },
 };
+/** What main.bicep must refuse by a sentence: variables beside those above, and the end of the sentence. */
+const refused = [
+  [{ API_ENTRA_CLIENT_ID: "" }, "(API_ENTRA_CLIENT_ID)"],
+  [
+    {
+      API_OPEN_PATHS:
+        "/,/api,/api/,/api/Status,/api/st,/api//status,/api/taskgate/status,/notify,/api/a/../status,/api/a%2f,/api/a*,/api/a\\status,/api/statuses",
+    },
+    "got / /api /api/ /api/Status /api/st /api//status /api/taskgate/status /notify /api/a/../status /api/a%2f /api/a* /api/a\\status (API_OPEN_PATHS)",
+  ],
+];
 
 /** The compiler that is installed, else the pinned one from NuGet. Throws where there is neither. */
 function findCompiler() {
@@ -80,11 +92,11 @@ function restoreCompiler() {
   }
 }
 
-/** Runs the compiler in `cwd`; the parameter files see no variables but those of `environment`. */
-function run(compiler, cwd, { args, environment }) {
+/** Runs the compiler in `cwd`; the parameter files see no variables but those of `environment` and `more`. */
+function run(compiler, cwd, { args, environment, more = {} }) {
   const env = { ...shortLived, ...process.env };
   for (const name of readVariables()) delete env[name];
-  Object.assign(env, variables[environment]);
+  Object.assign(env, variables[environment], more);
   const options = { cwd, env, maxBuffer: 64 * 1024 * 1024 };
   return new Promise((resolve) => {
     execFile(compiler, args, options, (error, stdout, stderr) => {
@@ -195,6 +207,25 @@ async function checkBroken(compile, copy) {
   });
 }
 
+/** Values that the compiler takes and the template must not. */
+async function checkRefused(compiler, copy) {
+  const args = ["snapshot", "env/prod.bicepparam", ...scope, "--mode", "overwrite"];
+  const results = await inTurn(
+    refused.map(
+      ([more]) =>
+        () =>
+          run(compiler, copy, { args, environment: "prod", more }),
+    ),
+  );
+  return results.flatMap(({ isFailed, stderr, stdout }, index) => {
+    const [more, words] = refused[index];
+    const said = stripVTControlCharacters(`${stderr}${stdout}`);
+    return isFailed && said.includes(words)
+      ? []
+      : [`main.bicep: not refused with ${JSON.stringify(words)}, ${JSON.stringify(more)}\n${said}`];
+  });
+}
+
 async function writeAnew(compile, copy) {
   const results = await inTurn([
     ...format(compile),
@@ -211,14 +242,15 @@ async function writeAnew(compile, copy) {
   return [];
 }
 
-async function checkAll(compile, copy) {
+async function checkAll(compile, copy, compiler) {
   const faults = await checkFiles(compile, copy);
   // What does not compile has neither snapshots nor samples.
   if (faults.length > 0) return faults;
   const compared = await inTurn(
     environments.map((name) => () => checkSnapshot(compile, copy, name)),
   );
-  faults.push(...compared.flat(), ...(await checkBroken(compile, copy)));
+  faults.push(...compared.flat(), ...(await checkRefused(compiler, copy)));
+  faults.push(...(await checkBroken(compile, copy)));
   if (faults.length === 0)
     console.log(`Bicep: no warning, as in the snapshots, ${broken.length} broken samples refused`);
   return faults;
@@ -232,7 +264,7 @@ async function withCopy(compiler, work) {
     const compile = (environment, ...args) => run(compiler, copy, { args, environment });
     const { stdout: version } = await compile("dev", "--version");
     console.log(`${version.trim()}, ${compiler}`);
-    const faults = await work(compile, copy);
+    const faults = await work(compile, copy, compiler);
     for (const fault of faults) console.error(fault.replaceAll(copy, "infra"));
     if (faults.length === 0) return 0;
     console.error("Format and snapshots anew: npm run bicep -- --write, then read the diff.");

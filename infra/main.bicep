@@ -107,6 +107,10 @@ param apiSignIn string = 'keys'
 @description('Conditional. Client id of the app registration callers sign in to, if apiSignIn is entra.')
 param apiEntraClientId string = ''
 
+// The sign-in stands before the whole app. These paths, and those below them, are as they are without it.
+@description('Conditional. Paths of own routes without a sign-in, such as /api/notify, if apiSignIn is entra.')
+param openPaths array = []
+
 // An address or a range, as 203.0.113.7 or 203.0.113.0/24. Deployments come in by the same addresses.
 @description('Optional. Who may reach the API; empty: everybody if public, the network alone if private.')
 param apiAllowedAddresses array = []
@@ -153,6 +157,36 @@ var hostContainerNames = [
 ]
 var packageContainerName = 'app-package'
 var lacksClientId = apiSignIn == 'entra' && empty(apiEntraClientId)
+// First parts of the routes of API and status page; an app that gives gate.api another prefix than taskgate adds it.
+var apiParts = [
+  'audit'
+  'batches'
+  'dashboard'
+  'definitions'
+  'executions'
+  'failures'
+  'groups'
+  'openapi.json'
+  'results'
+  'resume'
+  'schedules'
+  'shared-limits'
+  'statistics'
+  'status'
+  'stop'
+  'taskgate'
+  'tasks'
+  'watermarks'
+]
+// Paths that may open routes of the API. How App Service compares is not documented, so a part of a name counts, too.
+var wrongPaths = filter(
+  openPaths,
+  path =>
+    !startsWith(path, '/api/') || !empty(filter(['*', '%', '..', '\\'], text => contains(path, text))) || !empty(filter(
+      apiParts,
+      part => startsWith(part, toLower(split('${path}//', '/')[2]))
+    ))
+)
 // The names the code listens to, each with the queue that takes messages which failed too often.
 var queueNames = [
   'taskgate-hints'
@@ -285,6 +319,9 @@ module functions 'modules/functions.bicep' = {
     apiEntraClientId: lacksClientId
       ? fail('apiEntraClientId: expected a client id with apiSignIn entra (API_ENTRA_CLIENT_ID)')
       : apiEntraClientId
+    openPaths: empty(wrongPaths)
+      ? openPaths
+      : fail('openPaths: expected paths of own routes such as /api/notify, got ${join(wrongPaths, ' ')} (API_OPEN_PATHS)')
     apiAllowedAddresses: [
       for address in apiAllowedAddresses: contains(address, '/')
         ? trim(address)

@@ -28,6 +28,7 @@ param alwaysReady = [
 param sweepSchedule = '*/30 * * * * *'
 param apiSignIn = readEnvironmentVariable('API_SIGN_IN', 'keys')
 param apiEntraClientId = readEnvironmentVariable('API_ENTRA_CLIENT_ID', '')
+param openPaths = filter(split(readEnvironmentVariable('API_OPEN_PATHS', ''), ','), path => !empty(path))
 param apiAllowedAddresses = filter(
   split(readEnvironmentVariable('API_ALLOWED_ADDRESSES', ''), ','),
   address => !empty(address)

@@ -66,6 +66,9 @@ param apiSignIn string
 @description('Required. Client id of the app registration that callers sign in to; empty with keys.')
 param apiEntraClientId string
 
+@description('Required. Paths that need no sign-in with entra; no route of the API is among them.')
+param openPaths array
+
 @description('Required. Addresses (CIDR) that may reach app and deployments; empty: all, or none if private.')
 param apiAllowedAddresses array
 
@@ -249,6 +252,7 @@ resource signIn 'Microsoft.Web/sites/config@2024-11-01' = {
       requireAuthentication: usesEntra
       unauthenticatedClientAction: 'RedirectToLoginPage'
       redirectToProvider: 'azureactivedirectory'
+      excludedPaths: usesEntra ? openPaths : []
     }
     httpSettings: {
       requireHttps: true

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { settingsTable } from "../../shared/settings/settings";
 import { readAzureYaml } from "./bicep/azure-yaml";
+import { apiParts } from "./bicep/caller-policies";
 import { computeCapacity } from "./bicep/capacity";
 import { plantedFaults } from "./bicep/planted-faults";
 import { policies, type PolicyName } from "./bicep/policies";
@@ -92,6 +93,12 @@ describe("the files", () => {
         });
     });
     expect(wrong).toEqual([]);
+  });
+
+  test("main.bicep opens no route that trusts the sign-in: it knows the first part of each", () => {
+    const list = /^var apiParts = \[\n([^\]]+)\]/m.exec(read("infra/main.bicep"))?.[1] ?? "";
+    const named = [...list.matchAll(/'([^']+)'/g)].map(([, part]) => part);
+    expect(named.sort()).toEqual([...apiParts].sort());
   });
 
   test("the parameter files read no TASKGATE_ variable that the program would refuse", () => {

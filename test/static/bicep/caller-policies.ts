@@ -1,3 +1,4 @@
+import { createApiRoutes } from "../../../shared/functions/api/routes";
 import { listAt, resourcesOf, textAt, theOne, valueAt, type Json, type Policy } from "./snapshot";
 
 /* Whom the API lets in: the platform's sign-in is what the app's own setting says, and has no way around it. */
@@ -41,9 +42,9 @@ export const callers: Policy = (deployment) => {
       .filter(([path, wanted]) => valueAt(signIn, `properties.${path}`) !== wanted)
       .map(([path, wanted]) => `${path} must be ${JSON.stringify(wanted)}`),
     ...(action === "AllowAnonymous" || action === "" ? ["strangers pass without a sign-in"] : []),
-    ...(listAt(signIn, "properties.globalValidation.excludedPaths").length > 0
-      ? ["some paths need no sign-in"]
-      : []),
+    ...listAt(signIn, "properties.globalValidation.excludedPaths")
+      .filter((path) => typeof path !== "string" || opensApi(path))
+      .map((path) => `${JSON.stringify(path)} opens routes that want a sign-in`),
     ...(/'[0-9a-f-]{36}\/v2\.0'\)\]$/.test(issuer) ? [] : ["the issuer must be one tenant"]),
     ...(clientId === "" ? ["the app registration is missing"] : []),
     ...(audiences.length === 1 && audiences[0] === `api://${clientId}`
@@ -51,6 +52,28 @@ export const callers: Policy = (deployment) => {
       : ["tokens for another app would be taken"]),
   ];
 };
+
+/** The first part of each route that trusts the sign-in: those of the API, of the status page, and the usual prefix. */
+export const apiParts: readonly string[] = [
+  ...new Set([
+    ...createApiRoutes(() => Promise.reject(new Error("not asked"))).map(
+      ({ route }) => route.split("/")[0] ?? "",
+    ),
+    "dashboard",
+    "results",
+    "taskgate",
+  ]),
+];
+
+/** Whether App Service may take the path for one that such a route lies below. */
+function opensApi(path: string): boolean {
+  const name = /^\/api\/([^*%\\]+)$/.exec(path)?.[1]?.toLowerCase();
+  return (
+    name === undefined ||
+    name.includes("..") ||
+    apiParts.some((part) => part.startsWith(name.split("/")[0] ?? ""))
+  );
+}
 
 const cidr = /^(?:\d{1,3}(?:\.\d{1,3}){3}\/\d{1,2}|[0-9a-f:]+\/\d{1,3})$/;
 

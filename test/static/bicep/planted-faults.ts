@@ -1,5 +1,7 @@
 import { settingsTable } from "../../../shared/settings/settings";
 import { changeResources, drop, more, put, reword } from "./changes";
+import { callerFaults } from "./planted-caller-faults";
+import type { Row } from "./planted-caller-faults";
 import type { Change } from "./changes";
 import type { PolicyName } from "./policies";
 import { hostSettings } from "./program-policies";
@@ -28,8 +30,6 @@ const storage = "Microsoft.Storage/storageAccounts";
 const queue = "Microsoft.Storage/storageAccounts/queueServices/queues";
 const server = "Microsoft.Sql/servers";
 const database = "Microsoft.Sql/servers/databases";
-const signInConfig = "Microsoft.Web/sites/config";
-const entra = "properties.identityProviders.azureActiveDirectory";
 const rule = "Microsoft.Sql/servers/firewallRules";
 const site = "Microsoft.Web/sites";
 const role = "Microsoft.Authorization/roleAssignments";
@@ -39,8 +39,6 @@ const query = "Microsoft.Insights/scheduledQueryRules";
 const metric = "Microsoft.Insights/metricAlerts";
 const scale = "properties.functionAppConfig.scaleAndConcurrency";
 const blobOwner = "b7e6dc6d-f1e8-4753-8033-0f276bb0955b";
-
-type Row = readonly [environment: Environment, title: string, says: string, plant: Change];
 
 const rows: Readonly<Record<PolicyName, readonly Row[]>> = {
   "no secret is made, fetched or handed on": [
@@ -238,110 +236,7 @@ const rows: Readonly<Record<PolicyName, readonly Row[]>> = {
       put(role, "properties.principalType", undefined),
     ],
   ],
-  "callers sign in as the app expects": [
-    [
-      "prod",
-      "no sign-in of the platform",
-      "is not deployed",
-      drop("Microsoft.Web/sites/config", "authsettingsV2"),
-    ],
-    [
-      "prod",
-      "a sign-in that is off, though the app wants no key",
-      "platform.enabled must be true",
-      put(signInConfig, "properties.platform.enabled", false),
-    ],
-    [
-      "dev",
-      "a sign-in before an app that wants keys",
-      "but the app wants keys",
-      put(signInConfig, "properties.platform.enabled", true),
-    ],
-    [
-      "prod",
-      "strangers may pass",
-      "requireAuthentication must be true",
-      put(signInConfig, "properties.globalValidation.requireAuthentication", false),
-    ],
-    [
-      "prod",
-      "strangers pass by their action",
-      "strangers pass",
-      put(
-        signInConfig,
-        "properties.globalValidation.unauthenticatedClientAction",
-        "AllowAnonymous",
-      ),
-    ],
-    [
-      "prod",
-      "a path without sign-in",
-      "some paths",
-      put(signInConfig, "properties.globalValidation.excludedPaths", ["/api/status"]),
-    ],
-    [
-      "prod",
-      "every tenant of the world",
-      "one tenant",
-      reword(signInConfig, "00000000-0000-0000-0000-000000000001/v2.0", "common/v2.0"),
-    ],
-    [
-      "prod",
-      "no app registration",
-      "app registration is missing",
-      put(signInConfig, `${entra}.registration.clientId`, ""),
-    ],
-    [
-      "prod",
-      "tokens of other apps",
-      "tokens for another app",
-      put(signInConfig, `${entra}.validation.allowedAudiences`, []),
-    ],
-    [
-      "prod",
-      "stored tokens",
-      "tokenStore.enabled must be false",
-      put(signInConfig, "properties.login.tokenStore.enabled", true),
-    ],
-  ],
-  "addresses that are named shut out all others": [
-    [
-      "dev",
-      "everybody beside them",
-      "must be Deny",
-      put(site, "properties.siteConfig.ipSecurityRestrictionsDefaultAction", "Allow"),
-    ],
-    [
-      "dev",
-      "everybody at the site of deployments",
-      "scmIpSecurityRestrictionsDefaultAction must be Deny",
-      put(site, "properties.siteConfig.scmIpSecurityRestrictionsDefaultAction", "Allow"),
-    ],
-    [
-      "dev",
-      "deployments by rules of their own, of which there are none",
-      "deployments come in from everywhere",
-      put(site, "properties.siteConfig.scmIpSecurityRestrictionsUseMain", false),
-    ],
-    [
-      "dev",
-      "an address without its length, which Azure refuses",
-      "as CIDR",
-      put(site, "properties.siteConfig.ipSecurityRestrictions.0.ipAddress", "203.0.113.7"),
-    ],
-    [
-      "dev",
-      "two rules that fight",
-      "one priority",
-      put(site, "properties.siteConfig.ipSecurityRestrictions.1.priority", 100),
-    ],
-    [
-      "prod",
-      "a network that shuts itself out",
-      "must be Allow",
-      put(site, "properties.siteConfig.ipSecurityRestrictionsDefaultAction", "Deny"),
-    ],
-  ],
+  ...callerFaults,
   "API versions are released": [
     ["dev", "a preview", "is a preview", put(site, "apiVersion", "2026-01-01-preview")],
   ],
