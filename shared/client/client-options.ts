@@ -34,8 +34,8 @@ export interface ClientOptions {
    */
   readonly tasks?: readonly AnyTaskKind[];
   /**
-   * Default: no hints are sent, and the app's sweep finds the tasks. Where several apps share the database, the hint of a task goes
-   * to the queue of the app that the task belongs to, with this login; `queue` is for tasks of no named app.
+   * Default: no hints are sent, and the app's sweep finds the tasks. Where several apps share the database, the hint of a
+   * task goes to the queue of its app, with this login; `queue` is for tasks of no named app.
    */
   readonly hints?: HintQueueAddress;
   /**

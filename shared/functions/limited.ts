@@ -35,8 +35,8 @@ export interface LimitedOptions {
    */
   overflow?: Overflow;
   /**
-   * Name of the tasks' kind, unique in the app; default: the handler's own name, else that of the limit or limits, behind the
-   * name of the app and a dot where the app has a name.
+   * Name of the tasks' kind, unique in the app; default: the handler's own name, else that of the limit or limits. Where the
+   * app has a name, it stands before that, with a dot.
    */
   name?: string;
 }

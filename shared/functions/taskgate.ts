@@ -116,8 +116,8 @@ const storage = "AzureWebJobsStorage";
 
 /**
  * Puts an app's tasks and events behind the functions that Azure calls. Nothing is registered, opened or read of the
- * database here; the names of queues and the sweep's schedule come from the settings. Throws SettingsError where one of
- * these isn't valid, and InvalidArgumentError that names an unknown part, a value of the wrong form, or a bad name of the app.
+ * database here; the names of queues and the sweep's schedule come from the settings. Throws SettingsError where one of these
+ * isn't valid. Throws InvalidArgumentError that names an unknown part, a value of the wrong form, or a bad name of the app.
  */
 export function taskgate(parts: AppParts): Gate {
   requireOwnFiles();

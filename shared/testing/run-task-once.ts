@@ -76,8 +76,8 @@ export interface TaskRun {
 }
 
 /**
- * Runs a kind's handler once, as a worker does: the payload travels as JSON and is checked by the schema, the context is
- * the shipped one, what the handler returns or throws is judged by the shipped rules. No database, no queue, real time.
+ * Runs a kind's handler once, as a worker does: the payload travels as JSON and is checked by the schema, and the context is
+ * the shipped one. The shipped rules judge the handler's result or error. No database, no queue, real time.
  * Never rejects for what the handler does; throws InvalidArgumentError for a payload that couldn't be enqueued, and for an option that is unknown or has a value that there can't be.
  */
 export async function runTaskOnce<Input, Output>(

@@ -92,7 +92,10 @@ export class TestBench implements EnqueueCalls {
   #prepared: Promise<void> | null = null;
   #run: { count: number; max: number; last: string; stop: AbortController } | null = null;
 
-  /** Throws InvalidArgumentError when a kind comes twice, two definitions of one name differ, or an option is unknown or has a value that there can't be. */
+  /**
+   * Throws InvalidArgumentError when a kind comes twice or two definitions of one name differ. It throws it also for an
+   * unknown option, or a value that there can't be.
+   */
   constructor(kinds: readonly AnyTaskKind[], options: TestBenchOptions = {}) {
     checkTasks(kinds);
     checkBench(options);
@@ -201,9 +204,9 @@ export class TestBench implements EnqueueCalls {
 
   /**
    * Drains, moves the clock to the next instant at which something may happen, drains again, until nothing more comes within
-   * `maxMs` (default 24 h): retries run to their end. Such an instant is that of a delayed task, a retry, a schedule, the next
-   * permit of a rate, and the end of the lease of a worker that died. Paused tasks, and those under a limit of 0, stay. Bounds as
-   * for `drain`, over all of it.
+   * `maxMs` (default 24 h): retries run to their end. Such an instant belongs to a delayed task, a retry or a schedule. It
+   * may also be the next permit of a rate, or the end of the lease of a dead worker. Paused tasks, and those under a limit of
+   * 0, stay. Bounds as for `drain`, over all of it.
    */
   async settle(options: { maxRuns?: number; maxMs?: number } = {}): Promise<SettleReport> {
     checkNames("settle", options, ["maxRuns", "maxMs"]);
@@ -235,7 +238,7 @@ export class TestBench implements EnqueueCalls {
 
   /**
    * Tasks by id, oldest first: those that wait and those that ended, from any caller. Throws InvalidArgumentError for a state that
-   * there isn't, and for a kind that the bench hasn't, unless such a task is there or `others` may have it.
+   * there isn't. It throws it also for a kind that the bench hasn't, unless such a task is there or `others` may have it.
    */
   async tasks(filter: TaskFilter = {}): Promise<TestTask[]> {
     checkNames("tasks", filter, ["kind", "state"]);

@@ -40,7 +40,7 @@ const privateWords = [
 /** Numbers of promises, locks, cases and design sections: no page explains them. */
 const danglingReferences = /\b[PKJGVT]\d{1,2}\b|\bdesign(?:\.md)? \d+(?:\.\d+)?/g;
 
-const wordsMost = 30;
+const wordsMost = 25;
 const word = /[A-Za-z][A-Za-z'-]*/g;
 
 /** Tracked files; where there is no git, every file that isn't generated. */
@@ -136,11 +136,12 @@ function findInLine(place: string, line: string): Finding[] {
   ];
 }
 
-/** Rows of tables, items of lists and headings are sentences of their own; so is what an empty line parts. */
+/** Cells of tables, items of lists and headings are sentences of their own; so is what an empty line parts. */
 function sentencesOf(lines: readonly string[]): string[] {
-  const text = lines.map((line) =>
-    /^\s*(?:[|#>-]|\d+\.)/.test(line) ? `. ${line} .` : line || ".",
-  );
+  const text = lines.map((line) => {
+    if (/^\s*\|/.test(line)) return `. ${line.replaceAll("|", " . ")} .`;
+    return /^\s*(?:[#>-]|\d+\.)/.test(line) ? `. ${line} .` : line || ".";
+  });
   return text
     .join(" ")
     .split(/[.!?:;](?=\s|$)/)

@@ -95,7 +95,7 @@ function ledgerLines({ judge }: SoakResult): string[] {
     `${thousands(acknowledged)} enqueues acknowledged, ${thousands(begun)} begins, ${thousands(done)} done, ${thousands(dead)} dead letters, ` +
       `${thousands(redriven)} redriven. ${thousands(Math.max(0, unacknowledged))} tasks ended whose enqueue had no answer.`,
     "",
-    `The most that ran at a time: ${limits.join(", ")}.`,
+    `The most that ran at a time: ${limits.join("; ")}.`,
     "",
     "| rule | violations | the first of them |",
     "| --- | ---: | --- |",

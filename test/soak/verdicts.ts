@@ -42,9 +42,9 @@ export const keptForDays = [
 
 /** How growth is judged, for a report. */
 export const growthRule =
-  "Growth is judged after a warm-up (a quarter of the run, at most half an hour) by the medians of the first and the last third of the samples. " +
-  `A size may grow by ${String(Math.round(100 * (growthMost - 1)))} % and 1 MiB, and in proportion to the tasks that wait or are kept, and by 1 KiB for each more that waits. ` +
-  `Rows that are kept for a day or longer by design (${keptForDays.join(", ")}) may become more; their tables and indexes may grow in proportion to them.`;
+  "Growth is judged by the medians of the first and the last third of the samples. A warm-up comes before: a quarter of the run, at most half an hour. " +
+  `A size may grow by ${String(Math.round(100 * (growthMost - 1)))} % and 1 MiB, and in proportion to the tasks that wait or are kept. It may grow by 1 KiB for each more that waits. ` +
+  `Some rows are kept for a day or longer by design, and may become more: ${keptForDays.join(", ")}. Their tables and indexes may grow in proportion to them.`;
 
 /** All verdicts of a run. */
 export function verdictsOf(samples: readonly Sample[], findings: Findings): Verdict[] {

@@ -51,9 +51,9 @@ export interface WatermarkCalls {
    * Makes the blocks between the watermark and what the request names, and moves the watermark behind them, in one
    * transaction that is safe to repeat: at most 10,000 blocks and 4 MiB of payloads a call. Where another caller has moved it
    * meanwhile, it goes on from there. In a `transaction` of the caller's the blocks exist when it commits, and no hint is
-   * left; until then other callers that move this watermark wait, 17 s at most. Throws InvalidArgumentError for ranges that are
-   * none, for a watermark of blocks of another kind, and for a block that the kind's schema refuses, or whose dedupe key
-   * another task holds.
+   * left; until then other callers that move this watermark wait, 17 s at most. Throws InvalidArgumentError for ranges that
+   * are none, and for a watermark of blocks of another kind. It throws it also for a block that the kind's schema refuses, or
+   * whose dedupe key another task holds.
    */
   advance<Item extends JsonValue = JsonValue, Value extends JsonObject = JsonObject>(
     task: AnyTaskRef,

@@ -1,5 +1,5 @@
 -- Taskgate.RollUpStatistics: adds the counts of executions since the last call to the statistics of their definitions, by minute, ten
---         minutes and hour, and deletes statistics that are too old. The sweep calls it until nothing is left.
+--         minutes and hour. It deletes statistics that are too old. The sweep calls it until nothing is left.
 -- In:     @Max int 1..1000: executions that began since the last call to be looked at, and rows to be deleted of each length
 -- Out:    Status: rolled | busy (another call is at it: nothing was done); Executions: looked at; Deleted: rows of periods;
 --         More: call again

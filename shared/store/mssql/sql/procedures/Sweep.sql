@@ -6,8 +6,8 @@
 --           live execution of this definition holds any: a worker that asks is given one, due: tasks wait for promotion, paused}, or null
 --         NextDueMs: until the next scheduled task of any definition or the next instant of a schedule, 0 when some are due, or null
 --         Opening: JSON array of ids of batches to be pumped (PumpBatch), at most @Max, or null
---         Schedules: JSON array of those that are due (FireSchedule), the longest due first, at most @Max, of {id, definition, name, cron,
---           timeZone, missed, runAt, inMs: 0 or less}, as ListSchedules has them, or null
+--         Schedules: JSON array of those that are due (FireSchedule), the longest due first, at most @Max, or null; of {id, definition, name, cron,
+--           timeZone, missed, runAt, inMs: 0 or less}, as ListSchedules has them
 --         Purgeable: something may be deleted (call Purge); of executions, the ten oldest are looked at, of batches the hundred oldest;
 --           groups are looked through to their end an hour after the last time
 -- Raises: 50422 @Max out of range; 50490 inside a transaction

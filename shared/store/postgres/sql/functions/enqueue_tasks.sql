@@ -21,7 +21,7 @@
 -- Raises: TG404 unknown definition or wave; TG413 too many or too large; TG422 a bad value, naming entry and field; TG424 `group` or `dedupeKey` is missing, or
 --         another than the payload's, against the code of the kind; TG490 another isolation
 --         level than read committed; TG409 the operation id was used by another operation, or for another definition
--- Locks:  operation (a repeat of itself), the wave's gate shared (who opens it skips it), dedupe in key order (other enqueues of an equal key), advisory 43 ascending (other enqueues
+-- Locks:  operation (a repeat of itself), the wave's gate shared (who opens it skips it), dedupe in key order (other enqueues of an equal key); advisory 43 ascending (other enqueues
 --         that make a group), task_group ascending, new rows; then as _replace_payloads, _audit_call
 -- Plan:   primary keys and unique names
 -- Once:   by operation id, and by dedupe key

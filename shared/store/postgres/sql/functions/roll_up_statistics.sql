@@ -1,5 +1,5 @@
 -- taskgate.roll_up_statistics: adds the counts of executions since the last call to the statistics of their definitions, by minute, ten
---         minutes and hour, and deletes statistics that are too old. The sweep calls it until nothing is left.
+--         minutes and hour. It deletes statistics that are too old. The sweep calls it until nothing is left.
 -- In:     p_max int 1..1000: executions that began since the last call to be looked at, and rows to be deleted of each length
 -- Out:    status: rolled | busy (another call is at it: nothing was done); executions: looked at; deleted: rows of periods;
 --         more: call again

@@ -6,8 +6,8 @@
 --           live execution of this definition holds any: a worker that asks is given one, due: tasks wait for promotion, paused}, or null
 --         next_due_ms: until the next scheduled task of any definition or the next instant of a schedule, 0 when some are due, or null
 --         opening: JSON array of ids of batches to be pumped (pump_batch), at most p_max, or null
---         schedules: JSON array of those that are due (fire_schedule), the longest due first, at most p_max, of {id, definition, name, cron,
---           timeZone, missed, runAt, inMs: 0 or less}, as list_schedules has them, or null
+--         schedules: JSON array of those that are due (fire_schedule), the longest due first, at most p_max, or null; of {id, definition, name, cron,
+--           timeZone, missed, runAt, inMs: 0 or less}, as list_schedules has them
 --         purgeable: something may be deleted (call purge); of executions, the ten oldest are looked at, of batches the hundred oldest;
 --           groups are looked through to their end an hour after the last time
 -- Raises: TG422 max out of range
