@@ -42,7 +42,7 @@ export async function explain(
   return { status: "moving", reasons: [{ code: "state", decides: true, sentence }], facts: null };
 }
 
-/** What is known of a task, by one read; the reasons would take more. null: it moves all the time. Throws InvalidArgumentError (unknown). */
+/** The known facts of a task, by one read; the reasons would take more. null: it moves all the time. Throws InvalidArgumentError (unknown). */
 export async function readFacts(store: TaskStore, taskId: TaskId): Promise<ShownFacts | null> {
   for (let read = 1; read <= explainReadsMax; read += 1) {
     const { status, facts } = await store.explainTask({ taskId });

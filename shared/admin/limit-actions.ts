@@ -60,7 +60,7 @@ export function limitCalls(options: AdminOptions) {
   };
 }
 
-/** Are there tokens that nobody holds? */
+/** Are there tokens without a holder? */
 function isFree({ newLimit, held }: { readonly newLimit: number | null; readonly held: number }) {
   return newLimit === null || held < newLimit;
 }

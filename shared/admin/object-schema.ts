@@ -20,7 +20,7 @@ type Checked<Members, Renamed> = {
 
 /** What members are to each other. */
 interface Relation {
-  /** The member that is named, where `given` breaks the relation, and what is expected. */
+  /** The member that is named, where `given` breaks the relation, and the expectation. */
   readonly broken: (given: Members) => readonly [name: string, expected: string] | null;
   /** It is the only problem that is told of the member. */
   readonly isAlone?: boolean;
@@ -42,7 +42,7 @@ interface ObjectOptions<Renamed> {
   readonly root?: string;
   /** Nothing at all is an object without members. */
   readonly isOptional?: true;
-  /** Other members are nobody's concern. */
+  /** Other members are ignored. */
   readonly isOpen?: true;
   /** Members that another reader takes: named among the known ones. */
   readonly others?: readonly string[];

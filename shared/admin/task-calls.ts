@@ -21,7 +21,7 @@ export function taskCalls(options: AdminOptions) {
       withKnownNames(options, request.definition, () => listTasks(store, request)),
     /** Where a task stands and why. */
     explain: (taskId: TaskId) => explain(options, taskId),
-    /** What is known of a task, without the reasons, whose reads an export of many tasks would repeat for each; null: it moves all the time. */
+    /** The known facts of a task, without the reasons, whose reads an export of many tasks would repeat for each; null: it moves all the time. */
     facts: (taskId: TaskId) => readFacts(store, taskId),
     /** Adds tasks and leaves a hint. With an operation id a repeat adds nothing and answers the same. */
     enqueue: (request: EnqueueRequest & Actor & OfDefinition) =>

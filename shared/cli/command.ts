@@ -139,7 +139,7 @@ export interface Command {
   readonly examples: readonly Example[];
   /** Left out: it asks an admin, which an app has, too. Else it takes no --url. */
   readonly worksOn?: WorkPlace;
-  /** Goes on when nobody reads its output any more: it runs tasks or other programs, or would leave half of a change. */
+  /** Goes on when its output has no reader any more: it runs tasks or other programs, or would leave half of a change. */
   readonly outlivesReader?: true;
   /** Answers the exit code; nothing: 0. */
   readonly run: (context: CommandContext) => Promise<CommandExitCode | void>;

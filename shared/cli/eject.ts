@@ -31,7 +31,7 @@ export const ejectCommand: Command = {
   },
   sentence: "Turns a copy of Taskgate's repository into an app on the package.",
   details:
-    "Removes shared/, test/, docs/ and the tools of the repository, and makes the package a dependency. functions/, infra/, host.json, dependencies and scripts of yours stay. It shows what it does, and asks. Without a terminal it wants --yes. With --json it prints the plan, and changes something with --yes alone. Changes that git doesn't have are refused: what is removed can be brought back.",
+    "Removes shared/, test/, docs/ and the tools of the repository, and makes the package a dependency. functions/, infra/, host.json, dependencies and scripts of yours stay. It shows what it does, and asks. Without a terminal it wants --yes. With --json it prints the plan, and changes something with --yes alone. Changes that git doesn't have are refused: removed files can be brought back.",
   examples: [
     { line: "taskgate eject --name billing", sentence: "In the folder of the copy." },
     { line: "taskgate eject --json", sentence: "The plan alone." },

@@ -20,7 +20,7 @@ export interface Exporting {
   readonly max: number | null;
   /** What the database leaves out. */
   readonly query: ListTasksRequest;
-  /** What is left out of its answer; null: nothing. */
+  /** The parts of its answer that are left out; null: none. */
   readonly fits: TaskFits | null;
 }
 

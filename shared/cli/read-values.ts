@@ -78,7 +78,7 @@ export function refuseGiven(
   }
 }
 
-/** The error of a command that changes files, where nobody can be asked. */
+/** The error of a command that changes files, where no person can be asked. */
 export function wantsYes(): Error {
   const expected = "it, because there is no terminal to ask at: nothing was changed";
   return invalidInput([{ field: "--yes", value: "nothing", expected }]);

@@ -1,5 +1,5 @@
 /**
- * A name as one word of a command that a person copies into a shell. Names may hold blanks, quotes and whatever else a shell
+ * A name as one word of a command that a person copies into a shell. Names may hold blanks, quotes and all else that a shell
  * reads in its own way.
  */
 export function commandWord(name: string): string {

@@ -2,7 +2,7 @@ import type { InvalidArgumentError } from "./errors";
 import { describeValue } from "./foreign-value";
 import { refusedField } from "./refused-field";
 
-/** The error of a value that a caller without TypeScript gave: it names the field, what is expected, and the value. */
+/** The error of a value that a caller without TypeScript gave: it names the field, the expectation, and the value. */
 export function wrongValue(field: string, expected: string, value: unknown): InvalidArgumentError {
   return refusedField(field, `${expected} (${describeValue(value)})`);
 }

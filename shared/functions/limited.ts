@@ -121,7 +121,7 @@ export function limited<Trigger, Result>(
     });
 }
 
-/** Throws InvalidArgumentError, naming the option, its value and what is expected. */
+/** Throws InvalidArgumentError, naming the option, its value and the expectation. */
 function readCall<Trigger, Result>(
   call: LimitedCall<Trigger, Result>,
 ): [LimitedOptions, LimitedHandler<Trigger, Result>] {

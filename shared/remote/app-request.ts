@@ -2,7 +2,7 @@ import { invalidInput, showValue } from "../admin/read-result";
 
 /** A request of the HTTP API, before it has an address. */
 
-/** What a query may hold; what is undefined is left out. */
+/** What a query may hold; undefined members are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | Date | undefined>>;
 
 /** One request. */

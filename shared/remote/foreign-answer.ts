@@ -22,7 +22,7 @@ export interface AnswerHead {
   readonly location: string | null;
 }
 
-/** Whose answer it is, and what was asked. */
+/** Whose answer it is, and the question. */
 export interface Asked {
   readonly base: string;
   readonly request: AppRequest;

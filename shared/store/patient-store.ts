@@ -13,7 +13,7 @@ export interface StorePatience {
   readonly sayAfterMs: number;
   readonly onSlow: (text: string) => void;
   readonly timers: Timers;
-  /** What is asked, as the subject of a sentence; default: the database. */
+  /** The asked system, as the subject of a sentence; default: the database. */
   readonly subject?: string;
 }
 

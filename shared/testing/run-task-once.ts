@@ -56,7 +56,7 @@ export type TaskEnd =
   | { readonly kind: "dead" | "cancelled"; readonly error: string }
   /** Comes back uncounted, after a checkpoint or an interruption. */
   | { readonly kind: "continued"; readonly state: JsonValue; readonly afterMs: number }
-  /** Another worker holds it: neither its end nor what is written together with it was taken. */
+  /** Another worker holds it: neither its end nor the writes beside it were taken. */
   | { readonly kind: "lost" };
 
 /** Everything that one run left behind. */

@@ -47,7 +47,7 @@ export interface TimeLimitsOptions {
  */
 export class TimeLimits {
   readonly #options: TimeLimitsOptions;
-  /** By what was claimed: a database that lost commits may give a task a second time while its first run goes on. */
+  /** By claim: a database that lost commits may give a task a second time while its first run goes on. */
   readonly #limited = new Map<ClaimedTask, Limited>();
   readonly #timer: EarliestTimer;
   /** Counted as they change: it is asked for after every task. */
