@@ -1,10 +1,10 @@
 import type { AcquireTokensAnswer } from "../../ports/task-store";
 
 /**
- * Pauses before each further request of a worker whose denial was noted: holders release between tasks, so a token of long
- * tasks idles for at most half of the time that it took to come, and one of short tasks for some 10 ms. The store notes at most one worker per second and definition.
+ * Pauses before each further request of a worker whose denial was noted: holders release between tasks, so a token idles
+ * for at most half of the time it took to come. The store notes at most one worker per second and definition.
  */
-const oftenMs = [10, 10, 15, 22, 33, 50, 75, 110, 170, 250, 380, 570, 850];
+const oftenMs = [50, 50, 75, 110, 170, 250, 380, 570, 850];
 /** The pause between requests where no denial was noted and no token is known to be free. */
 const pauseMs = 500;
 /** The least pause: a free token may be taken or reserved by then. */

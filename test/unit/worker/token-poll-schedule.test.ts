@@ -20,8 +20,8 @@ describe("token polls", () => {
   test("after a noted denial wait about half of the time waited so far, then as before", () => {
     const polls = new TokenPollSchedule(0);
     polls.pollOften(0);
-    expect(pollsOf(polls, 15)).toEqual([
-      10, 20, 35, 57, 90, 140, 215, 325, 495, 745, 1_125, 1_695, 2_545, 3_045, 3_545,
+    expect(pollsOf(polls, 11)).toEqual([
+      50, 100, 175, 285, 455, 705, 1_085, 1_655, 2_505, 3_005, 3_505,
     ]);
   });
 
@@ -29,8 +29,8 @@ describe("token polls", () => {
     const polls = new TokenPollSchedule(0);
     polls.pollOften(0);
     pollsOf(polls, 6);
-    polls.pollOften(140);
-    expect(pollsOf(polls, 2)).toEqual([150, 160]);
+    polls.pollOften(705);
+    expect(pollsOf(polls, 2)).toEqual([755, 805]);
   });
 
   test("come at once when one is free, but not within 50 ms of the last one", () => {
