@@ -32,7 +32,7 @@ async function appNamed(store: TaskStore, app: string): Promise<AppStatus | unde
 function describeRegistration(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("keeps the definitions and the address, and a repeat says that they exist", async () => {
+  test("register_app keeps the definitions and the address, and a repeat says that they exist", async () => {
     const { store } = open();
     const [app, a, b] = [uniqueName("app"), uniqueName("a"), uniqueName("b")];
     const input = { app, definitions: [b, a, b], address };
@@ -41,7 +41,7 @@ function describeRegistration(setup: StoreSetup): void {
     expect(await appNamed(store, app)).toEqual({ app, address, definitions: [a, b] });
   });
 
-  test("names the definitions of other apps with their owners, and takes the rest", async () => {
+  test("register_app names the definitions of other apps with their owners, and takes the rest", async () => {
     const { store } = open();
     const [first, second] = [uniqueName("app"), uniqueName("app")];
     const [a, b, c] = [uniqueName("a"), uniqueName("b"), uniqueName("c")];
@@ -54,7 +54,7 @@ function describeRegistration(setup: StoreSetup): void {
     expect(await appNamed(store, second)).toEqual({ app: second, address: null, definitions: [c] });
   });
 
-  test("gives a definition to one of ten apps that register it at once", async () => {
+  test("register_app gives a definition to one of ten apps that register it at once", async () => {
     const { store } = open();
     const name = uniqueName();
     const apps = Array.from({ length: 10 }, () => uniqueName("app"));
@@ -69,7 +69,7 @@ function describeRegistration(setup: StoreSetup): void {
     );
   });
 
-  test("takes a new address, a lost one, and further definitions", async () => {
+  test("register_app takes a new address, a lost one, and further definitions", async () => {
     const { store } = open();
     const [app, a, b] = [uniqueName("app"), uniqueName("a"), uniqueName("b")];
     await store.registerApp({ app, definitions: [a], address });
@@ -88,7 +88,7 @@ function describeRegistration(setup: StoreSetup): void {
     expect((await appNamed(store, app))?.definitions).toEqual([a, b]);
   });
 
-  test("takes an address of 2,000 characters, and refuses a longer one", async () => {
+  test("register_app takes an address of 2,000 characters, and refuses a longer one", async () => {
     const { store } = open();
     const input = { app: uniqueName("app"), definitions: [] };
     const rest = JSON.stringify({ ...address, queueUri: "" }).length;
@@ -100,7 +100,7 @@ function describeRegistration(setup: StoreSetup): void {
     await expectError(refused, { code: "TASKGATE_ARG_INVALID", field: "address", value: 2_001 });
   });
 
-  test("tells names that differ in their case apart", async () => {
+  test("register_app tells names that differ in their case apart", async () => {
     const { store } = open();
     const [app, name] = [uniqueName("app"), uniqueName("demo")];
     await store.registerApp({ app, definitions: [name], address: null });
@@ -110,7 +110,7 @@ function describeRegistration(setup: StoreSetup): void {
     expect((await store.registerApp(other)).refused).toEqual([{ name, app }]);
   });
 
-  test("takes an app without definitions, and 1,000 with quotes in their names", async () => {
+  test("register_app takes an app without definitions, and 1,000 with quotes in their names", async () => {
     const { store } = open();
     const app = uniqueName('app "x"');
     await store.registerApp({ app, definitions: [], address: null });
@@ -120,7 +120,7 @@ function describeRegistration(setup: StoreSetup): void {
     expect((await appNamed(store, app))?.definitions).toEqual([...definitions].sort());
   });
 
-  test("refuses bad names, and more than 1,000 of them", async () => {
+  test("register_app refuses bad names, and more than 1,000 of them", async () => {
     const { store } = open();
     const code = "TASKGATE_ARG_INVALID";
     for (const bad of ["", " app", "app ", "x".repeat(201), "\u0000"]) {
@@ -139,7 +139,7 @@ function describeRegistration(setup: StoreSetup): void {
 function describeHandOver(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("lets the new app register the definition, and the old one no more", async () => {
+  test("set_definition_owner lets the new app register the definition, and the old one no more", async () => {
     const { store } = open();
     const [from, to] = [uniqueName("app"), uniqueName("app")];
     const name = await define(store);
@@ -162,7 +162,7 @@ function describeHandOver(setup: StoreSetup): void {
     expect(now).toEqual({ status: "registered", refused: [] });
   });
 
-  test("releases a definition, and the next app that registers it has it", async () => {
+  test("set_definition_owner releases a definition, and the next app that registers it has it", async () => {
     const { store } = open();
     const [from, to] = [uniqueName("app"), uniqueName("app")];
     const name = await define(store);
@@ -182,46 +182,52 @@ function describeHandOver(setup: StoreSetup): void {
     expect(next).toEqual({ status: "registered", refused: [] });
   });
 
-  testWith(setup, "audit")("ten at once follow each other in the audit", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    const apps = Array.from({ length: 10 }, (_, index) => `app-${String(index)}`);
-    await Promise.all(
-      apps.map((app) => store.setDefinitionOwner({ name, app, changedBy: "an operator" })),
-    );
-    const entries = (await opened.readAudit(name)).filter(({ setting }) => setting === "owner");
-    expect(entries.map(({ newValue }) => newValue).sort()).toEqual(apps);
-    expect(entries.map(({ oldValue }) => oldValue)).toEqual([
-      null,
-      ...entries.slice(0, -1).map(({ newValue }) => newValue),
-    ]);
-    expect(await appNamed(store, entries.at(-1)?.newValue ?? "")).toMatchObject({
-      definitions: [name],
-    });
-  });
+  testWith(setup, "audit")(
+    "ten calls of set_definition_owner at once follow each other in the audit",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      const apps = Array.from({ length: 10 }, (_, index) => `app-${String(index)}`);
+      await Promise.all(
+        apps.map((app) => store.setDefinitionOwner({ name, app, changedBy: "an operator" })),
+      );
+      const entries = (await opened.readAudit(name)).filter(({ setting }) => setting === "owner");
+      expect(entries.map(({ newValue }) => newValue).sort()).toEqual(apps);
+      expect(entries.map(({ oldValue }) => oldValue)).toEqual([
+        null,
+        ...entries.slice(0, -1).map(({ newValue }) => newValue),
+      ]);
+      expect(await appNamed(store, entries.at(-1)?.newValue ?? "")).toMatchObject({
+        definitions: [name],
+      });
+    },
+  );
 
-  testWith(setup, "audit")("is audited once: who, from, to, why", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    const change = { name, app: "billing", changedBy: "an operator", reason: "moved" };
-    await store.setDefinitionOwner(change);
-    await store.setDefinitionOwner(change);
-    const entries = (await opened.readAudit(name)).filter(({ setting }) => setting === "owner");
-    expect(entries).toEqual([
-      {
-        setting: "owner",
-        oldValue: null,
-        newValue: "billing",
-        source: "operator",
-        changedBy: "an operator",
-        reason: "moved",
-      },
-    ]);
-  });
+  testWith(setup, "audit")(
+    "a hand-over of a definition is audited once, with both apps, the actor and the reason",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      const change = { name, app: "billing", changedBy: "an operator", reason: "moved" };
+      await store.setDefinitionOwner(change);
+      await store.setDefinitionOwner(change);
+      const entries = (await opened.readAudit(name)).filter(({ setting }) => setting === "owner");
+      expect(entries).toEqual([
+        {
+          setting: "owner",
+          oldValue: null,
+          newValue: "billing",
+          source: "operator",
+          changedBy: "an operator",
+          reason: "moved",
+        },
+      ]);
+    },
+  );
 
-  test("refuses unknown definitions and bad names", async () => {
+  test("set_definition_owner refuses unknown definitions and bad names", async () => {
     const { store } = open();
     const name = await define(store);
     const changedBy = "an operator";
@@ -237,7 +243,7 @@ function describeHandOver(setup: StoreSetup): void {
 function describeList(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("is empty at first, and in the order of names later", async () => {
+  test("list_apps is empty at first, and in the order of names later", async () => {
     const { store } = open();
     expect(await store.listApps()).toEqual({ apps: [] });
     const name = await define(store);

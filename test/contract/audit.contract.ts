@@ -243,14 +243,14 @@ async function tasksOf(store: TaskStore, action: AuditAction) {
 function describeNone(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("of tasks that the app itself adds", async () => {
+  test("the audit has no entry of tasks that the app itself adds", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 3);
     expect(await tasksOf(store, "enqueue_tasks")).toEqual([]);
   });
 
-  test("of calls that change nothing", async () => {
+  test("the audit has no entry of calls that change nothing", async () => {
     const { store } = open();
     const name = await define(store);
     const task = await enqueueOne(store, name, { dedupeKey: "k" });
@@ -266,7 +266,7 @@ function describeNone(setup: StoreSetup): void {
     expect((await store.listAudit({ changedBy: "ada", max: 10 })).entries).toEqual([]);
   });
 
-  test("of calls with an actor or a reason that is too long, which are refused", async () => {
+  test("the audit has no entry of calls with an actor or a reason that is too long, which are refused", async () => {
     const { store } = open();
     const name = await define(store);
     const taskIds = await enqueue(store, name, 1);
@@ -296,7 +296,7 @@ function describeNone(setup: StoreSetup): void {
 function describeList(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  testWith(setup, "exact clock")("answers newest first, and cuts at `max`", async () => {
+  testWith(setup, "exact clock")("list_audit answers newest first, and cuts at `max`", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -361,24 +361,27 @@ function describeList(setup: StoreSetup): void {
     },
   );
 
-  testWith(setup, "exact clock")("counts `since` in and `before` out", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    const taskIds = await enqueue(store, name, 1);
-    await opened.advance(1_000);
-    await store.pauseDefinition({ name, ...ada });
-    await store.cancelTasks({ taskIds, ...ada });
-    const at = (await opened.now()).getTime();
-    const told = async (bounds: { since?: Date; before?: Date }) =>
-      (await store.listAudit({ ...bounds, changedBy: "ada", max: 10 })).entries.length;
-    expect(await told({ since: new Date(at) })).toBe(2);
-    expect(await told({ since: new Date(at + 1) })).toBe(0);
-    expect(await told({ before: new Date(at) })).toBe(0);
-    expect(await told({ before: new Date(at + 1) })).toBe(2);
-  });
+  testWith(setup, "exact clock")(
+    "list_audit counts an entry at `since` in and one at `before` out",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      const taskIds = await enqueue(store, name, 1);
+      await opened.advance(1_000);
+      await store.pauseDefinition({ name, ...ada });
+      await store.cancelTasks({ taskIds, ...ada });
+      const at = (await opened.now()).getTime();
+      const told = async (bounds: { since?: Date; before?: Date }) =>
+        (await store.listAudit({ ...bounds, changedBy: "ada", max: 10 })).entries.length;
+      expect(await told({ since: new Date(at) })).toBe(2);
+      expect(await told({ since: new Date(at + 1) })).toBe(0);
+      expect(await told({ before: new Date(at) })).toBe(0);
+      expect(await told({ before: new Date(at + 1) })).toBe(2);
+    },
+  );
 
-  test("tells a value with ` of ` in it whole where it isn't of a named object", async () => {
+  test("list_audit tells a value with ` of ` in it whole where it isn't of a named object", async () => {
     const { store } = open();
     const name = await define(store);
     for (const app of ["part of one", "part of two"])
@@ -416,7 +419,7 @@ function describeList(setup: StoreSetup): void {
     }
   });
 
-  test("finds an object by definition, group, batch or task, and an action", async () => {
+  test("list_audit finds an object by definition, group, batch or task, and an action", async () => {
     const { store } = open();
     const [name, other] = [await define(store), await define(store)];
     const [first, second] = await enqueue(store, name, 11);
@@ -440,7 +443,7 @@ function describeList(setup: StoreSetup): void {
     expect(await actions({ action: "set_group" })).toEqual(["set_group"]);
   });
 
-  test("tells what the code registered", async () => {
+  test("list_audit tells what the code registered", async () => {
     const { store } = open();
     const name = await define(store, { limit: 7 });
     const { entries } = await store.listAudit({ object: name, max: 10 });
@@ -455,7 +458,7 @@ function describeList(setup: StoreSetup): void {
     ]);
   });
 
-  test("refuses another `max` than 1..100", async () => {
+  test("list_audit refuses another `max` than 1..100", async () => {
     const { store } = open();
     for (const max of [0, 101]) {
       await expectError(store.listAudit({ max }), {

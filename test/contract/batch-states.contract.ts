@@ -104,7 +104,7 @@ function describeBusy(setup: StoreSetup): void {
       "row locks",
       "raw sql",
     )(
-      `is neither opened nor passed over until they are there, kept: ${String(isKept)}, tasks before: ${String(there)}`,
+      `a wave is neither opened nor passed over until the added tasks are there, kept: ${String(isKept)}, tasks before: ${String(there)}`,
       async () => {
         const opened = open();
         const { store } = opened;
@@ -162,7 +162,7 @@ function describeBusy(setup: StoreSetup): void {
     setup,
     "row locks",
     "raw sql",
-  )("of a batch that is cancelled: added tasks end with the rest", async () => {
+  )("the tasks that another call adds to a cancelled batch end with the rest", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -184,7 +184,7 @@ function describePump(setup: StoreSetup): void {
   const open = useStore(setup);
   const idle = { status: "done", moved: 0, more: false, woken: [] };
 
-  test("there is nothing to do for a draft, an open wave, a halted batch and one that is over", async () => {
+  test("pump_batch does nothing for a draft, an open wave, a halted batch and one that is over", async () => {
     const { store } = open();
     const name = await define(store);
     const batch = await filled(store, name, { counts: [1, 1] });
@@ -207,7 +207,7 @@ function describePump(setup: StoreSetup): void {
     expect((await store.resumeBatch({ batchId })).status).toBe("again");
   });
 
-  test("when all that was left of a wave is cancelled by hand, it closes it and opens the next", async () => {
+  test("pump_batch closes a wave whose last tasks were cancelled by hand, and opens the next", async () => {
     const { store } = open();
     const name = await define(store, { limit: 300, prefetchMax: 0 });
     const other = await define(store);
@@ -228,7 +228,7 @@ function describePump(setup: StoreSetup): void {
     expect(await waveStates(store, batchId)).toEqual(["done", "open"]);
   });
 
-  test("of a cancelled batch it ends one wave's tasks, and tells when the next has some", async () => {
+  test("pump_batch ends one wave's tasks of a cancelled batch, and tells when the next has some", async () => {
     const { store } = open();
     const name = await define(store);
     const { batchId, tasks } = await filled(store, name, { counts: [2, 0, 1] });
@@ -258,7 +258,7 @@ function describePump(setup: StoreSetup): void {
 function describeCancel(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  testWith(setup, "exact clock")("one that is over stays as it is", async () => {
+  testWith(setup, "exact clock")("cancel_batch leaves a batch that is over as it is", async () => {
     const opened = open();
     const { store } = opened;
     const { batchId } = await makeBatch(store, 2);
@@ -291,7 +291,7 @@ function describeCancel(setup: StoreSetup): void {
     }
   });
 
-  test("of more than 1000 admitted tasks it names the lowest ids, for any priorities", async () => {
+  test("cancel_batch names the lowest ids of more than 1000 admitted tasks, for any priorities", async () => {
     const { store } = open();
     const name = await define(store);
     const { batchId, waveIds } = await makeBatch(store, 1);
@@ -362,7 +362,7 @@ function describeList(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "when each wave was opened and finished, and the batch started and finished",
+    "list_batches tells when each wave was opened and finished, and the batch started and finished",
     async () => {
       const opened = open();
       const { store } = opened;

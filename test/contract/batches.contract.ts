@@ -57,7 +57,7 @@ async function drain(worker: Worker, size: number): Promise<TaskId[]> {
 function describeCreate(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("makes empty waves in order; a repeat answers the first call's", async () => {
+  test("create_batch makes empty waves in order; a repeat answers the first call's", async () => {
     const { store } = open();
     const input = {
       operationId: operationId(),
@@ -87,7 +87,7 @@ function describeCreate(setup: StoreSetup): void {
     });
   });
 
-  test("S4.7: batches of one name share nothing", async () => {
+  test("batches of one name share nothing (S4.7)", async () => {
     const { store } = open();
     const one = await makeBatch(store, 1);
     const two = await makeBatch(store, 1);
@@ -136,7 +136,7 @@ function describeCreate(setup: StoreSetup): void {
 function describeWaves(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("S4.1, S4.2: a wave runs together, the next begins when its last task has ended", async () => {
+  test("a wave's tasks run together, and the next wave begins when the last task has ended (S4.1, S4.2)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     const { batchId, tasks } = await filled(store, name, { counts: [3, 2] });
@@ -158,7 +158,7 @@ function describeWaves(setup: StoreSetup): void {
     expect(await batchStatus(store, batchId)).toMatchObject({ state: "done" });
   });
 
-  test("S4.8: waves without tasks are passed over, also at either end", async () => {
+  test("waves without tasks are passed over, also at either end (S4.8)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     const batch = await filled(store, name, { counts: [0, 1, 0, 0, 1, 0] });
@@ -228,7 +228,7 @@ function describeWaves(setup: StoreSetup): void {
     expect([...woken].sort()).toEqual([b, c]);
   });
 
-  test("S4.6: batches are independent of each other", async () => {
+  test("batches are independent of each other (S4.6)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     const one = await filled(store, name, { counts: [1, 1] });
@@ -243,7 +243,7 @@ function describeWaves(setup: StoreSetup): void {
     expect(await waveStates(store, two.batchId)).toEqual(["done", "open"]);
   });
 
-  test("S4.13, S4.14: the call that ends the last tasks opens the next wave, also of several waves", async () => {
+  test("the call that ends the last tasks opens the next wave, also of several waves (S4.13, S4.14)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     const one = await filled(store, name, { counts: [2, 1] });
@@ -293,7 +293,7 @@ function describeWaves(setup: StoreSetup): void {
     });
   });
 
-  test("S4.12: what a dead worker held keeps its wave open until it is done", async () => {
+  test("the tasks of a dead worker keep their wave open until they are done (S4.12)", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 10, leaseMs: 1_000 });
@@ -343,7 +343,7 @@ function describeWaves(setup: StoreSetup): void {
 function describeAdding(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("they are blocked: neither ready nor due, for any group that they name", async () => {
+  test("tasks added to a wave are blocked: neither ready nor due, for any group that they name", async () => {
     const { store } = open();
     const name = await define(store);
     const batch = await makeBatch(store, 1);
@@ -373,7 +373,7 @@ function describeAdding(setup: StoreSetup): void {
     expect((await hold(store, { name, waveId: batch.waveIds[1] }, 1)).status).toBe("late");
   });
 
-  test("S4.9: sealed waves take none from the start on", async () => {
+  test("sealed waves take no tasks from the start on (S4.9)", async () => {
     const { store } = open();
     const name = await define(store);
     const batch = await filled(store, name, { counts: [1, 1] });
@@ -538,7 +538,7 @@ async function killFirst(store: TaskStore, name: string): Promise<void> {
 function describePolicies(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("S4.11: halt: the next wave isn't opened until the batch is resumed", async () => {
+  test("a halted batch opens no further wave until it is resumed (S4.11)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     const batch = await filled(store, name, { counts: [2, 1], failurePolicy: "halt" });
@@ -721,19 +721,22 @@ function describeList(setup: StoreSetup): void {
     expect(await listed({ max: 2, before: middle })).toEqual([oldest]);
   });
 
-  testWith(setup, "exact clock")("tells since when a batch runs, while it does", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    const batch = await filled(store, name, { counts: [1] });
-    expect((await batchStatus(store, batch.batchId)).runningMs).toBeNull();
-    await start(store, batch);
-    await opened.advance(1_500);
-    expect((await batchStatus(store, batch.batchId)).runningMs).toBe(1_500);
-    const worker = await startWorker(store, name);
-    await worker.complete(await worker.claim(1));
-    expect((await batchStatus(store, batch.batchId)).runningMs).toBeNull();
-  });
+  testWith(setup, "exact clock")(
+    "list_batches tells since when a batch runs, while it does",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      const batch = await filled(store, name, { counts: [1] });
+      expect((await batchStatus(store, batch.batchId)).runningMs).toBeNull();
+      await start(store, batch);
+      await opened.advance(1_500);
+      expect((await batchStatus(store, batch.batchId)).runningMs).toBe(1_500);
+      const worker = await startWorker(store, name);
+      await worker.complete(await worker.claim(1));
+      expect((await batchStatus(store, batch.batchId)).runningMs).toBeNull();
+    },
+  );
 
   test("max: 1 and 100 are taken, 0 and 101 refused", async () => {
     const { store } = open();

@@ -21,7 +21,7 @@ function statement(text: string, signal?: AbortSignal): Promise<unknown> {
 }
 
 describe("a signal that is aborted", () => {
-  test("once its statement is over leaves the next one on that connection alone", async () => {
+  test("a signal that is aborted when its statement is over leaves the next one on that connection alone", async () => {
     const stopping = new AbortController();
     await statement("select 1", stopping.signal);
     const next = statement("select pg_sleep(1)");
@@ -30,7 +30,7 @@ describe("a signal that is aborted", () => {
     await expect(next).resolves.toBeDefined();
   });
 
-  test("in the instant in which its statement ends leaves the next one alone, too", async () => {
+  test("a signal that is aborted as its statement ends leaves the next one alone, too", async () => {
     for (let turn = 0; turn < 40; turn += 1) {
       const stopping = new AbortController();
       const short = statement("select pg_sleep(0.01)", stopping.signal).catch(() => undefined);

@@ -155,7 +155,7 @@ function describeWaiting(setup: StoreSetup): void {
     expect(idsOf(await worker.claim(1))).toEqual([second]);
   });
 
-  test("one whose group isn't made yet ends at once, and comes back into it", async () => {
+  test("a waiting task whose group isn't made yet ends at once, and comes back into it", async () => {
     const { store } = open();
     const name = await define(store);
     const tasks = [
@@ -210,7 +210,7 @@ function describeWaiting(setup: StoreSetup): void {
     expect(await opened.readLog(name)).toEqual([]);
   });
 
-  test("it leaves a trace also where done tasks leave none", async () => {
+  test("a cancel of a waiting task leaves a trace also where done tasks leave none", async () => {
     const { store } = open();
     const name = await define(store, { retainDoneMs: 0 });
     const id = await enqueueOne(store, name);
@@ -222,7 +222,7 @@ function describeWaiting(setup: StoreSetup): void {
 function describeRunning(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("it is asked for: the worker hears of it, and the task ends when it fails", async () => {
+  test("the worker of a running task hears of the cancel, and the task ends when it fails", async () => {
     const { store } = open();
     const name = await define(store);
     const id = await enqueueOne(store, name);
@@ -247,7 +247,7 @@ function describeRunning(setup: StoreSetup): void {
     expect(outcomes(await cancel(store, id))).toEqual(["done"]);
   });
 
-  test("given back, the task ends; so does one that a dead worker had", async () => {
+  test("a running task with a cancel request ends when it is given back; so does one of a dead worker", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -282,7 +282,7 @@ function describeRunning(setup: StoreSetup): void {
 function describeAnswer(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("gone tasks are told with their state, each task once, in the order of the call", async () => {
+  test("a cancel tells tasks that are gone with their state, each task once, in the order of the call", async () => {
     const { store } = open();
     const name = await define(store, { retryAttempts: 1 });
     const [done, dead, ready] = await enqueue(store, name, 3);
@@ -404,7 +404,7 @@ async function everywhere(store: TaskStore, name: string) {
 function describeOutcomes(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("each is told what became of it, and the others stay where they are", async () => {
+  test("a cancel tells what became of each task, and the others stay where they are", async () => {
     const { store } = open();
     const name = await define(store);
     const tasks = await everywhere(store, name);
@@ -429,7 +429,7 @@ function describeOutcomes(setup: StoreSetup): void {
     expect(await stateOf(store, running)).toBe("claimed");
   });
 
-  test("they are kept as long as done tasks are", async () => {
+  test("cancelled tasks are kept as long as done tasks are", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { retainDoneMs: 5_000, retainDeadMs: 1_000 });
@@ -465,7 +465,7 @@ function describeOutcomes(setup: StoreSetup): void {
     expect(await enqueueOne(store, name, { dedupeKey: "m" })).not.toBe(waits);
   });
 
-  test("of several groups each hands over what it got back", async () => {
+  test("a cancel of tasks of several groups hands over what each group got back", async () => {
     const { store } = open();
     const [one, two] = [await define(store), await define(store)];
     const [a, b, c] = await enqueue(store, one, [{ group: "g" }, { group: "g" }, { group: "h" }]);
@@ -482,7 +482,7 @@ function describeOutcomes(setup: StoreSetup): void {
 function describeReschedule(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("each is moved, or told why it isn't, and the others stay where they are", async () => {
+  test("a reschedule moves each task, or tells why it doesn't, and the others stay where they are", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -534,7 +534,7 @@ function describeReschedule(setup: StoreSetup): void {
     },
   );
 
-  test("of several groups each hands over the slots of those that left it", async () => {
+  test("a reschedule of tasks of several groups hands over the slots of those that left each group", async () => {
     const { store } = open();
     const [one, two] = [await define(store), await define(store)];
     const [a, b, c] = await enqueue(store, one, [{ group: "g" }, { group: "g" }, { group: "h" }]);
@@ -583,7 +583,7 @@ function describeHandedOver(setup: StoreSetup): void {
   }
 
   testWith(setup, "row locks")(
-    "is cancelled all the same, with those that still wait",
+    "a task that becomes ready meanwhile is cancelled all the same, with those that still wait",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -596,13 +596,16 @@ function describeHandedOver(setup: StoreSetup): void {
     },
   );
 
-  testWith(setup, "row locks")("is put off all the same, with those that still wait", async () => {
-    const opened = open();
-    const { store } = opened;
-    const { ids, name, answer } = await askMeanwhile(opened, (taskIds) =>
-      store.rescheduleTasks({ taskIds, to: { runInMs: 60_000 } }),
-    );
-    expect(answer.results.map(({ outcome }) => outcome)).toEqual(ids.map(() => "rescheduled"));
-    expect(await statusOf(store, name)).toMatchObject({ ready: 0, waiting: 0, scheduled: 3 });
-  });
+  testWith(setup, "row locks")(
+    "a task that becomes ready meanwhile is put off all the same, with those that still wait",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { ids, name, answer } = await askMeanwhile(opened, (taskIds) =>
+        store.rescheduleTasks({ taskIds, to: { runInMs: 60_000 } }),
+      );
+      expect(answer.results.map(({ outcome }) => outcome)).toEqual(ids.map(() => "rescheduled"));
+      expect(await statusOf(store, name)).toMatchObject({ ready: 0, waiting: 0, scheduled: 3 });
+    },
+  );
 }

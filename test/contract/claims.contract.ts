@@ -46,7 +46,7 @@ export function describeClaims(setup: StoreSetup): void {
 function describeOrder(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("S1.1, S1.5: N = 6 without groups takes 1 to 6, then 7 to 12", async () => {
+  test("work without groups claims tasks 1 to 6, then 7 to 12, with N = 6 (S1.1, S1.5)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 12 });
     const ids = await enqueue(store, name, 12);
@@ -56,7 +56,7 @@ function describeOrder(setup: StoreSetup): void {
     expect(await worker.claim(6)).toEqual([]);
   });
 
-  test("S1.1: N differs per agent and per call: 0, 1 and the rest; fewer only when fewer are there", async () => {
+  test("the claimed number differs per agent and per call: 0, 1 and the rest; a claim is smaller only when fewer tasks are there (S1.1)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 20 });
     const ids = await enqueue(store, name, 5);
@@ -68,7 +68,7 @@ function describeOrder(setup: StoreSetup): void {
     expect(idsOf(await first.claim(10))).toEqual(ids.slice(3));
   });
 
-  test("S1.1: N = 1000 takes 1000 in one call", async () => {
+  test("work with N = 1000 claims 1000 tasks in one call (S1.1)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1_000, prefetchMax: 0 });
     const ids = await enqueue(store, name, 1_001);
@@ -77,7 +77,7 @@ function describeOrder(setup: StoreSetup): void {
     expect((await statusOf(store, name)).ready).toBe(1);
   });
 
-  test("S1.2, S2.3: by priority, then by id, in any order of the enqueues", async () => {
+  test("work claims by priority, then by id, in any order of the enqueues (S1.2, S2.3)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 100 });
     const seed = testSeed();
@@ -137,7 +137,7 @@ function describeOrder(setup: StoreSetup): void {
     expect(idsOf(await worker.claim(2))).toEqual([urgent, third]);
   });
 
-  test("from a place on come the rest of its priority, then the later ones, and only so many", async () => {
+  test("work from a place on claims the rest of its priority, then the later ones, and only so many", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     const [first, second, third] = await enqueue(store, name, 3);
@@ -258,7 +258,7 @@ function describeContent(setup: StoreSetup): void {
     expect(plain).toMatchObject({ traceParent: null, isGrouped: false });
   });
 
-  test("whether newer code than this execution's enqueued it", async () => {
+  test("work tells whether newer code than this execution's enqueued a claimed task", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     const tasks = [{ payload: null }];
@@ -270,19 +270,22 @@ function describeContent(setup: StoreSetup): void {
     expect(newer).toEqual([false, false, true]);
   });
 
-  testWith(setup, "cancel requests")("that its cancel was requested before", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    const taskId = await enqueueOne(store, name);
-    const worker = await startWorker(store, name);
-    const task = await worker.claimOne();
-    await worker.fail([task], { retryInMs: 0 });
-    await opened.requestCancel(taskId);
-    const [again] = await worker.claim(1);
-    if (again !== undefined) expect(again.isCancelRequested).toBe(true);
-    else expect((await factsOf(store, taskId)).state).toBe("cancelled");
-  });
+  testWith(setup, "cancel requests")(
+    "work tells that a claimed task's cancel was requested before",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      const taskId = await enqueueOne(store, name);
+      const worker = await startWorker(store, name);
+      const task = await worker.claimOne();
+      await worker.fail([task], { retryInMs: 0 });
+      await opened.requestCancel(taskId);
+      const [again] = await worker.claim(1);
+      if (again !== undefined) expect(again.isCancelRequested).toBe(true);
+      else expect((await factsOf(store, taskId)).state).toBe("cancelled");
+    },
+  );
 
   test("failures and losses count as attempts", async () => {
     const opened = open();
@@ -450,7 +453,7 @@ function describeCallNumbers(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ done: 0, claimed: 2, ready: 1 });
   });
 
-  test("numbers begin with 1: 0 is refused and its completions aren't dropped in silence", async () => {
+  test("call numbers begin with 1: 0 is refused and its completions aren't dropped in silence", async () => {
     const { store } = open();
     const name = await define(store);
     const worker = await startWorker(store, name);
@@ -476,7 +479,7 @@ function describeCallNumbers(setup: StoreSetup): void {
 function describeStatuses(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("none: nothing is ready, with when the next task is due", async () => {
+  test('work answers "none" where nothing is ready, with when the next task is due', async () => {
     const { store } = open();
     const name = await define(store, { leaseMs: 30_000 });
     const worker = await startWorker(store, name);
@@ -543,7 +546,7 @@ function describeStatuses(setup: StoreSetup): void {
     expect(idsOf([...answer.claimed, ...(await worker.claim(1))])).toEqual([taskId]);
   });
 
-  test("nextDueMs comes with every claim that got fewer than it wanted", async () => {
+  test("the answer's nextDueMs comes with every claim that got fewer than it wanted", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, [{}, {}, { runInMs: 9_000 }]);
@@ -552,7 +555,7 @@ function describeStatuses(setup: StoreSetup): void {
     expect((await worker.work({ want: 3 })).nextDueMs).toBeLessThanOrEqual(9_000);
   });
 
-  test("done: nothing was wanted", async () => {
+  test('work answers "done" where nothing was wanted', async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -571,7 +574,7 @@ function describeStatuses(setup: StoreSetup): void {
     expect((await statusOf(store, name)).ready).toBe(1);
   });
 
-  test("paused: completions are taken, claims aren't", async () => {
+  test("work of a paused definition takes completions and claims nothing", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const ids = await enqueue(store, name, 3);
@@ -628,7 +631,7 @@ function describeStatuses(setup: StoreSetup): void {
     expect((await store.sweep({ max: 10 })).expired).toBe(0);
   });
 
-  test("want: 0 and 1000 are taken, -1 and 1001 refused, naming field and value", async () => {
+  test("the claimed number may be 0 to 1000: -1 and 1001 are refused, naming field and value", async () => {
     const { store } = open();
     const name = await define(store);
     const worker = await startWorker(store, name);
@@ -659,7 +662,7 @@ function describeSolo(setup: StoreSetup): void {
   const open = useStore(setup);
   const settings = { limit: 10, leaseMs: 10_000, lostMax: 9, prefetchMax: 1 };
 
-  test("is claimed alone, and nothing is claimed beside it until it ended", async () => {
+  test("a task that was lost twice is claimed alone, and nothing is claimed beside it until it ended", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, settings);
@@ -674,7 +677,7 @@ function describeSolo(setup: StoreSetup): void {
     expect(idsOf((await worker.complete(claimed, 3)).claimed)).toEqual(others);
   });
 
-  test("lost once, it is claimed together with others", async () => {
+  test("a task that was lost once is claimed together with others", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, settings);
@@ -687,7 +690,7 @@ function describeSolo(setup: StoreSetup): void {
     for (const one of claimed) expect(one).toMatchObject({ isSuspect: false });
   });
 
-  test("those before it are claimed without it, those after it wait for it", async () => {
+  test("tasks before one that was lost twice are claimed without it, those after it wait for it", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, settings);
@@ -704,7 +707,7 @@ function describeSolo(setup: StoreSetup): void {
     expect(idsOf((await worker.complete(second.claimed, 3)).claimed)).toEqual([later]);
   });
 
-  test("its failure lets the execution claim others again", async () => {
+  test("the failure of a task that was lost twice lets the execution claim others again", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, settings);
@@ -716,7 +719,7 @@ function describeSolo(setup: StoreSetup): void {
     expect(idsOf(await worker.claim(3))).toEqual([other]);
   });
 
-  test("its completion by itself lets the execution claim others again", async () => {
+  test("the completion of a task that was lost twice by itself lets the execution claim others again", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, settings);
@@ -732,7 +735,7 @@ function describeSolo(setup: StoreSetup): void {
   });
 
   testWith(setup, "raw sql")(
-    "marked though it was never lost, it is claimed together with others, and none is dropped",
+    "a marked task that was never lost is claimed together with others, and none is dropped",
     async () => {
       const opened = open();
       const { store } = opened;

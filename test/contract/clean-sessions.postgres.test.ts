@@ -93,7 +93,7 @@ describe("a session is as it was behind a user's transaction", () => {
     ],
     ["ended with a completion", () => complete(false)],
     ["ended with a completion that was fenced", () => complete(true)],
-  ])("that %s", async (_, run) => {
+  ])("a session is as it was behind a user's transaction that %s", async (_, run) => {
     const before = await leftovers();
     await run();
     expect(await leftovers()).toEqual(before);

@@ -121,7 +121,7 @@ function describeShapes(setup: StoreSetup): void {
     expect((await statusOf(store, name)).claimed).toBe(8);
   });
 
-  test("S3.3: completing makes room: the next claim comes in the same call", async () => {
+  test("a completion makes room: the next claim comes in the same call (S3.3)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2, prefetchMax: 0 });
     const ids = await enqueue(store, name, 4);
@@ -142,7 +142,7 @@ function describeShapes(setup: StoreSetup): void {
     expect((await statusOf(store, name)).done).toBe(4);
   });
 
-  test("S3.8: kept by default; with retainDoneMs 0 a done task leaves no trace", async () => {
+  test("a done task is kept by default; with retainDoneMs 0 it leaves no trace (S3.8)", async () => {
     const { store } = open();
     const kept = await define(store);
     const gone = await define(store, { retainDoneMs: 0 });
@@ -169,7 +169,7 @@ function describeShapes(setup: StoreSetup): void {
 function describeRefusals(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("under a wrong fence", async () => {
+  test("work refuses a completion under a wrong fence", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -180,7 +180,7 @@ function describeRefusals(setup: StoreSetup): void {
     expect(await stateOf(store, task.taskId)).toBe("claimed");
   });
 
-  test("of a task that another execution holds", async () => {
+  test("work refuses a completion of a task that another execution holds", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -192,7 +192,7 @@ function describeRefusals(setup: StoreSetup): void {
     expect((await holder.complete([task])).refused).toEqual([]);
   });
 
-  test("of a task that was completed by an earlier call", async () => {
+  test("work refuses a completion of a task that was completed by an earlier call", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -203,7 +203,7 @@ function describeRefusals(setup: StoreSetup): void {
     expect((await statusOf(store, name)).done).toBe(1);
   });
 
-  test("S2.9: of a task that failed meanwhile and was claimed again under a new fence", async () => {
+  test("work refuses a completion of a task that failed meanwhile and was claimed again under a new fence (S2.9)", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -258,7 +258,7 @@ function describeResults(setup: StoreSetup): void {
     });
   }
 
-  test("must be the text of a JSON object or array", async () => {
+  test("a result must be the text of a JSON object or array", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -273,7 +273,7 @@ function describeResults(setup: StoreSetup): void {
     expect(await stateOf(store, task.taskId)).toBe("claimed");
   });
 
-  test("is kept as given; none is null", async () => {
+  test("a result is kept as given; a missing one is null", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 4);
@@ -297,7 +297,7 @@ function describeResults(setup: StoreSetup): void {
 function describeCompleteTask(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("done, with duration and result; a repeat is `again` and changes nothing", async () => {
+  test("complete_task ends a task with duration and result; a repeat is `again` and changes nothing", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2 });
     await enqueue(store, name, 2);
@@ -338,7 +338,7 @@ function describeCompleteTask(setup: StoreSetup): void {
     expect(await stateOf(store, task.taskId)).toBe("claimed");
   });
 
-  test("makes room for the next claim, also of a task that runs alone", async () => {
+  test("complete_task makes room for the next claim, also of a task that runs alone", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1, prefetchMax: 0 });
     const [, second] = await enqueue(store, name, 2);
@@ -348,7 +348,7 @@ function describeCompleteTask(setup: StoreSetup): void {
     expect(only(await worker.claim(5)).taskId).toBe(second);
   });
 
-  test("hands the group over", async () => {
+  test("complete_task hands the group over", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, [{ group: "g" }]);

@@ -45,7 +45,7 @@ beforeEach(() => {
 const backlog = isWhole ? 10_000 : 4_000;
 
 describe("claims by many at once", () => {
-  test("S2.1, S2.12, S3.2: 32 connections drain thousands of tasks, each once", async () => {
+  test("32 connections drain thousands of tasks, each once (S2.1, S2.12, S3.2)", async () => {
     const stores = Array.from({ length: 4 }, () => scene.openStore(8));
     const name = await define(at(stores, 0), { limit: 1_000, prefetchMax: 1 });
     const ids = await enqueue(at(stores, 0), name, backlog);
@@ -78,7 +78,7 @@ describe("claims by many at once", () => {
     });
   });
 
-  test("S1.6: while one claim's transaction stays open, another returns at once with the rest", async () => {
+  test("a claim returns at once with the rest while another one's transaction stays open (S1.6)", async () => {
     const store = scene.openStore(2);
     const name = await define(store, { limit: 12, prefetchMax: 0 });
     const ids = await enqueue(store, name, 12);
@@ -93,7 +93,7 @@ describe("claims by many at once", () => {
     await gate.query("commit");
   });
 
-  test("S1.6: with groups as well: the seed's data, 1,2,3,4,6,8 held open, 10 and 12 at once", async () => {
+  test("a claim with groups returns at once: 10 and 12 of the source text's data while 1,2,3,4,6,8 are held open (S1.6)", async () => {
     const store = scene.openStore(2);
     const name = await define(store, { limit: 12, prefetchMax: 0 });
     const groups = ["1", null, "3", null, "1", null, "3", null, "1", null, "3", null];
@@ -116,7 +116,7 @@ describe("claims by many at once", () => {
     await gate.query("commit");
   });
 
-  test("S1.11: a claim that is rolled back leaves its tasks for the next one, in order", async () => {
+  test("a claim that is rolled back leaves its tasks for the next one, in order (S1.11)", async () => {
     const store = scene.openStore(2);
     const name = await define(store, { limit: 12 });
     const ids = await enqueue(store, name, 4);
@@ -129,7 +129,7 @@ describe("claims by many at once", () => {
     expect(idsOf(await within(500, second.claim(4)))).toEqual(ids);
   });
 
-  test("S2.4, S2.5: with n rows locked, the next ones are taken at once; all locked is an empty answer", async () => {
+  test("a claim takes the next tasks at once with n rows locked; an empty answer says that all are locked (S2.4, S2.5)", async () => {
     const store = scene.openStore(2);
     const name = await define(store, { limit: 10 });
     const ids = await enqueue(store, name, 5);
@@ -167,7 +167,7 @@ async function contendForTokens(limit: number, rounds: number): Promise<number> 
 
 describe("tokens among many starters", () => {
   for (const limit of fewOf([2, 1, 5])) {
-    test(`S0.1: 30 starters on 30 connections, limit ${String(limit)}: never more at a time`, async () => {
+    test(`the tokens of 30 starters on 30 connections never exceed limit ${String(limit)} (S0.1)`, async () => {
       // Whether two run at a time is chance, on a busy computer and on a fast one: one crowd may miss each other, five don't.
       let max = 0;
       for (let crowd = 0; crowd < 5 && max < Math.min(limit, 2); crowd += 1) {
@@ -193,7 +193,7 @@ describe("tokens among many starters", () => {
     expect(max).toBeGreaterThan(2);
   });
 
-  test("S0.3 to S0.6: the limit changes under load: never above the greatest limit in force", async () => {
+  test("the tokens never exceed the greatest limit in force while the limit changes under load (S0.3 to S0.6)", async () => {
     const stores = Array.from({ length: 3 }, () => scene.openStore(8));
     const name = await define(at(stores, 0), { limit: 3 });
     const load = { isOver: false };
@@ -250,7 +250,7 @@ async function serveInOrder(store: TaskStore, gate: Client, count: number): Prom
 }
 
 describe("the token row", () => {
-  test("S0.11: askers are served in the order of their arrival, 20 rounds", async () => {
+  test("the askers of a token are served in the order of their arrival, 20 rounds (S0.11)", async () => {
     const store = scene.openStore(10);
     const gate = await scene.connect();
     for (let round = 0; round < 20; round += 1) {
@@ -274,7 +274,7 @@ describe("the token row", () => {
     expect(orders.filter((order) => order !== "012345")).not.toHaveLength(0);
   });
 
-  test("S0.14: while one definition's row is locked, another starts at once", async () => {
+  test("a definition starts at once while another one's row is locked (S0.14)", async () => {
     const store = scene.openStore(3);
     const locked = await define(store);
     const other = await define(store);
@@ -320,7 +320,7 @@ describe("the token row", () => {
     expect(await statusOf(store, name)).toMatchObject({ done: 2, scheduled: 1, ready: 1 });
   });
 
-  test("S0.19: an asker whose connection is killed while it waits leaves nothing behind", async () => {
+  test("an asker whose connection is killed while it waits leaves nothing behind (S0.19)", async () => {
     const store = scene.openStore(3);
     const name = await define(store, { limit: 1 });
     const gate = await scene.connect();
@@ -347,7 +347,7 @@ describe("the token row", () => {
     ["a return", "release_tokens($1, 0)"],
     ["an end", "finish_execution($1)"],
   ])(
-    "S0.19: %s whose connection is killed before its commit leaves the row free and the tokens as they were",
+    "%s whose connection is killed before its commit leaves the row free and the tokens as they were (S0.19)",
     async (_, call) => {
       const store = scene.openStore(3);
       const name = await define(store, { limit: 2 });
@@ -425,7 +425,7 @@ describe("a store", () => {
 describe("no deadlock", () => {
   const cycles = isWhole ? 100 : 50;
 
-  test("S0.12, S1.8: 15 connections, cycle after cycle, amid heartbeats, limit changes, reclaims and enqueues", async () => {
+  test("the calls of 15 connections make no deadlock amid heartbeats, limit changes, reclaims and enqueues (S0.12, S1.8)", async () => {
     const stores = [scene.openStore(8), scene.openStore(7), scene.openStore(6)];
     const seed = testSeed();
     const name = await define(at(stores, 0), {
@@ -504,7 +504,7 @@ async function runGroupAgent(
 
 describe("groups among many agents", () => {
   for (const slots of fewOf([3, 1])) {
-    test(`S1.3, S1.7, S1.8: 50 groups of ${String(slots)} slots, 20 agents: never more of a group at a time, no error`, async () => {
+    test(`the claims of 20 agents never exceed ${String(slots)} slots of a group among 50 groups, and no call fails (S1.3, S1.7, S1.8)`, async () => {
       const stores = [scene.openStore(10), scene.openStore(10)];
       const seed = testSeed();
       const name = await define(at(stores, 0), {
@@ -596,7 +596,7 @@ describe("groups among many agents", () => {
 });
 
 describe("enqueues at once", () => {
-  test("ten connections, one key, 30 rounds amid completions: one unfinished task per key", async () => {
+  test("ten connections that enqueue one key amid completions make one unfinished task per key, 30 rounds", async () => {
     const stores = Array.from({ length: 10 }, () => scene.openStore(1));
     const name = await define(at(stores, 0), { limit: 10 });
     const worker = await startWorker(at(stores, 0), name, { want: 5 });
@@ -633,7 +633,7 @@ describe("enqueues at once", () => {
     }
   });
 
-  test("ten connections with one operation id: the others wait for the first and get its ids", async () => {
+  test("ten connections with one operation id enqueue once: the others wait for the first and get its ids", async () => {
     const stores = Array.from({ length: 10 }, () => scene.openStore(1));
     const name = await define(at(stores, 0));
     const tasks = Array.from({ length: 100 }, () => ({ payload: null }));
@@ -704,7 +704,7 @@ const racingCalls: {
 
 describe("reclaim races", () => {
   for (const { title, call, won, states } of racingCalls) {
-    test(`against ${title}: exactly one wins, and the loser says so`, async () => {
+    test(`a reclaim against ${title} has exactly one winner, and the loser says so`, async () => {
       const store = scene.openStore(4);
       const name = await define(store, { limit: 100, leaseMs: 10_000, lostMax: 100 });
       for (let round = 0; round < 25; round += 1) {

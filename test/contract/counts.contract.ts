@@ -175,7 +175,7 @@ const multiplied = [
 function describeSweep(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("by name and no more than asked for; ready up to 1000", async () => {
+  test("sweep counts ready tasks up to 1000, by name and no more than asked for", async () => {
     const { store } = open();
     for (const name of ["c", "a", "d", "b"]) {
       await define(store, {}, name);
@@ -263,7 +263,7 @@ function describeSweep(setup: StoreSetup): void {
     setup,
     "raw sql",
     "sure calls",
-  )("expired up to 1000", async () => {
+  )("sweep counts expired executions up to 1000", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { leaseMs: 10_000 });

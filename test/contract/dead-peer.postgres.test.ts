@@ -41,7 +41,7 @@ describe("a body that is silent for longer than its transaction may be", () => {
   };
 
   test.each(["sends", "returns"] as const)(
-    "it hears that the silence ended the transaction when it %s, and not of an outage",
+    "a body hears that the silence ended its transaction when it %s, and not of an outage",
     async (then) => {
       expect(await silentFor(then)).toMatchObject({
         code: "TASKGATE_STORE_CONTEXT",
@@ -52,7 +52,7 @@ describe("a body that is silent for longer than its transaction may be", () => {
     },
   );
 
-  test("its own error counts", async () => {
+  test("a silent body's own error counts", async () => {
     expect(await silentFor("throws")).toEqual(new Error("the partner's answer is no"));
   });
 });

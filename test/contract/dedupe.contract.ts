@@ -30,7 +30,7 @@ function call(
 function describeKey(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("lets a second task in only when the first has ended; the duplicate gets the first's id", async () => {
+  test("a dedupe key lets a second task in only when the first has ended; the duplicate gets the first's id", async () => {
     const { store } = open();
     const name = await define(store);
     const first = await enqueueOne(store, name, { dedupeKey: "k" });
@@ -51,7 +51,7 @@ function describeKey(setup: StoreSetup): void {
   });
 
   for (const as of ["dead", "cancelled"] as const) {
-    test(`is free again when its task ended ${as}`, async () => {
+    test(`a dedupe key is free again when its task ended ${as}`, async () => {
       const { store } = open();
       const name = await define(store);
       await enqueueOne(store, name, { dedupeKey: "k" });
@@ -61,7 +61,7 @@ function describeKey(setup: StoreSetup): void {
     });
   }
 
-  test("stays held while its task waits for a retry", async () => {
+  test("a dedupe key stays held while its task waits for a retry", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueueOne(store, name, { dedupeKey: "k" });
@@ -91,7 +91,7 @@ function describeKey(setup: StoreSetup): void {
     expect((await statusOf(store, name)).ready).toBe(4);
   });
 
-  test("also for grouped and scheduled tasks: a duplicate enters no container", async () => {
+  test("a dedupe key holds for grouped and scheduled tasks, too: a duplicate enters no container", async () => {
     const { store } = open();
     const name = await define(store);
     const tasks = [
@@ -108,7 +108,7 @@ function describeKey(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ ready: 1, scheduled: 1, waiting: 0 });
   });
 
-  test("belongs to its definition and is compared exactly", async () => {
+  test("a dedupe key belongs to its definition and is compared exactly", async () => {
     const { store } = open();
     const one = await define(store);
     const two = await define(store);
@@ -133,7 +133,7 @@ function describeKey(setup: StoreSetup): void {
 function describeWindow(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("is held that long, also when its task has ended", async () => {
+  test("a dedupe key is held for its window, also when its task has ended", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -165,7 +165,7 @@ function describeWindow(setup: StoreSetup): void {
     );
   }
 
-  test("is free after the window even while its task is unfinished, whose end frees no other task's key", async () => {
+  test("a dedupe key is free after its window even while its task is unfinished, whose end frees no other task's key", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 5 });

@@ -132,7 +132,7 @@ function describeRegistration(setup: StoreSetup): void {
     for (const name of names) expect((await statusOf(store, name)).name).toBe(name);
   });
 
-  test("S0.18: ten first registrations at once make one row", async () => {
+  test("ten first registrations at once make one row (S0.18)", async () => {
     const { store } = open();
     const input = registration();
     const answers = await Promise.all(
@@ -143,7 +143,7 @@ function describeRegistration(setup: StoreSetup): void {
     expect((await store.listDefinitions({ name: input.name })).definitions).toHaveLength(1);
   });
 
-  test("S0.18: ten first starts at once find the one definition and never exceed its limit", async () => {
+  test("ten first starts at once find the one definition and never exceed its limit (S0.18)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 3 });
     const answers = await Promise.all(
@@ -206,7 +206,7 @@ function describeBadSettings(setup: StoreSetup): void {
     });
   }
 
-  test("nothing at the ends of each range", async () => {
+  test("register_definition refuses no setting at the ends of its range", async () => {
     const { store } = open();
     for (const { field, values } of goodSettings) {
       for (const value of values) {
@@ -303,7 +303,7 @@ function describeLimit(setup: StoreSetup): void {
     expect(await setLimit(store, input.name, "code")).toMatchObject({ oldLimit: 1, newLimit: 50 });
   });
 
-  test("tells the held tokens, those above the new limit, and whether tasks wait", async () => {
+  test("set_limit tells the held tokens, those above the new limit, and whether tasks wait", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     await startWorker(store, name, { want: 4 });
@@ -342,7 +342,7 @@ function describeLimit(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ limit: 3, ready: 1 });
   });
 
-  test("ten repeats of an operation id at once: one change, ten equal answers", async () => {
+  test("ten repeats of an operation id at once make one change and get equal answers", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const input = { name, limit: 2, operationId: operationId(), changedBy: "an operator" };
@@ -351,7 +351,7 @@ function describeLimit(setup: StoreSetup): void {
     expect(at(answers, 0)).toMatchObject({ oldLimit: 4, newLimit: 2 });
   });
 
-  test("refuses a limit out of range and an unknown name, naming them", async () => {
+  test("set_limit refuses a limit out of range and an unknown name, naming them", async () => {
     const { store } = open();
     const name = await define(store);
     for (const limit of [-2, 1_001]) {
@@ -412,7 +412,7 @@ function describePause(setup: StoreSetup): void {
     expect((await statusOf(store, input.name)).paused).toBe(true);
   });
 
-  test("refuse an unknown name, naming it", async () => {
+  test("pause_definition and resume_definition refuse an unknown name, naming it", async () => {
     const { store } = open();
     const input = { name: "nobody", changedBy: "an operator" };
     const expected = { code: "TASKGATE_ARG_UNKNOWN", field: "name", value: "nobody" } as const;
@@ -446,7 +446,7 @@ function describeAudit(setup: StoreSetup): void {
   });
 
   auditTest(
-    "each change of an operator has one entry with who and why, each repeat none",
+    "each change of an operator has one entry with actor and reason, each repeat none",
     async () => {
       const { store, readAudit } = bound(open());
       const name = await define(store);

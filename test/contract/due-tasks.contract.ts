@@ -24,7 +24,7 @@ export function describeDueTasks(setup: StoreSetup): void {
   describe("a ready task is due", () => {
     const open = useStore(setup);
 
-    test("since its enqueue", async () => {
+    test("a ready task is due since its enqueue", async () => {
       const opened = open();
       const name = await define(opened.store);
       const task = await enqueueOne(opened.store, name, {});
@@ -45,7 +45,7 @@ export function describeDueTasks(setup: StoreSetup): void {
       await expectDue(opened, { name, task, afterMs: hourMs, ageMs: 0 });
     });
 
-    test("since its enqueue where the instant that it was enqueued for had passed", async () => {
+    test("a ready task is due since its enqueue where the instant that it was enqueued for had passed", async () => {
       const opened = open();
       const name = await define(opened.store);
       const runAt = new Date((await opened.now()).getTime() - hourMs);
@@ -53,7 +53,7 @@ export function describeDueTasks(setup: StoreSetup): void {
       await expectDue(opened, { name, task, afterMs: 0, ageMs: 0 });
     });
 
-    test("since its enqueue where a group let it in later", async () => {
+    test("a ready task is due since its enqueue where a group let it in later", async () => {
       const opened = open();
       const name = await define(opened.store, { groupSlots: 1 });
       const [first, second] = await enqueue(opened.store, name, [{ group: "a" }, { group: "a" }]);
@@ -67,7 +67,7 @@ export function describeDueTasks(setup: StoreSetup): void {
       await expectDue(opened, { name, task: second, afterMs: 0, ageMs: hourMs });
     });
 
-    test("since the instant that it was rescheduled to", async () => {
+    test("a ready task is due since the instant that it was rescheduled to", async () => {
       const opened = open();
       const name = await define(opened.store);
       const tasks = await enqueue(opened.store, name, [{}, { runInMs: 1_000 }, { group: "ada" }]);
@@ -76,7 +76,7 @@ export function describeDueTasks(setup: StoreSetup): void {
       for (const task of tasks) await expectListed(opened.store, { name, task, afterMs: hourMs });
     });
 
-    test("since its enqueue where it was redriven", async () => {
+    test("a ready task is due since its enqueue where it was redriven", async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store);
@@ -89,7 +89,7 @@ export function describeDueTasks(setup: StoreSetup): void {
     });
 
     test.each(["failed", "continued"] as const)(
-      "since the end of a delay of its own, where it comes back %s",
+      "a ready task is due since the end of a delay of its own, where it comes back %s",
       async (as) => {
         const opened = open();
         const name = await define(opened.store);
@@ -101,7 +101,7 @@ export function describeDueTasks(setup: StoreSetup): void {
       },
     );
 
-    test("since its enqueue where it failed and came back after a back-off", async () => {
+    test("a ready task is due since its enqueue where it failed and came back after a back-off", async () => {
       const opened = open();
       const name = await define(opened.store);
       const task = await enqueueOne(opened.store, name, {});
@@ -111,7 +111,7 @@ export function describeDueTasks(setup: StoreSetup): void {
       await expectDue(opened, { name, task, afterMs: 0, ageMs: hourMs });
     });
 
-    test("since its wave was opened", async () => {
+    test("a ready task is due since its wave was opened", async () => {
       const opened = open();
       const name = await define(opened.store);
       const batch = await filled(opened.store, name, { counts: [1] });
@@ -122,7 +122,7 @@ export function describeDueTasks(setup: StoreSetup): void {
       await expectDue(opened, { name, task, afterMs: hourMs, ageMs: 0 });
     });
 
-    test("since the end of the delay that the code gives its kind, of a schedule's tasks too", async () => {
+    test("a ready task is due since the end of its kind's delay, which the code gives, of a schedule's tasks too", async () => {
       const opened = open();
       const { name } = await defineDue(opened.store, -1);
       const kinds = [{ ...noRules, kind: "a kind", runInMs: hourMs }];
@@ -132,7 +132,7 @@ export function describeDueTasks(setup: StoreSetup): void {
       await expectDue(opened, { name, task: only(taskIds), afterMs: hourMs, ageMs: 0 });
     });
 
-    test("and is found behind one of its priority that has just become due", async () => {
+    test("a ready task is found behind one of its priority that has just become due", async () => {
       const opened = open();
       const name = await define(opened.store);
       await enqueueOne(opened.store, name, { runInMs: hourMs });
@@ -145,22 +145,25 @@ export function describeDueTasks(setup: StoreSetup): void {
     test.each([
       { count: 99, isFound: true },
       { count: 100, isFound: false },
-    ])("and is looked for among the first 100 of its priority: behind $count", async (given) => {
-      const opened = open();
-      const name = await define(opened.store);
-      const later = Array.from({ length: given.count }, () => ({ runInMs: hourMs }));
-      const [first] = await enqueue(opened.store, name, later);
-      const plain = await enqueueOne(opened.store, name, {});
-      await opened.advance(hourMs);
-      await opened.store.promoteScheduled({ name, max: 100 });
-      const { oldestReady } = await opened.store.readPace({ name, max: 1 });
-      expect(oldestReady?.taskId).toBe(given.isFound ? plain : first);
-    });
+    ])(
+      "a ready task is looked for among the first 100 of its priority: behind $count",
+      async (given) => {
+        const opened = open();
+        const name = await define(opened.store);
+        const later = Array.from({ length: given.count }, () => ({ runInMs: hourMs }));
+        const [first] = await enqueue(opened.store, name, later);
+        const plain = await enqueueOne(opened.store, name, {});
+        await opened.advance(hourMs);
+        await opened.store.promoteScheduled({ name, max: 100 });
+        const { oldestReady } = await opened.store.readPace({ name, max: 1 });
+        expect(oldestReady?.taskId).toBe(given.isFound ? plain : first);
+      },
+    );
 
     test.each([
       { count: 19, isFound: true },
       { count: 20, isFound: false },
-    ])("and is looked for in 20 priorities: behind $count", async (given) => {
+    ])("a ready task is looked for in 20 priorities: behind $count", async (given) => {
       const opened = open();
       const name = await define(opened.store);
       const oldest = await enqueueOne(opened.store, name, { priority: 32_767 });
@@ -171,7 +174,7 @@ export function describeDueTasks(setup: StoreSetup): void {
       expect(oldestReady?.taskId).toBe(given.isFound ? oldest : first);
     });
 
-    test("and the one that is due for longest is told, not the one that was enqueued first", async () => {
+    test("the ready task that is due for longest is told, not the one that was enqueued first", async () => {
       const opened = open();
       const name = await define(opened.store);
       await enqueueOne(opened.store, name, { priority: 1, runInMs: hourMs });

@@ -70,7 +70,7 @@ describe("tasks that end in one call lock their keys in key order", () => {
     expect(await freeKeys()).toEqual([]);
   });
 
-  test("lost ones of two definitions: the definition comes before the key", async () => {
+  test("the loss of tasks of two definitions locks the definition before the key", async () => {
     const store = scene.openStore(2);
     const [first, second] = [
       await define(store, { lostMax: 0 }),
@@ -123,7 +123,7 @@ const leftovers: readonly { table: string; one: string; others: string }[] = [
 
 describe("a task that ends, though its plan was made when there was hardly a row", () => {
   test.each(leftovers)(
-    "reads its own of $table, and not all there are",
+    "a task that ends reads its own rows of $table, and not all there are",
     async ({ table, one, others }) => {
       const store = scene.openStore(2);
       const name = await define(store, { limit: 15, retainDoneMs: 0 });

@@ -34,7 +34,7 @@ export function describeEndedTransactions(setup: StoreSetup): void {
   describe("a completion that ends its transaction", () => {
     const open = useStore(setup);
 
-    test("has committed everything when it answers: what the body throws afterwards undoes nothing", async () => {
+    test("a completion that ends its transaction has committed everything when it answers: a later error of the body undoes nothing", async () => {
       const { store } = open();
       const { name, call } = await claimOne(store);
       const result = String.raw`{"a":"it's \\ \"quoted\" $1 @p1 -- \u0000 \n; commit","b":"ü€😀"}`;
@@ -52,7 +52,7 @@ export function describeEndedTransactions(setup: StoreSetup): void {
       expect((await store.completeTask(again)).status).toBe("again");
     });
 
-    test("says fenced and has rolled everything back, also when the body goes on", async () => {
+    test("a completion that ends its transaction says fenced and has rolled everything back, also when the body goes on", async () => {
       const { store } = open();
       const { name, call } = await claimOne(store);
       const { executionId } = await startWorker(store, name);
@@ -65,7 +65,7 @@ export function describeEndedTransactions(setup: StoreSetup): void {
       expect(await stateOf(store, call.taskId)).toBe("claimed");
     });
 
-    test("says again of a claim that was completed before, and commits nothing a second time", async () => {
+    test("a completion that ends its transaction says again of a claim that was completed before, and commits nothing a second time", async () => {
       const { store } = open();
       const { name, call } = await claimOne(store);
       const complete = () =>
@@ -79,7 +79,7 @@ export function describeEndedTransactions(setup: StoreSetup): void {
       expect(await stateOf(store, call.taskId)).toBe("done");
     });
 
-    test("commits nothing when the store refuses its result", async () => {
+    test("a completion that ends its transaction commits nothing when the store refuses its result", async () => {
       const { store } = open();
       const { name, call } = await claimOne(store);
       const result = JSON.stringify([" ".repeat(70_000)]);
@@ -91,7 +91,7 @@ export function describeEndedTransactions(setup: StoreSetup): void {
       expect(await statusOf(store, name)).toMatchObject({ ready: 0, claimed: 1, done: 0 });
     });
 
-    test("commits nothing when an earlier call had failed and its error was swallowed", async () => {
+    test("a completion that ends its transaction commits nothing when an earlier call had failed and its error was swallowed", async () => {
       const { store } = open();
       const { name, call } = await claimOne(store);
       const refused = store.transaction(async (transaction) => {
@@ -103,7 +103,7 @@ export function describeEndedTransactions(setup: StoreSetup): void {
       expect(await statusOf(store, name)).toMatchObject({ ready: 0, claimed: 1, done: 0 });
     });
 
-    test("lets no further call into the transaction that it has ended", async () => {
+    test("a completion that ends its transaction lets no further call into the transaction that it has ended", async () => {
       const { store } = open();
       const { name, call } = await claimOne(store);
       await store.transaction(async (transaction) => {
@@ -117,7 +117,7 @@ export function describeEndedTransactions(setup: StoreSetup): void {
 
     for (const statement of ["commit", "rollback"])
       testWith(setup, "raw sql")(
-        `is refused when the user's own ${statement} has ended the transaction, and so is its end`,
+        `a completion is refused when the user's own ${statement} has ended the transaction, and so is its end`,
         async () => {
           const { store } = open();
           const { name, call } = await claimOne(store);
@@ -137,7 +137,7 @@ export function describeEndedTransactions(setup: StoreSetup): void {
       );
 
     test.each(["returned", "thrown"])(
-      "is refused in a transaction whose body has %s, like any call, and changes nothing",
+      "a completion is refused in a transaction whose body has %s, like any call, and changes nothing",
       async (how) => {
         const { store } = open();
         const { name, call } = await claimOne(store);
@@ -158,7 +158,7 @@ export function describeEndedTransactions(setup: StoreSetup): void {
       },
     );
 
-    test("outside a transaction is refused, and nothing happens", async () => {
+    test("a completion that ends its transaction is refused outside of one, and nothing happens", async () => {
       const { store } = open();
       const { call } = await claimOne(store);
       const expected = { code: "TASKGATE_ARG_INVALID", field: "endsTransaction" } as const;

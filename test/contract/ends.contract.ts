@@ -71,7 +71,7 @@ function describeKept(setup: StoreSetup): void {
     }
   });
 
-  test("retainDoneMs 0: done tasks and their attempts leave no trace, dead and cancelled ones do", async () => {
+  test("done tasks and their attempts leave no trace with retainDoneMs 0; dead and cancelled ones do", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5, retainDoneMs: 0 });
     const ids = await enqueue(store, name, 4);
@@ -95,31 +95,34 @@ function describeKept(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ done: 0, dead: 1, cancelled: 1 });
   });
 
-  testWith(setup, "raw sql")("retainDoneMs 0: no attempt is left without its task", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 5, prefetchMax: 0, retainDoneMs: 0 });
-    const worker = await startWorker(store, name, { want: 5 });
-    const [, keyed] = await enqueue(store, name, [{}, { dedupeKey: "k" }]);
-    await worker.fail(await worker.claim(2), { retryInMs: 0 });
-    await enqueue(store, name, [{ group: "g" }, {}, {}, { group: "g" }]);
-    const [first, second, third, ...others] = await worker.claim(5);
-    if (!first || !second || !third) throw new Error("three tasks expected");
-    expect(second.taskId).toBe(keyed);
-    // Beside others that never failed, and alone.
-    await worker.complete([first, second, ...others]);
-    await worker.complete([third]);
-    const [last] = await worker.claim(5);
-    expect(last).toMatchObject({ attempt: 1 });
-    if (last) await worker.complete([last]);
-    expect((await enqueue(store, name, [{ dedupeKey: "k" }]))[0]).not.toBe(keyed);
-    const rows = await opened.raw(
-      setup.dialect === "mssql"
-        ? "SELECT a.TaskId FROM Taskgate.Attempt AS a;"
-        : "select task_id from taskgate.attempt",
-    );
-    expect(rows).toEqual([]);
-  });
+  testWith(setup, "raw sql")(
+    "no attempt is left without its task with retainDoneMs 0",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 5, prefetchMax: 0, retainDoneMs: 0 });
+      const worker = await startWorker(store, name, { want: 5 });
+      const [, keyed] = await enqueue(store, name, [{}, { dedupeKey: "k" }]);
+      await worker.fail(await worker.claim(2), { retryInMs: 0 });
+      await enqueue(store, name, [{ group: "g" }, {}, {}, { group: "g" }]);
+      const [first, second, third, ...others] = await worker.claim(5);
+      if (!first || !second || !third) throw new Error("three tasks expected");
+      expect(second.taskId).toBe(keyed);
+      // Beside others that never failed, and alone.
+      await worker.complete([first, second, ...others]);
+      await worker.complete([third]);
+      const [last] = await worker.claim(5);
+      expect(last).toMatchObject({ attempt: 1 });
+      if (last) await worker.complete([last]);
+      expect((await enqueue(store, name, [{ dedupeKey: "k" }]))[0]).not.toBe(keyed);
+      const rows = await opened.raw(
+        setup.dialect === "mssql"
+          ? "SELECT a.TaskId FROM Taskgate.Attempt AS a;"
+          : "select task_id from taskgate.attempt",
+      );
+      expect(rows).toEqual([]);
+    },
+  );
 
   testWith(setup, "raw sql")(
     "tasks that end in one reclaim are kept as long as their own definitions say",
@@ -174,20 +177,20 @@ function describeAgain(setup: StoreSetup): void {
     return { worker, stranger: await startWorker(store, name), early, late, complete };
   }
 
-  test("is `again` for the claim under which it ended, and fenced for an earlier one", async () => {
+  test("a repeated completion is `again` for the claim under which its task ended, and fenced for an earlier one", async () => {
     const { store } = open();
     const { worker, early, late, complete } = await twice(store, "done");
     expect(await complete(worker, early)).toBe("fenced");
     expect(await complete(worker, late)).toBe("again");
   });
 
-  test("is fenced for another execution", async () => {
+  test("a repeated completion is fenced for another execution", async () => {
     const { store } = open();
     const { stranger, late, complete } = await twice(store, "done");
     expect(await complete(stranger, late)).toBe("fenced");
   });
 
-  test("is fenced when the claim ended dead", async () => {
+  test("a repeated completion is fenced when the claim ended dead", async () => {
     const { store } = open();
     const { worker, late, complete } = await twice(store, "dead");
     expect(await complete(worker, late)).toBe("fenced");
@@ -201,7 +204,7 @@ function describeFailures(setup: StoreSetup): void {
     [0, 1, 2],
     [2, 1, 0],
   ]) {
-    test(`each by its own history, group and cancel request (order ${order.join(", ")})`, async () => {
+    test(`each failed task ends by its own history, group and cancel request (order ${order.join(", ")})`, async () => {
       const { store } = open();
       const name = await define(store, { limit: 5, retryAttempts: 2 });
       const ids = await enqueue(store, name, [{}, { group: "g" }, {}]);
@@ -221,7 +224,7 @@ function describeFailures(setup: StoreSetup): void {
     });
   }
 
-  test("of several bad ones, that of the lowest task is named, then the first", async () => {
+  test("the lowest task of several bad ones is named, then the first", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 2);
@@ -304,7 +307,7 @@ function describeReclaim(setup: StoreSetup): void {
     expect(only(executions).endedAt).not.toBeNull();
   });
 
-  test("claims without an execution: the definition needs no hint", async () => {
+  test("a definition that claims without an execution needs no hint of reclaim_expired", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { leaseMs });
@@ -361,7 +364,7 @@ function describeReclaim(setup: StoreSetup): void {
 function describeGroups(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("frees its own slot, in any place, for the next", async () => {
+  test("the end of a grouped task frees its own slot, in any place, for the next", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10, groupSlots: 3 });
     const ids = await enqueue(
@@ -382,7 +385,7 @@ function describeGroups(setup: StoreSetup): void {
   });
 
   testWith(setup, "cancel requests")(
-    "by a give-back, tells the other definition that got a ready task",
+    "the end of a grouped task by a give-back tells the other definition that got a ready task",
     async () => {
       const opened = open();
       const { store } = opened;

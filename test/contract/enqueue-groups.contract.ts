@@ -82,7 +82,7 @@ function describeSlots(setup: StoreSetup): void {
     expect(await statesOf(store, [held, ...ids])).toEqual(["ready", "ready", "ready"]);
   });
 
-  test("known groups and new ones in one call", async () => {
+  test("an enqueue takes known groups and new ones in one call", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     await enqueue(store, name, [{ group: "b" }]);
@@ -155,7 +155,7 @@ function describeDuplicates(setup: StoreSetup): void {
   const isMssql = setup.dialect === "mssql";
 
   testWith(setup, "raw sql")(
-    "neither a duplicate nor a scheduled task beside it makes a group",
+    "a duplicate or a scheduled task makes no group beside it",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -187,7 +187,7 @@ function describeDuplicates(setup: StoreSetup): void {
   });
 
   testWith(setup, "row locks")(
-    "neither a duplicate nor a scheduled task waits for its group",
+    "a duplicate and a scheduled task don't wait for their group",
     async () => {
       const { store } = open();
       const name = await define(store, { limit: 5 });
@@ -273,7 +273,7 @@ function describeJoined(setup: StoreSetup): void {
   const open = useStore(setup);
   const isMssql = setup.dialect === "mssql";
 
-  test("those that are to run later stay as late as they were told to be", async () => {
+  test("grouped tasks that are to run later stay as late as they were told to be", async () => {
     const { store } = open();
     const name = await define(store);
     const tasks = [{ group: "g", runInMs: 60_000 }, { group: "g" }];

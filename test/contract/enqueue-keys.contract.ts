@@ -96,7 +96,7 @@ function describeMany(setup: StoreSetup): void {
 function describeOperations(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("is refused, naming it, and nothing is enqueued", async () => {
+  test("an operation id of another operation is refused, naming it, and nothing is enqueued", async () => {
     const { store } = open();
     const name = await define(store);
     const id = operationId();
@@ -109,7 +109,7 @@ function describeOperations(setup: StoreSetup): void {
     expect((await statusOf(store, name)).ready).toBe(0);
   });
 
-  test("is refused in a transaction, too, of which nothing is left", async () => {
+  test("an operation id of another operation is refused in a transaction, too, of which nothing is left", async () => {
     const { store } = open();
     const name = await define(store);
     const id = operationId();

@@ -162,7 +162,7 @@ function describeOperationId(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ ready: 3, scheduled: 1 });
   });
 
-  test("also with duplicates in the answer, and after the tasks ended", async () => {
+  test("a repeat of enqueue_tasks gets the first answer, also with duplicates in it, and after the tasks ended", async () => {
     const { store } = open();
     const name = await define(store);
     const input: EnqueueTasksInput = {
@@ -182,7 +182,7 @@ function describeOperationId(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ ready: 0, done: 1 });
   });
 
-  test("ten calls with one operation id at once enqueue once", async () => {
+  test("ten calls of enqueue_tasks with one operation id at once enqueue once", async () => {
     const { store } = open();
     const name = await define(store);
     const tasks = [{ payload: null }, { payload: null }];
@@ -311,7 +311,7 @@ function describeBadTasks(setup: StoreSetup): void {
     });
   }
 
-  test("nothing at the ends of each range", async () => {
+  test("enqueue_tasks refuses no value at the ends of its range", async () => {
     const { store } = open();
     const name = await define(store);
     const good: Partial<NewTask>[] = [

@@ -26,7 +26,7 @@ export function describeErasure(setup: StoreSetup): void {
     const open = useStore(setup);
 
     testWith(setup, "raw sql")(
-      "take payload, result and errors of that task, leave its neighbours as they are, and break no promise",
+      "the statements that erase a task's data take payload, result and errors of that task, leave its neighbours as they are, and break no promise",
       async () => {
         const opened = open();
         const { store } = opened;

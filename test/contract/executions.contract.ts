@@ -34,7 +34,7 @@ export function describeExecutions(setup: StoreSetup): void {
 function describeStart(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("started: tokens, lease, prefetched bound and how many tasks are ready", async () => {
+  test("start_execution tells tokens, lease, prefetched bound and how many tasks are ready", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4, leaseMs: 30_000, prefetchMax: 2 });
     await enqueue(store, name, 3);
@@ -51,7 +51,7 @@ function describeStart(setup: StoreSetup): void {
     expect(answer.tokenFence).toMatch(/^[0-9]+$/);
   });
 
-  test("none: nothing is ready or due, and it tells when the next task is due", async () => {
+  test("start_execution without ready or due tasks tells when the next one is due", async () => {
     const { store } = open();
     const name = await define(store);
     const input = () => startInput(name, { needsReady: true });
@@ -116,7 +116,7 @@ function describeStart(setup: StoreSetup): void {
     expect(all.executions).toHaveLength(1);
   });
 
-  test("S0.6: limit 0 starts nothing, and there is no wait that makes sense", async () => {
+  test("start_execution with limit 0 starts nothing, and no wait makes sense (S0.6)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 0 });
     await enqueue(store, name, 1);
@@ -127,7 +127,7 @@ function describeStart(setup: StoreSetup): void {
     });
   });
 
-  test("paused: nothing starts", async () => {
+  test("start_execution starts nothing while the definition is paused", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -215,7 +215,7 @@ function describeStart(setup: StoreSetup): void {
     expect((await store.startExecution(input)).status).toBe("started");
   });
 
-  test("want: 1 and 1000 are taken, 0 and 1001 are refused, naming field and value", async () => {
+  test("start_execution takes wishes of 1 to 1000; 0 and 1001 are refused, naming field and value", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1_000 });
     expect(await store.startExecution(startInput(name, { want: 1_000 }))).toMatchObject({
@@ -277,7 +277,7 @@ function describeBuilds(setup: StoreSetup): void {
     expect(await tryStart(store, input.name, { build: 5 })).toBe("started");
   });
 
-  test("without a hash nothing is compared", async () => {
+  test("start_execution without a hash compares nothing", async () => {
     const { store } = open();
     const input = registration({ build: 5 });
     await store.registerDefinition(input);
@@ -288,7 +288,7 @@ function describeBuilds(setup: StoreSetup): void {
 function describeFinish(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("gives tokens and claims back, uncounted, and tells that tasks wait", async () => {
+  test("finish_execution gives tokens and claims back, uncounted, and tells that tasks wait", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4, prefetchMax: 1 });
     const ids = await enqueue(store, name, 4);
@@ -332,7 +332,7 @@ function describeFinish(setup: StoreSetup): void {
     });
   });
 
-  test("tells when the next scheduled task is due", async () => {
+  test("finish_execution tells when the next scheduled task is due", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, [{ runInMs: 7_000 }]);

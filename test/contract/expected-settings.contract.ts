@@ -11,7 +11,7 @@ export function describeExpectedSettings(setup: StoreSetup): void {
   describe("a change that expects settings", () => {
     const open = useStore(setup);
 
-    test("sets the limit where the expected one is in force, and refuses where it isn't", async () => {
+    test("set_limit changes the limit where the expected one is in force, and refuses where it isn't", async () => {
       const { store } = open();
       const name = await define(store, { limit: 3 });
       const set = { name, limit: 5, ...operator };
@@ -41,7 +41,7 @@ export function describeExpectedSettings(setup: StoreSetup): void {
       expect(await store.setLimit(again)).toMatchObject({ status: "set", oldLimit: null });
     });
 
-    test("sets the rate where the expected one is in force, and refuses where it isn't", async () => {
+    test("set_rate changes the rate where the expected one is in force, and refuses where it isn't", async () => {
       const { store } = open();
       const name = await define(store);
       const rate = { count: 5, periodMs: 1_000, burst: 2 };
@@ -108,7 +108,7 @@ export function describeExpectedSettings(setup: StoreSetup): void {
       expect(resumed.status).toBe("resumed");
     });
 
-    test("hands a definition over that belongs to the expected app, and refuses where it doesn't", async () => {
+    test("set_definition_owner hands over a definition of the expected app, and refuses where another has it", async () => {
       const { store } = open();
       const [one, two] = [uniqueName("app"), uniqueName("app")];
       const name = await define(store);
@@ -140,7 +140,7 @@ export function describeExpectedSettings(setup: StoreSetup): void {
       });
     });
 
-    test("sets a shared limit where the expected one is in force, and makes none where it expects one", async () => {
+    test("set_shared_limit changes a limit where the expected one is in force, and makes none where it expects one", async () => {
       const { store } = open();
       const set = { name: "partner", limit: 5, ...operator };
       const missing = { ...set, operationId: operationId(), expectedLimit: 3 };
@@ -163,7 +163,7 @@ export function describeExpectedSettings(setup: StoreSetup): void {
       expect(await store.setSharedLimit(met)).toMatchObject({ status: "set", newLimit: 7 });
     });
 
-    test("sets a group that is as expected, and makes none where it expects one", async () => {
+    test("set_group changes a group that is as expected, and makes none where it expects one", async () => {
       const { store } = open();
       const name = await define(store, { groupSlots: 2 });
       const set = {
@@ -190,7 +190,7 @@ export function describeExpectedSettings(setup: StoreSetup): void {
       });
     });
 
-    test("is made once where several have seen the same limit", async () => {
+    test("a change that expects settings is made once where several callers have seen the same limit", async () => {
       const { store } = open();
       const name = await define(store, { limit: 1 });
       const answers = await Promise.all(

@@ -97,7 +97,7 @@ function describeCounts(setup: StoreSetup): void {
     }
   });
 
-  test("of its group: slots in their order, and the tasks that wait ahead of it", async () => {
+  test("explain_task tells of the task's group: slots in their order, and the tasks that wait ahead of it", async () => {
     const { store } = open();
     const name = await define(store, { groupSlots: 2 });
     const other = await enqueue(store, name, [
@@ -163,7 +163,7 @@ function describeCounts(setup: StoreSetup): void {
     },
   );
 
-  testWith(setup, "exact clock")("dueInMs is its own, not its neighbours'", async () => {
+  testWith(setup, "exact clock")("a task's dueInMs is its own, not its neighbours'", async () => {
     const { store } = open();
     const name = await define(store);
     const delays = [3_000, 1_000, 2_000];
@@ -180,7 +180,7 @@ function describeCounts(setup: StoreSetup): void {
     expect(await factsOf(store, at(ids, 0))).toMatchObject({ limit: 7, limitSource: "operator" });
   });
 
-  test("held by a wave", async () => {
+  test("explain_task counts no ready tasks for one that is held by a wave", async () => {
     const { store } = open();
     const name = await define(store);
     const batch = { operationId: operationId(), name: "nightly", failurePolicy: "halt" } as const;
@@ -242,7 +242,7 @@ function describeCounts(setup: StoreSetup): void {
 function describeTraces(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("is told in every state, of each task its own, and a redriven one keeps it", async () => {
+  test("a task's trace is told in every state, and a redriven task keeps it", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10, prefetchMax: 0 });
     const traces = [0, 1, 2, 3, 4, 5].map((n) => `00-${String(n).repeat(32)}-00f067aa0ba902b7-01`);
@@ -275,7 +275,7 @@ function describeTraces(setup: StoreSetup): void {
 function describeClaims(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("of several claims and workers, its own", async () => {
+  test("explain_task tells of several claims and workers the task's own", async () => {
     const { store } = open();
     const name = await define(store, { limit: 3, prefetchMax: 1 });
     const ids = await enqueue(store, name, 6);
@@ -309,26 +309,29 @@ function describeClaims(setup: StoreSetup): void {
     ]);
   });
 
-  testWith(setup, "exact clock")("of a dead worker, until it is taken back", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 1, leaseMs: 10_000 });
-    const id = await enqueueOne(store, name);
-    const dead = await startWorker(store, name, { worker: "dead" });
-    await dead.claimOne();
-    await opened.advance(10_001);
-    await startWorker(store, name, { worker: "heir" });
-    const facts = await factsOf(store, id);
-    expect(facts).toMatchObject({ state: "claimed", held: 1 });
-    expect(facts.claim).toMatchObject({ execution: dead.number, leaseLeftMs: -1 });
-  });
+  testWith(setup, "exact clock")(
+    "explain_task tells a dead worker's claim until it is taken back",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 1, leaseMs: 10_000 });
+      const id = await enqueueOne(store, name);
+      const dead = await startWorker(store, name, { worker: "dead" });
+      await dead.claimOne();
+      await opened.advance(10_001);
+      await startWorker(store, name, { worker: "heir" });
+      const facts = await factsOf(store, id);
+      expect(facts).toMatchObject({ state: "claimed", held: 1 });
+      expect(facts.claim).toMatchObject({ execution: dead.number, leaseLeftMs: -1 });
+    },
+  );
 }
 
 function describeAttempts(setup: StoreSetup): void {
   const open = useStore(setup);
   const plant = planterFor(setup);
 
-  test("each with its own worker, outcome and error; at the same instant the later fence first", async () => {
+  test("explain_task tells each attempt with its own worker, outcome and error; at the same instant the later fence first", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2, retryAttempts: 10 });
     const [id, other] = await enqueue(store, name, 2);
@@ -392,7 +395,7 @@ function describeMoving(setup: StoreSetup): void {
   const plant = planterFor(setup);
   const nowhere = { status: "moving", facts: null };
 
-  testWith(setup, "raw sql")("between two places: moving", async () => {
+  testWith(setup, "raw sql")("explain_task tells a task between two places as moving", async () => {
     const opened = open();
     const { store } = opened;
     const [taskId, other] = await enqueue(store, await define(store), 2);

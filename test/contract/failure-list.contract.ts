@@ -93,7 +93,7 @@ export function describeFailureList(setup: StoreSetup): void {
       expect(failures).toMatchObject([{ error, count: 1 }]);
     });
 
-    test("done and cancelled tasks aren't failures", async () => {
+    test("list_failures leaves out done and cancelled tasks", async () => {
       const { store } = open();
       const name = await define(store);
       await enqueue(store, name, 2);
@@ -130,7 +130,7 @@ export function describeFailureList(setup: StoreSetup): void {
       });
     });
 
-    test("of all definitions at least 10 dead tasks of each are looked at", async () => {
+    test("list_failures of all definitions looks at 10 dead tasks of each at least", async () => {
       const { store } = open();
       const many = await define(store);
       const few = await define(store);
@@ -199,7 +199,7 @@ export function describeFailureList(setup: StoreSetup): void {
         });
     });
 
-    test("of all definitions those with dead tasks share the number, without what else has ended", async () => {
+    test("list_failures of all definitions shares the number among those with dead tasks, without what else has ended", async () => {
       const { store } = open();
       const names = [await define(store, { limit: 15 }), await define(store, { limit: 15 })];
       for (const name of [...names, await define(store), await define(store)]) {
@@ -232,7 +232,7 @@ export function describeFailureList(setup: StoreSetup): void {
       });
     });
 
-    test("of two faults the number's is told", async () => {
+    test("list_failures with two faults tells the number's", async () => {
       const { store } = open();
       await expectError(store.listFailures({ name: "none", max: 0 }), {
         code: "TASKGATE_ARG_INVALID",

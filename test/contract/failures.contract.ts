@@ -42,7 +42,7 @@ export function describeFailures(setup: StoreSetup): void {
 function describeRetry(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("S3.7: it is scheduled again, counted, with its error and its attempt", async () => {
+  test("a failed task is scheduled again, counted, with its error and its attempt (S3.7)", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -111,7 +111,7 @@ function describeRetry(setup: StoreSetup): void {
     expect((await worker.claimOne()).attempt).toBe(2);
   });
 
-  test("S2.10: after retryAttempts failures it is dead, with payload, error and history", async () => {
+  test("a failed task is dead after retryAttempts failures, with payload, error and history (S2.10)", async () => {
     const { store } = open();
     const name = await define(store, { retryAttempts: 3 });
     const taskId = await enqueueOne(store, name, { payload: '{"n":1}' });
@@ -138,7 +138,7 @@ function describeRetry(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ dead: 1, scheduled: 0, claimed: 0 });
   });
 
-  test("retryAttempts 1: the first failure is the last", async () => {
+  test("the first failure is the last with retryAttempts 1", async () => {
     const { store } = open();
     const name = await define(store, { retryAttempts: 1 });
     await enqueue(store, name, 1);
@@ -148,7 +148,7 @@ function describeRetry(setup: StoreSetup): void {
     expect(answer.nextDueMs).toBeNull();
   });
 
-  test("told twice counts once: `again`", async () => {
+  test("a failure that is told twice counts once: `again`", async () => {
     const { store } = open();
     const name = await define(store);
     const taskId = await enqueueOne(store, name);
@@ -177,7 +177,7 @@ function describeRetry(setup: StoreSetup): void {
     expect((await worker.complete([fresh])).refused).toEqual([]);
   });
 
-  test("S3.7: the worker goes on with the next", async () => {
+  test("the worker goes on with the next task after a failure (S3.7)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1, prefetchMax: 0 });
     const [, second] = await enqueue(store, name, 2);
@@ -386,7 +386,7 @@ function describeBadFailures(setup: StoreSetup): void {
     expect(await stateOf(store, task.taskId)).toBe("claimed");
   });
 
-  test("retryInMs below 0 or above 30 days, naming field and value; the ends are taken", async () => {
+  test("fail_tasks refuses a retryInMs below 0 or above 30 days, naming field and value; the ends are taken", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 2);
@@ -483,7 +483,7 @@ function describeLog(setup: StoreSetup): void {
     "execution log",
     "exact clock",
   )(
-    "S3.5: one entry per attempt with kind, payload, worker, start, end, outcome and error",
+    "the execution log has one entry per attempt with kind, payload, worker, start, end, outcome and error (S3.5)",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -544,7 +544,7 @@ function describeLog(setup: StoreSetup): void {
   );
 
   logTest(
-    "S3.5: S3.5: the entry is there while the task runs; a prefetched claim says prefetched",
+    "an attempt's entry is there while the task runs; a prefetched claim says prefetched (S3.5)",
     async () => {
       const opened = open();
       const { store } = opened;

@@ -146,7 +146,7 @@ function describeLateCalls(setup: StoreSetup, end: End): void {
   const open = useStore(setup);
 
   for (const { title, call, hears } of lateCalls) {
-    test(`hears ${hears[end]} from ${title}, which changes nothing of its successor's`, async () => {
+    test(`an execution that was ${end} hears ${hears[end]} from ${title}, which changes nothing of its successor's`, async () => {
       const opened = open();
       const { store } = opened;
       const scene = await endWorker(opened, end);
@@ -170,7 +170,7 @@ function describeLateCalls(setup: StoreSetup, end: End): void {
 
   if (end !== "declared dead") return;
   for (const { title, call, hears } of lateCalls) {
-    test(`hears ${hears[end]} from ${title} also before its tasks were reclaimed`, async () => {
+    test(`an execution that was ${end} hears ${hears[end]} from ${title} also before its tasks were reclaimed`, async () => {
       const opened = open();
       const { store } = opened;
       const scene = await endWorker(opened, end);

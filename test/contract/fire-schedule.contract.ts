@@ -38,7 +38,7 @@ function describeFire(setup: StoreSetup): void {
     });
   });
 
-  test("without a payload, and with an empty one, the instant is all there is", async () => {
+  test("a schedule without a payload, or with an empty one, makes a payload of the instant alone", async () => {
     const { store } = open();
     for (const payload of [null, "{}", "{ }"]) {
       const { name, dueAt } = await defineDue(store, -1, { payload });
@@ -146,28 +146,34 @@ function describeFireAnswer(setup: StoreSetup): void {
     expect((await store.sweep({ max: 10 })).definitions).toEqual([]);
   });
 
-  testWith(setup, "exact clock")("it is due at its very millisecond; nextDueMs tells", async () => {
-    const opened = open();
-    const { store } = opened;
-    const { name } = await defineDue(store, 1);
-    await opened.advance(minuteMs - 1);
-    expect(await fire(store, name)).toEqual({ status: "early", taskIds: [], nextDueMs: 1 });
-    await opened.advance(1);
-    expect(await fire(store, name)).toMatchObject({ status: "fired", nextDueMs: 60 * minuteMs });
-    const seen = await theOne(store, name);
-    const stale = {
-      scheduleId: seen.id,
-      expectedRunAt: await opened.now(),
-      runAts: [],
-      nextRunAt: null,
-    };
-    expect(await store.fireSchedule(stale)).toMatchObject({
-      status: "stale",
-      nextDueMs: 60 * minuteMs,
-    });
-    await opened.advance(90 * minuteMs);
-    expect(await fire(store, name, { next: 10 })).toMatchObject({ status: "fired", nextDueMs: 0 });
-  });
+  testWith(setup, "exact clock")(
+    "a schedule is due at its very millisecond; nextDueMs tells",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { name } = await defineDue(store, 1);
+      await opened.advance(minuteMs - 1);
+      expect(await fire(store, name)).toEqual({ status: "early", taskIds: [], nextDueMs: 1 });
+      await opened.advance(1);
+      expect(await fire(store, name)).toMatchObject({ status: "fired", nextDueMs: 60 * minuteMs });
+      const seen = await theOne(store, name);
+      const stale = {
+        scheduleId: seen.id,
+        expectedRunAt: await opened.now(),
+        runAts: [],
+        nextRunAt: null,
+      };
+      expect(await store.fireSchedule(stale)).toMatchObject({
+        status: "stale",
+        nextDueMs: 60 * minuteMs,
+      });
+      await opened.advance(90 * minuteMs);
+      expect(await fire(store, name, { next: 10 })).toMatchObject({
+        status: "fired",
+        nextDueMs: 0,
+      });
+    },
+  );
 
   test("instants that aren't due, out of order or not after the others are refused", async () => {
     const { store } = open();

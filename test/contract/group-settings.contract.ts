@@ -383,7 +383,7 @@ function describeKeys(setup: StoreSetup): void {
       expect((await store.listGroups({ max })).groups).toEqual(groups.slice(0, max));
   });
 
-  test("of several faults the first argument's is told", async () => {
+  test("set_group with several faults tells the first argument's", async () => {
     const { store } = open();
     let input: SetGroupInput = {
       name: "nobody",
@@ -431,7 +431,7 @@ function describeKeys(setup: StoreSetup): void {
 function describeMany(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  testWith(setup, "raw sql")("those who wait are counted up to 1000", async () => {
+  testWith(setup, "raw sql")("set_group counts waiting tasks up to 1000", async () => {
     const opened = open();
     const { store } = opened;
     opened.expectDamage();

@@ -32,7 +32,7 @@ function describeSlots(setup: StoreSetup): void {
     (await factsOf(opened.store, taskId)).group?.holders;
   const grouped = (count: number) => Array.from({ length: count }, () => ({ group: "g" }));
 
-  test("that are freed together go to the next in their order, the first slot to the first of them", async () => {
+  test("slots that are freed together go to the next tasks in their order, the first slot to the first of them", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 10, groupSlots: 3 });
@@ -79,19 +79,22 @@ function describeSlots(setup: StoreSetup): void {
     },
   );
 
-  testWith(setup, "raw sql")("ranks say which of several gets the first free slot", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 10, groupSlots: 2 });
-    const ids = await enqueue(store, name, grouped(5));
-    const ranks = [3, 2, 1].map((value, index) => [at(ids, index + 2), value] as const);
-    await rank(opened, setup.dialect, new Map(ranks));
-    const worker = await startWorker(store, name, { want: 10 });
-    await worker.complete(await worker.claim(2));
-    expect(await holdersOf(opened, at(ids, 2))).toEqual([at(ids, 4), at(ids, 3)]);
-  });
+  testWith(setup, "raw sql")(
+    "the ranks of tasks say which of several gets the first free slot",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 10, groupSlots: 2 });
+      const ids = await enqueue(store, name, grouped(5));
+      const ranks = [3, 2, 1].map((value, index) => [at(ids, index + 2), value] as const);
+      await rank(opened, setup.dialect, new Map(ranks));
+      const worker = await startWorker(store, name, { want: 10 });
+      await worker.complete(await worker.claim(2));
+      expect(await holdersOf(opened, at(ids, 2))).toEqual([at(ids, 4), at(ids, 3)]);
+    },
+  );
 
-  test("go to the lowest id among due tasks, not to the earliest instant", async () => {
+  test("a group's slots go to the lowest id among due tasks, not to the earliest instant", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -128,23 +131,26 @@ function describeSlots(setup: StoreSetup): void {
     expect(await holdersOf(opened, at(ids, 0))).toEqual([at(ids, 1), at(ids, 2)]);
   });
 
-  testWith(setup, "raw sql")("of a group that is gone: the error names it", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    await enqueue(store, name, grouped(1));
-    const worker = await startWorker(store, name);
-    const claimed = await worker.claim(1);
-    opened.expectDamage();
-    await opened.raw(
-      setup.dialect === "mssql"
-        ? "DELETE FROM Taskgate.TaskGroup"
-        : "delete from taskgate.task_group",
-    );
-    await expectError(worker.complete(claimed), {
-      code: "TASKGATE_STORE_CONTRACT",
-      field: "groupId",
-      value: "a task names a group that is gone",
-    });
-  });
+  testWith(setup, "raw sql")(
+    "the error of a slot whose group is gone names the group",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      await enqueue(store, name, grouped(1));
+      const worker = await startWorker(store, name);
+      const claimed = await worker.claim(1);
+      opened.expectDamage();
+      await opened.raw(
+        setup.dialect === "mssql"
+          ? "DELETE FROM Taskgate.TaskGroup"
+          : "delete from taskgate.task_group",
+      );
+      await expectError(worker.complete(claimed), {
+        code: "TASKGATE_STORE_CONTRACT",
+        field: "groupId",
+        value: "a task names a group that is gone",
+      });
+    },
+  );
 }

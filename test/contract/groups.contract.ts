@@ -57,7 +57,7 @@ function seedTasks(): Partial<NewTask>[] {
 function describeExclusion(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("S1.5, S1.9: the seed's data, N = 6: 1,2,3,4,6,8, then 10,12, then as groups are freed", async () => {
+  test("a claim with groups and N = 6 takes 1,2,3,4,6,8 of the source text's data, then 10,12, then the rest as groups are freed (S1.5, S1.9)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 12, prefetchMax: 0 });
     const ids = await enqueue(store, name, seedTasks());
@@ -74,7 +74,7 @@ function describeExclusion(setup: StoreSetup): void {
   });
 
   for (const slots of [1, 3]) {
-    test(`S1.3: ${String(slots)} slots: as many of a group are ready or claimed, the rest waits`, async () => {
+    test(`a group of ${String(slots)} slots has as many tasks ready or claimed, and the rest waits (S1.3)`, async () => {
       const { store } = open();
       const name = await define(store, { limit: 20, groupSlots: slots });
       const ids = await enqueue(store, name, grouped(5));
@@ -109,7 +109,7 @@ function describeExclusion(setup: StoreSetup): void {
     expect((await statusOf(store, two)).ready).toBe(1);
   });
 
-  test("S1.9: 1,000 waiting in one group don't keep others from being claimed", async () => {
+  test("1,000 tasks that wait in one group don't keep others from being claimed (S1.9)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     await enqueue(store, name, grouped(1_000));
@@ -119,7 +119,7 @@ function describeExclusion(setup: StoreSetup): void {
     expect((await statusOf(store, name)).waiting).toBe(999);
   });
 
-  test("S1.3, S1.8: never above the slots, with any agents, batches, failures and ends (random walk)", async () => {
+  test("a group never exceeds its slots, with any agents, batches, failures and ends (random walk) (S1.3, S1.8)", async () => {
     const { store } = open();
     const slots = 2;
     const name = await define(store, {
@@ -185,7 +185,7 @@ function describeExclusion(setup: StoreSetup): void {
 function describeOrder(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("S1.4: by priority, then by id", async () => {
+  test("a group's tasks are ready by priority, then by id (S1.4)", async () => {
     const { store } = open();
     const name = await define(store);
     const [first, second] = await enqueue(store, name, grouped(2));
@@ -200,7 +200,7 @@ function describeOrder(setup: StoreSetup): void {
     expect(order).toEqual([first, urgent, second]);
   });
 
-  test("S1.4: a call's own tasks are ordered by priority before its input order", async () => {
+  test("a call's own tasks are ordered by priority before their input order (S1.4)", async () => {
     const { store } = open();
     const name = await define(store);
     const [slow, fast] = await enqueue(store, name, [
@@ -274,7 +274,7 @@ function describeOrder(setup: StoreSetup): void {
     expect(await statesOf(store, ids)).toEqual(["dead", "ready"]);
   });
 
-  test("not strict: a failed task leaves its slot to the next and queues again when due, by its old id", async () => {
+  test("a failed task of a group that isn't strict leaves its slot to the next and queues again when due, by its old id", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 10 });
@@ -294,7 +294,7 @@ function describeHandOver(setup: StoreSetup): void {
   const open = useStore(setup);
 
   for (const end of ["done", "dead", "cancelled"] as const) {
-    test(`S1.4: when a task ends ${end}, the next is ready in the same call`, async () => {
+    test(`a task that ends ${end} makes the next of its group ready in the same call (S1.4)`, async () => {
       const { store } = open();
       const name = await define(store);
       const ids = await enqueue(store, name, grouped(3));
@@ -334,7 +334,7 @@ function describeHandOver(setup: StoreSetup): void {
   });
 
   testWith(setup, "raw sql")(
-    "while the group is paused, or has more tasks than slots, no task is handed a slot",
+    "a group that is paused, or has more tasks than slots, hands no task a slot",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -457,7 +457,7 @@ function describeGlobal(setup: StoreSetup): void {
     expect((await statusOf(store, two)).ready).toBe(3);
   });
 
-  test("its own definition isn't told", async () => {
+  test("a global group's hand-over isn't told to its own definition", async () => {
     const { store } = open();
     const one = await define(store);
     await enqueue(store, one, [shared, shared]);
@@ -465,7 +465,7 @@ function describeGlobal(setup: StoreSetup): void {
     expect((await worker.complete([await worker.claimOne()])).woken).toEqual([]);
   });
 
-  test("order holds over definitions: by priority, then by id", async () => {
+  test("a global group's order holds over definitions: by priority, then by id", async () => {
     const { store } = open();
     const one = await define(store);
     const two = await define(store);

@@ -14,7 +14,7 @@ export function describeHaltedWaves(setup: StoreSetup): void {
   describe("a redrive of tasks of a halted batch", () => {
     const open = useStore(setup);
 
-    test("opens the wave again, which the batch has halted behind, and the batch stands until it is resumed", async () => {
+    test("a redrive opens the wave again behind which the batch has halted, and the batch stands until it is resumed", async () => {
       const { store } = open();
       const { batch, worker, dead, name } = await halted(store, { counts: [2, 1], dead: 1 });
       expect(await redriven(store, ...dead)).toEqual([name]);
@@ -71,7 +71,7 @@ export function describeHaltedWaves(setup: StoreSetup): void {
       },
     );
 
-    test("they may add tasks to the next wave, as before", async () => {
+    test("redriven tasks may add tasks to the next wave, as before", async () => {
       const { store } = open();
       const { batch, worker, dead, name } = await halted(store, {
         counts: [1, 1],
@@ -101,7 +101,7 @@ export function describeHaltedWaves(setup: StoreSetup): void {
       expect((await batchStatus(store, batch.batchId)).finishedAt).not.toBeNull();
     });
 
-    test("of an earlier wave come back on their own, also in one call with those of the last", async () => {
+    test("a redrive brings tasks of an earlier wave back on their own, also in one call with those of the last", async () => {
       const { store } = open();
       const { batch, worker, dead } = await halted(store, { counts: [1, 1, 1], dead: 1 });
       await store.resumeBatch({ batchId: batch.batchId });
@@ -117,7 +117,7 @@ export function describeHaltedWaves(setup: StoreSetup): void {
       expect(await waveStates(store, batch.batchId)).toEqual(["done", "done", "open"]);
     });
 
-    test("of several batches in one call, each come back as their own batch has it", async () => {
+    test("a redrive of several batches' tasks in one call brings each back as their own batch has it", async () => {
       const { store } = open();
       const other = await halted(store, { counts: [1, 1], dead: 1 });
       await store.resumeBatch({ batchId: other.batch.batchId });
@@ -139,7 +139,7 @@ export function describeHaltedWaves(setup: StoreSetup): void {
       expect(await waveStates(store, third.batch.batchId)).toEqual(["done", "done", "blocked"]);
     });
 
-    test("of the last wave come back on their own once the batch is done, and count where it isn't resumed yet", async () => {
+    test("a redrive brings tasks of the last wave back on their own once the batch is done, and counts them while it is halted", async () => {
       const { store } = open();
       const { batch, worker, dead } = await halted(store, { counts: [2], dead: 2 });
       const [first, second] = [dead.slice(0, 1), dead.slice(1)];
@@ -152,7 +152,7 @@ export function describeHaltedWaves(setup: StoreSetup): void {
       expect(await worker.claimOne()).toMatchObject({ taskId: second[0], isInWave: false });
     });
 
-    test("several calls at once bring theirs back to one wave", async () => {
+    test("several redrives at once bring their tasks back to one wave", async () => {
       const { store } = open();
       const { batch, worker, dead } = await halted(store, { counts: [8, 1], dead: 8 });
       await Promise.all(dead.map((taskId) => redriven(store, taskId)));

@@ -33,7 +33,7 @@ export function describeHeartbeat(setup: StoreSetup): void {
 function describeBeat(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("renewed: the lease begins anew", async () => {
+  test("heartbeat renews an execution, whose lease begins anew", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 1, leaseMs: 10_000 });
@@ -85,18 +85,21 @@ function describeBeat(setup: StoreSetup): void {
     expect(byId.get(unknown)).toMatchObject({ status: "fenced", leaseMs: null });
   });
 
-  testWith(setup, "cancel requests")("tells which of its tasks are to be cancelled", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 3 });
-    const ids = await enqueue(store, name, 3);
-    const worker = await startWorker(store, name, { want: 3 });
-    await worker.claim(3);
-    await opened.requestCancel(at(ids, 2));
-    await opened.requestCancel(at(ids, 0));
-    const { cancel } = await worker.beat();
-    expect([...cancel].sort()).toEqual([at(ids, 0), at(ids, 2)].sort());
-  });
+  testWith(setup, "cancel requests")(
+    "heartbeat tells which of the execution's tasks are to be cancelled",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 3 });
+      const ids = await enqueue(store, name, 3);
+      const worker = await startWorker(store, name, { want: 3 });
+      await worker.claim(3);
+      await opened.requestCancel(at(ids, 2));
+      await opened.requestCancel(at(ids, 0));
+      const { cancel } = await worker.beat();
+      expect([...cancel].sort()).toEqual([at(ids, 0), at(ids, 2)].sort());
+    },
+  );
 
   test("a started claim that is reported twice, or isn't held, does no harm", async () => {
     const { store } = open();
@@ -154,7 +157,7 @@ function describeBeat(setup: StoreSetup): void {
 function describeProgress(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("done: the last report wins", async () => {
+  test("report_progress keeps the last report", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -168,7 +171,7 @@ function describeProgress(setup: StoreSetup): void {
     expect((await factsOf(store, taskId)).progress).toEqual({ done: 5, total: null, text: null });
   });
 
-  test("numbers beyond 32 bits; the text is cut to 400 characters", async () => {
+  test("report_progress takes numbers beyond 32 bits, and cuts the text to 400 characters", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -196,24 +199,27 @@ function describeProgress(setup: StoreSetup): void {
     }
   });
 
-  testWith(setup, "cancel requests")("tells that the task is to be cancelled", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    await enqueue(store, name, 1);
-    const worker = await startWorker(store, name);
-    const { taskId, fence } = await worker.claimOne();
-    await opened.requestCancel(taskId);
-    const report = {
-      executionId: worker.executionId,
-      taskId,
-      fence,
-      done: 1,
-      total: 1,
-      text: null,
-    };
-    expect((await store.reportProgress(report)).isCancelRequested).toBe(true);
-  });
+  testWith(setup, "cancel requests")(
+    "report_progress tells that the task is to be cancelled",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      await enqueue(store, name, 1);
+      const worker = await startWorker(store, name);
+      const { taskId, fence } = await worker.claimOne();
+      await opened.requestCancel(taskId);
+      const report = {
+        executionId: worker.executionId,
+        taskId,
+        fence,
+        done: 1,
+        total: 1,
+        text: null,
+      };
+      expect((await store.reportProgress(report)).isCancelRequested).toBe(true);
+    },
+  );
 
   test("fenced: another's task, or one that ended", async () => {
     const { store } = open();
@@ -252,7 +258,7 @@ function describeProgress(setup: StoreSetup): void {
     expect((await store.reportProgress(report)).status).toBe("done");
   });
 
-  test("refuses negative numbers, naming field and value", async () => {
+  test("report_progress refuses negative numbers, naming field and value", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -282,7 +288,7 @@ function describeSeveral(setup: StoreSetup): void {
       })),
     });
 
-  test("each is renewed for as long as its own definition says", async () => {
+  test("heartbeat renews each execution for as long as its own definition says", async () => {
     const opened = open();
     const { store } = opened;
     const long = await define(store, { limit: 1, leaseMs: 40_000 });
@@ -342,7 +348,7 @@ function describeSeveral(setup: StoreSetup): void {
   });
 
   testWith(setup, "cancel requests")(
-    "each hears which of its own tasks are to be cancelled, by id",
+    "heartbeat tells each execution which of its own tasks are to be cancelled, by id",
     async () => {
       const opened = open();
       const { store } = opened;

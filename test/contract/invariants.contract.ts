@@ -33,11 +33,11 @@ export function describeInvariants(setup: StoreSetup): void {
 function describeSound(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("in an empty store", async () => {
+  test("check_invariants finds nothing in an empty store", async () => {
     expect(await open().store.checkInvariants()).toEqual({ status: "sound", findings: [] });
   });
 
-  test("while more is held than a lowered limit, also at limit 0", async () => {
+  test("check_invariants finds nothing while more is held than a lowered limit, also at limit 0", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     await startWorker(store, name, { want: 4 });
@@ -45,7 +45,7 @@ function describeSound(setup: StoreSetup): void {
     expect((await store.checkInvariants()).status).toBe("sound");
   });
 
-  test("when the prefetched bound gets stricter while prefetched claims are out", async () => {
+  test("check_invariants finds nothing when the prefetched bound gets stricter while prefetched claims are out", async () => {
     const { store } = open();
     const input = registration({ settings: { prefetchMax: 3 } });
     await store.registerDefinition(input);
@@ -57,7 +57,7 @@ function describeSound(setup: StoreSetup): void {
     expect(await store.checkInvariants()).toEqual({ status: "sound", findings: [] });
   });
 
-  test("when a worker returned tokens of handlers that ended before it told so", async () => {
+  test("check_invariants finds nothing when a worker returned tokens of handlers that ended before it told so", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2, prefetchMax: 0 });
     await enqueue(store, name, 2);
@@ -67,7 +67,7 @@ function describeSound(setup: StoreSetup): void {
     expect(await store.checkInvariants()).toEqual({ status: "sound", findings: [] });
   });
 
-  test("while a dead holder keeps claims that weren't taken back yet", async () => {
+  test("check_invariants finds nothing while a dead holder keeps claims that weren't taken back yet", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 1, leaseMs: 10_000 });
@@ -107,11 +107,14 @@ function describeFaults(setup: StoreSetup): void {
   const open = useStore(setup);
   const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
 
-  testWith(setup, "raw sql")("nothing in the scene in which faults are planted", async () => {
-    const opened = open();
-    await buildFaultScene(opened, dialect);
-    expect(await opened.store.checkInvariants()).toEqual({ status: "sound", findings: [] });
-  });
+  testWith(setup, "raw sql")(
+    "check_invariants finds nothing in the scene in which faults are planted",
+    async () => {
+      const opened = open();
+      await buildFaultScene(opened, dialect);
+      expect(await opened.store.checkInvariants()).toEqual({ status: "sound", findings: [] });
+    },
+  );
 
   // One caller, who only reads: on connections that get lost there is no more to see.
   for (const { title, sql, found } of plantedFaults) {
@@ -187,7 +190,7 @@ function describeFaults(setup: StoreSetup): void {
     setup,
     "raw sql",
     "sure calls",
-  )("at most 100 for each rule", async () => {
+  )("check_invariants finds at most 100 faults for each rule", async () => {
     const opened = open();
     opened.expectDamage();
     const scene = await buildFaultScene(opened, dialect);

@@ -18,7 +18,7 @@ describe.each(["repeatable read", "serializable"])("a database whose default is 
     store = scene.openStore(8);
   });
 
-  test("takes calls that change things", async () => {
+  test("a database with another default isolation takes calls that change things", async () => {
     const name = await define(store, { limit: 2 });
     await enqueue(store, name, 1);
     const worker = await startWorker(store, name);
@@ -28,7 +28,7 @@ describe.each(["repeatable read", "serializable"])("a database whose default is 
     );
   });
 
-  test("lets calls that change the same rows at the same time succeed", async () => {
+  test("a database with another default isolation lets calls that change the same rows at the same time succeed", async () => {
     const name = await define(store, { limit: 8, prefetchMax: 0 });
     await enqueue(store, name, 80);
     const work = async (): Promise<number> => {

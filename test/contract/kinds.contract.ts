@@ -213,7 +213,7 @@ function describePaths(setup: StoreSetup): void {
     expect(await groupKeys(store, name)).toEqual(["Ada", "B"]);
   });
 
-  test("blocks behind a watermark have the group, too", async () => {
+  test("an enqueue of blocks behind a watermark gives them the group, too", async () => {
     const { store } = open();
     const name = await defineKind(store, { groupBy: "name" });
     const input = call(name, [{ payload: ada }]);
@@ -362,7 +362,7 @@ function describeOthers(setup: StoreSetup): void {
     expect(await groupKeys(store, name)).toEqual(["g"]);
   });
 
-  test("of several tasks that break the rule the first is told", async () => {
+  test("the first of several tasks that break the rule is told", async () => {
     const { store } = open();
     const name = await defineKind(store, { groupBy: "name" });
     const tasks = ["Ada", "Bob", "Cleo", "Dan"].map((group) => ({ payload: ada, group }));
@@ -420,7 +420,7 @@ function describeOthers(setup: StoreSetup): void {
 function describeSchedules(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("in a wave a kind's delay doesn't count", async () => {
+  test("a kind's delay doesn't count in a wave", async () => {
     const { store } = open();
     const name = await defineKind(store, { runInMs: 5_000 });
     const batch = {

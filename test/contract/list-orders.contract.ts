@@ -178,7 +178,7 @@ function describeTasks(setup: StoreSetup): void {
     }
   });
 
-  test("who works on a task, or finished it, is told of each by itself", async () => {
+  test("list_tasks tells of each task by itself which worker has it, or finished it", async () => {
     const { store } = open();
     const name = await define(store, settings);
     for (const worker of ["host-1", "host-2"]) {

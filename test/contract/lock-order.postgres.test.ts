@@ -62,7 +62,7 @@ async function setUpPendingGroup(store: TaskStore) {
 }
 
 describe("a group that is still to be made", () => {
-  test("S1.8: an enqueue makes it and waits for another group, whose task ends and then promotes: both go through", async () => {
+  test("an enqueue that makes a group and waits for another one, whose task ends and then promotes, goes through with it (S1.8)", async () => {
     const store = scene.openStore(4);
     const { name, worker, claimed, next, pending } = await setUpPendingGroup(store);
     const gate = await scene.connect();
@@ -138,7 +138,7 @@ describe("a group that is still to be made", () => {
 });
 
 describe("dedupe keys of two calls", () => {
-  test("one calls before a key's end, one after it: no circle, and each sees the key as of its time", async () => {
+  test("two calls, one before a key's end and one after it, make no circle, and each sees the key as of its time", async () => {
     const store = scene.openStore(4);
     const name = await define(store);
     await enqueueOne(store, name, { dedupeKey: "b", dedupeMs: 60_000 });
@@ -200,7 +200,7 @@ describe("dedupe keys of two calls", () => {
 });
 
 describe("a cancel request", () => {
-  test("that is committed while its task is given back loses nothing: it is ready and says so when it is claimed", async () => {
+  test("a cancel request that is committed while its task is given back isn't lost: the ready task says so when it is claimed", async () => {
     const store = scene.openStore(4);
     const name = await define(store);
     const [taskId] = await enqueue(store, name, [{}]);

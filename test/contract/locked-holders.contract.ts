@@ -33,7 +33,7 @@ function describeDeclared(setup: StoreSetup): void {
       setup,
       "row locks",
       "raw sql",
-    )(`is told so by ${what}`, async () => {
+    )(`a holder that is declared dead meanwhile is told so by ${what}`, async () => {
       const opened = open();
       opened.expectDamage(); // no call takes its tokens here
       const { store } = opened;
@@ -120,7 +120,7 @@ function describeLocked(setup: StoreSetup): void {
     "row locks",
     "exact clock",
   )(
-    "isn't robbed while it completes a task: the asker is denied, and no execution is left of it",
+    "a holder whose row is locked isn't robbed while it completes a task: the asker is denied, and no execution is left of it",
     async () => {
       const opened = open();
       const scene = await prepare(opened);
@@ -137,7 +137,7 @@ function describeLocked(setup: StoreSetup): void {
     "row locks",
     "exact clock",
     "raw sql",
-  )("isn't robbed while its row is being written", async () => {
+  )("a holder isn't robbed while its row is being written", async () => {
     const opened = open();
     const scene = await prepare(opened);
     const write = writeOf(scene.late);

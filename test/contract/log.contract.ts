@@ -98,7 +98,7 @@ function describeEntries(setup: StoreSetup): void {
   const open = useStore(setup);
 
   testWith(setup, "execution log")(
-    "of claims of several calls those claimed first run, as many as there are tokens",
+    "the tasks that were claimed first run, of claims of several calls, as many as there are tokens",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -132,19 +132,22 @@ function describeEntries(setup: StoreSetup): void {
     setup,
     "execution log",
     "exact clock",
-  )("S3.5: one entry per attempt, with its own task's and worker's facts", async () => {
-    const opened = open();
-    const three = await fillThree(opened);
-    const one = await fillOne(opened);
-    const two = await fillTwo(opened);
-    expect(await linesOf(opened, "three")).toEqual(three);
-    expect(await linesOf(opened, "one")).toEqual(one);
-    expect(await linesOf(opened, "two")).toEqual(two);
-  });
+  )(
+    "the execution log has one entry per attempt, with its own task's and worker's facts (S3.5)",
+    async () => {
+      const opened = open();
+      const three = await fillThree(opened);
+      const one = await fillOne(opened);
+      const two = await fillTwo(opened);
+      expect(await linesOf(opened, "three")).toEqual(three);
+      expect(await linesOf(opened, "one")).toEqual(one);
+      expect(await linesOf(opened, "two")).toEqual(two);
+    },
+  );
 
   for (const end of ["running", "done", "failed"] as const) {
     testWith(setup, "execution log")(
-      `of two definitions with a worker each, each has its own entry (${end})`,
+      `the log of two definitions with a worker each has an entry of each (${end})`,
       async () => {
         const opened = open();
         const { store } = opened;
@@ -195,7 +198,7 @@ function describeEntries(setup: StoreSetup): void {
     setup,
     "execution log",
     "row removal",
-  )("what an execution did stays in the log when its row is gone, without its worker", async () => {
+  )("the log keeps the tasks of an execution whose row is gone, without its worker", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 10, prefetchMax: 0 });

@@ -27,7 +27,7 @@ function describeLocked(setup: StoreSetup): void {
     setup,
     "raw sql",
     "row locks",
-  )("is busy: it isn't put off, nor said to run", async () => {
+  )("a locked ready task is busy: it isn't put off, nor said to run", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -73,7 +73,7 @@ function describeEnded(setup: StoreSetup): void {
       setup,
       "raw sql",
       "row locks",
-    )(`is gone for ${what}, with its state`, async () => {
+    )(`a task that ends meanwhile is gone for ${what}, with its state`, async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store, { limit: 5 });
@@ -103,7 +103,7 @@ function describeEnded(setup: StoreSetup): void {
     setup,
     "raw sql",
     "row locks",
-  )("is busy for cancelTasks where it failed and waits for its retry", async () => {
+  )("a task that failed meanwhile and waits for its retry is busy for cancelTasks", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 5, retryAttempts: 9 });

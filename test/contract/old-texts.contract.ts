@@ -43,7 +43,7 @@ const checkpoint = JSON.stringify({ at: text });
 function describeOldTasks(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("keeps its payload, checkpoint and error to its end, in the new columns", async () => {
+  test("a task of before keeps its payload, checkpoint and error to its end, in the new columns", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { retryAttempts: 1 });
@@ -86,7 +86,7 @@ function describeOldTasks(setup: StoreSetup): void {
     ]);
   });
 
-  test("leaves its checkpoint and its error where it is done next", async () => {
+  test("a task of before leaves its checkpoint and its error where it is done next", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { retryAttempts: 2 });
@@ -100,7 +100,7 @@ function describeOldTasks(setup: StoreSetup): void {
     expect(await opened.raw(left)).toEqual([{ Checkpoint: null, LastError: null }]);
   });
 
-  test("is replaced by a payload, or by none", async () => {
+  test("a task of before is replaced by a payload, or by none", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -113,7 +113,7 @@ function describeOldTasks(setup: StoreSetup): void {
     }
   });
 
-  test("is shown and redriven from the archive", async () => {
+  test("a task of before is shown and redriven from the archive", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { retryAttempts: 1 });
@@ -136,27 +136,30 @@ function describeOldDone(setup: StoreSetup): void {
   test.each([
     ["in UTF-8", ""],
     ["in UTF-16", oldArchive],
-  ])("shows its payload from the archive, %s, and is found by it", async (_, older) => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    const taskId = await enqueueOne(store, name, { payload });
-    const worker = await startWorker(store, name);
-    await worker.complete([await worker.claimOne()]);
-    await opened.raw(`
+  ])(
+    "a done task of before shows its payload from the archive, %s, and is found by it",
+    async (_, older) => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      const taskId = await enqueueOne(store, name, { payload });
+      const worker = await startWorker(store, name);
+      await worker.complete([await worker.claimOne()]);
+      await opened.raw(`
       UPDATE a SET PayloadUtf8 = t.PayloadUtf8
       FROM Taskgate.Archive AS a INNER JOIN Taskgate.Task AS t ON t.TaskId = a.TaskId;
       DELETE FROM Taskgate.Task;
       ${older}`);
-    expect(await factsOf(store, taskId)).toMatchObject({ state: "done", payload });
-    expect(only(await opened.readLog(name))).toMatchObject({ payload });
-    const filter = { path: "text", value: text };
-    const { tasks } = await store.listTasks({ name, state: "done", max: 10, ...filter });
-    expect(tasks.map(({ task }) => task)).toEqual([taskId]);
-    // The purge finds no row of it but the archive's.
-    await opened.advance(defaultSettings.retainDoneMs + 1);
-    expect(await store.purge({ max: 10 })).toMatchObject({ tasks: 1 });
-  });
+      expect(await factsOf(store, taskId)).toMatchObject({ state: "done", payload });
+      expect(only(await opened.readLog(name))).toMatchObject({ payload });
+      const filter = { path: "text", value: text };
+      const { tasks } = await store.listTasks({ name, state: "done", max: 10, ...filter });
+      expect(tasks.map(({ task }) => task)).toEqual([taskId]);
+      // The purge finds no row of it but the archive's.
+      await opened.advance(defaultSettings.retainDoneMs + 1);
+      expect(await store.purge({ max: 10 })).toMatchObject({ tasks: 1 });
+    },
+  );
 }
 
 function describeHalves(setup: StoreSetup): void {

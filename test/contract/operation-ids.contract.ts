@@ -164,7 +164,7 @@ function describeForm(setup: StoreSetup): void {
   const change = { limit: 7, changedBy: "an operator" };
 
   test.each(["7", "", "not a uuid", "{00000000-0000-4000-8000-000000000001}"])(
-    "is refused where it is no UUID: %s",
+    "an operation id is refused where it is no UUID: %s",
     async (id) => {
       const { store } = open();
       const name = await define(store);
@@ -180,7 +180,7 @@ function describeForm(setup: StoreSetup): void {
     },
   );
 
-  test("of an enqueue answers for its definition, and not for a name that none has", async () => {
+  test("an enqueue's operation id answers for its definition, and not for a name that none has", async () => {
     const { store } = open();
     const name = await define(store);
     const input = { build: 1, operationId: operationId(), tasks: [{ payload: null }] };
@@ -192,7 +192,7 @@ function describeForm(setup: StoreSetup): void {
     expect(await store.enqueueTasks({ ...input, name })).toEqual(first);
   });
 
-  test("is one in either case", async () => {
+  test("an operation id is the same one in either case", async () => {
     const { store } = open();
     const id = operationId();
     const batch = { name: "nightly", waves: 1, failurePolicy: "halt" } as const;
@@ -229,7 +229,7 @@ function describeTargets(setup: StoreSetup): void {
   const open = useStore(setup);
   const anotherName = { ...conflict, value: "for another name" };
 
-  test("is refused by an enqueue, and adds no task", async () => {
+  test("an enqueue refuses the operation id of a call for another name, and adds no task", async () => {
     const { store } = open();
     const [first, second] = [await define(store), await define(store)];
     const call = { build: 1, operationId: operationId(), tasks: [{ payload: null }] };
@@ -239,7 +239,7 @@ function describeTargets(setup: StoreSetup): void {
     expect(await store.enqueueTasks({ ...call, name: first })).toEqual(answer);
   });
 
-  test("is refused by an enqueue that has keys, groups and times", async () => {
+  test("an enqueue with keys, groups and times refuses the operation id of a call for another name", async () => {
     const { store } = open();
     const [first, second] = [await define(store), await define(store)];
     const tasks = [
@@ -252,7 +252,7 @@ function describeTargets(setup: StoreSetup): void {
     expect(await statusOf(store, second)).toMatchObject({ ready: 0, scheduled: 0 });
   });
 
-  test("is refused by a limit, a shared limit and watermarks, and changes none", async () => {
+  test("the calls for a limit, a shared limit and watermarks refuse another name's operation id, and change none", async () => {
     const { store } = open();
     const [first, second] = [await define(store), await define(store)];
     const by = { changedBy: "an operator" };

@@ -121,7 +121,7 @@ export function describePace(setup: StoreSetup): void {
       expect(kinds).toMatchObject([{ kind: "first" }]);
     });
 
-    test("of those that finished at the same instant the greater id is the newer one", async () => {
+    test("the greater id of tasks that finished at the same instant is the newer one", async () => {
       const { store } = open();
       const name = await define(store, { limit: 2 });
       await enqueue(store, name, [{ kind: "first" }, { kind: "second" }]);
@@ -171,7 +171,7 @@ export function describePace(setup: StoreSetup): void {
       });
     });
 
-    test("of two faults the number's is told", async () => {
+    test("read_pace with two faults tells the number's", async () => {
       const { store } = open();
       await expectError(store.readPace({ name: "nobody's", max: 0 }), {
         code: "TASKGATE_ARG_INVALID",

@@ -45,13 +45,13 @@ async function stored(): Promise<{ packs: number[]; rows: number }> {
 }
 
 describe("which tasks lie together", () => {
-  test("those that one call ends well, by kind and priority", async () => {
+  test("the done tasks of one call lie together, by kind and priority", async () => {
     const field = await open();
     await endTogether(field, [{}, {}, { priority: 7 }, { priority: 7 }, { priority: 7 }, {}]);
     expect(await stored()).toEqual({ packs: [3, 3], rows: 0 });
   });
 
-  test("not one that ends alone, has failed before, or is large; nor any that ends otherwise", async () => {
+  test("a task that ends alone or otherwise, has failed before or is large lies by itself", async () => {
     const field = await open();
     const { store, name, worker } = field;
     await endTogether(field, 1);
@@ -70,7 +70,7 @@ describe("which tasks lie together", () => {
     expect(await statusOf(store, name)).toMatchObject({ done: 7, dead: 2 });
   });
 
-  test("nor one with a large result; the others of its call do", async () => {
+  test("a task with a large result lies by itself; the others of its call lie together", async () => {
     const { store, name, worker } = await open();
     await enqueue(store, name, 3);
     const claimed = await worker.claim(3);
@@ -128,7 +128,7 @@ describe("which tasks lie together", () => {
 });
 
 describe("a task that lies with others", () => {
-  test("is found at the far end of the widest pack", async () => {
+  test("a task that lies with others is found at the far end of the widest pack", async () => {
     const { store, name, worker } = await open();
     const ids: TaskId[] = [];
     for (const next of [4_096, 8_191]) {
@@ -146,7 +146,7 @@ describe("a task that lies with others", () => {
     expect(results.map(({ state }) => state)).toEqual(["done", "done"]);
   });
 
-  test("is told as one that lies alone", async () => {
+  test("a task that lies with others is told as one that lies alone", async () => {
     const field = await open();
     const { store, name } = field;
     const task = { payload: '{"a":1}', priority: 3, dedupeMs: 1_000 };
@@ -177,7 +177,7 @@ describe("a task that lies with others", () => {
     expect(log.rowCount).toBe(4);
   });
 
-  test("can be completed again, by who completed it", async () => {
+  test("a task that lies with others can be completed again by the execution that completed it", async () => {
     const { store, name, worker } = await open();
     await enqueue(store, name, 3);
     const claimed = await worker.claim(3);
@@ -190,7 +190,7 @@ describe("a task that lies with others", () => {
     expect(await store.completeTask({ ...again, fence })).toMatchObject({ status: "fenced" });
   });
 
-  test("is listed with the others, newest first, and no more than asked for", async () => {
+  test("a task that lies with others is listed with the others, newest first, and no more than asked for", async () => {
     const field = await open();
     const { store, name } = field;
     const order: TaskId[][] = [];
@@ -238,7 +238,7 @@ describe("a task that lies with others", () => {
     expect(findings).toContainEqual({ rule, key: taskId, detail });
   });
 
-  test("has the duration that was told for it, wherever the caller's list begins", async () => {
+  test("a task that lies with others has the duration that was told for it, wherever the caller's list begins", async () => {
     const { store, name, worker } = await open();
     await enqueue(store, name, 3);
     const claimed = await worker.claim(3);
@@ -255,7 +255,7 @@ describe("a task that lies with others", () => {
 });
 
 describe("a purge", () => {
-  test("takes no more tasks than it may, the oldest first, and cuts a pack to what stays", async () => {
+  test("a purge takes no more tasks than it may, the oldest first, and cuts a pack to what stays", async () => {
     const field = await open();
     const { store } = field;
     const tasks = Array.from({ length: 5 }, (_, n) => ({ payload: JSON.stringify({ n }) }));
@@ -282,7 +282,7 @@ describe("a purge", () => {
     expect(await store.sweep({ max: 1 })).toMatchObject({ isPurgeable: false });
   });
 
-  test("goes on where all tables are published to other servers", async () => {
+  test("a purge goes on where all tables are published to other servers", async () => {
     const field = await open();
     await endTogether(field, 3);
     await scene.advance(60_001);
@@ -292,7 +292,7 @@ describe("a purge", () => {
     expect(await field.store.purge({ max: 2 })).toMatchObject({ tasks: 1 });
   });
 
-  test("leaves a locked pack, and tasks that are kept longer", async () => {
+  test("a purge leaves a locked pack, and tasks that are kept longer", async () => {
     const field = await open();
     const { store } = field;
     await endTogether(field, 2);
@@ -310,7 +310,7 @@ describe("a purge", () => {
     expect(await stored()).toEqual({ packs: [4], rows: 0 });
   });
 
-  test("takes the attempts of its tasks; one with too many goes with the last of them", async () => {
+  test("a purge takes the attempts of its tasks; one with too many goes with the last of them", async () => {
     const field = await open();
     const { store } = field;
     const ids = await endTogether(field, 3);

@@ -32,7 +32,7 @@ const payload = '{"a":1}';
 function describeHomes(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("stays with its payload and leaves its group, its wave, its checkpoint and its error", async () => {
+  test("the row of a done task stays with its payload and leaves its group, its wave, its checkpoint and its error", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 10, retryAttempts: 2 });
@@ -58,7 +58,7 @@ function describeHomes(setup: StoreSetup): void {
     }
   });
 
-  test("leaves the text of a report, though nothing else needs to go", async () => {
+  test("the row of a done task leaves the text of a report, though nothing else needs to go", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -73,7 +73,7 @@ function describeHomes(setup: StoreSetup): void {
     expect(await opened.raw(text)).toEqual([{ payload, text: null }]);
   });
 
-  test("goes with the purge of its task, which counts it once", async () => {
+  test("the row of a done task goes with the purge of its task, which counts it once", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 10 });
@@ -92,7 +92,7 @@ function describeHomes(setup: StoreSetup): void {
   test.each([
     ["whose definition keeps no payloads", { keepPayload: false }],
     ["whose definition keeps no done tasks", { retainDoneMs: 0 }],
-  ])("goes at once in a task %s", async (_, settings) => {
+  ])("the row of a done task goes at once in a task %s", async (_, settings) => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 10, ...settings });
@@ -105,7 +105,7 @@ function describeHomes(setup: StoreSetup): void {
     expect(await rowsOf(opened)).toEqual([]);
   });
 
-  test("is no unfinished task: neither a cancel nor a reschedule nor a redrive touches it", async () => {
+  test("the row of a done task is no unfinished task: neither a cancel nor a reschedule nor a redrive touches it", async () => {
     const opened = open();
     const { store } = opened;
     const taskId = await oneDone(store, await define(store));
@@ -121,7 +121,7 @@ function describeHomes(setup: StoreSetup): void {
     expect(await rowsOf(opened)).toEqual(before);
   });
 
-  test("keeps a key's window, and is not replaced by an enqueue within it", async () => {
+  test("the row of a done task keeps a key's window, and is not replaced by an enqueue within it", async () => {
     const { store } = open();
     const name = await define(store);
     const key = { dedupeKey: "k", dedupeMs: 60_000 };
@@ -169,7 +169,7 @@ function describeFindings(setup: StoreSetup): void {
       "INSERT INTO Taskgate.Dedupe (TaskDefinitionId, DedupeKey, TaskId) SELECT t.TaskDefinitionId, N'k', t.TaskId FROM Taskgate.Task AS t;",
       { rule: "P6 a key without a window belongs to an unfinished task" },
     ],
-  ])("finds %s", async (_, sql, finding) => {
+  ])("check_invariants of rows that stay finds %s", async (_, sql, finding) => {
     const opened = open();
     const { store } = opened;
     await oneDone(store, await define(store));

@@ -61,7 +61,7 @@ function describeAlike(setup: StoreSetup): void {
   const open = useStore(setup);
 
   for (const [what, common] of commons)
-    test(`are what single calls would add, where they have in common ${what}`, async () => {
+    test(`payloads of one call are what single calls would add, where they have in common ${what}`, async () => {
       const { store } = open();
       const together = await define(store);
       const answer = await store.enqueueTasks({
@@ -95,7 +95,7 @@ function describeAlike(setup: StoreSetup): void {
       expect(counts(one)).toEqual(counts(other));
     });
 
-  test("replace a task that has the key of all, by the first of them", async () => {
+  test("payloads of one call replace a task that has the key of all, by the first of them", async () => {
     const { store } = open();
     const name = await define(store);
     const first = await enqueueOne(store, name, { payload: "{}", dedupeKey: "k" });
@@ -110,7 +110,7 @@ function describeAlike(setup: StoreSetup): void {
     expect((await factsOf(store, first)).payload).toBe(payloads[0]);
   });
 
-  test("keep their payloads to the letter", async () => {
+  test("payloads of one call keep their texts to the letter", async () => {
     const { store } = open();
     const name = await define(store);
     const texts = [
@@ -128,7 +128,7 @@ function describeAlike(setup: StoreSetup): void {
     expect(kept.map(({ payload }) => payload)).toEqual(texts);
   });
 
-  test("enter a wave, and wait there", async () => {
+  test("payloads of one call enter a wave, and wait there", async () => {
     const { store } = open();
     const name = await define(store);
     const { batchId, waveIds } = await makeBatch(store, 1);
@@ -140,7 +140,7 @@ function describeAlike(setup: StoreSetup): void {
     expect((await factsOf(store, at(taskIds, 2))).payload).toBe(payloads[2]);
   });
 
-  test("are answered once more when the call is repeated", async () => {
+  test("payloads of one call are answered once more when the call is repeated", async () => {
     const { store } = open();
     const name = await define(store);
     const tasks = payloads.map((payload) => ({ payload }));
@@ -150,7 +150,7 @@ function describeAlike(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ ready: 3 });
   });
 
-  test("are in the audit of an operator's call, each of them", async () => {
+  test("payloads of an operator's call are in the audit, each of them", async () => {
     const { store } = open();
     const name = await define(store);
     const tasks = payloads.map((payload) => ({ payload }));
@@ -221,73 +221,88 @@ function describeSql(setup: StoreSetup): void {
     return JSON.parse(String(row?.["TaskIds"])) as TaskId[];
   };
 
-  testWith(setup, "raw sql")("are refused by name, and nothing is added", async () => {
-    const opened = open();
-    await define(opened.store, {}, "demo");
-    for (const [tasks, given, says] of refused) {
-      const told = await refusalOf(opened, setup, callOf(tasks, given));
-      expect([tasks, given.slice(0, 40), told.slice(0, says.length)]).toEqual([
-        tasks,
-        given.slice(0, 40),
-        says,
-      ]);
-    }
-    expect(await statusOf(opened.store, "demo")).toMatchObject({ ready: 0, scheduled: 0 });
-  });
+  testWith(setup, "raw sql")(
+    "payloads beside one entry are refused by name, and nothing is added",
+    async () => {
+      const opened = open();
+      await define(opened.store, {}, "demo");
+      for (const [tasks, given, says] of refused) {
+        const told = await refusalOf(opened, setup, callOf(tasks, given));
+        expect([tasks, given.slice(0, 40), told.slice(0, says.length)]).toEqual([
+          tasks,
+          given.slice(0, 40),
+          says,
+        ]);
+      }
+      expect(await statusOf(opened.store, "demo")).toMatchObject({ ready: 0, scheduled: 0 });
+    },
+  );
 
-  testWith(setup, "raw sql")("are counted together with the entry, by their bytes", async () => {
-    const opened = open();
-    await define(opened.store, {}, "demo");
-    const more = `[{"a":"${"x".repeat(5_000_000)}"}]`;
-    const told = await refusalOf(
-      opened,
-      setup,
-      callOf(`[{"kind":"${"y".repeat(5_000_000)}"}]`, more),
-    );
-    expect(told).toContain("tasks: expected at most 8388608 bytes (10000023)");
-  });
+  testWith(setup, "raw sql")(
+    "payloads beside one entry are counted together with the entry, by their bytes",
+    async () => {
+      const opened = open();
+      await define(opened.store, {}, "demo");
+      const more = `[{"a":"${"x".repeat(5_000_000)}"}]`;
+      const told = await refusalOf(
+        opened,
+        setup,
+        callOf(`[{"kind":"${"y".repeat(5_000_000)}"}]`, more),
+      );
+      expect(told).toContain("tasks: expected at most 8388608 bytes (10000023)");
+    },
+  );
 
-  testWith(setup, "raw sql")("are told bad before the definition is told unknown", async () => {
-    const opened = open();
-    const told = (given: string) => refusalOf(opened, setup, callOf("[{}]", given));
-    expect(await told("[{}")).toContain("payloads: expected a JSON array");
-    expect(await told("[]")).toContain("tasks: expected 1..10000 entries (0)");
-    expect(await told("[{}]")).toContain("name: unknown definition");
-  });
+  testWith(setup, "raw sql")(
+    "payloads beside one entry are told bad before the definition is told unknown",
+    async () => {
+      const opened = open();
+      const told = (given: string) => refusalOf(opened, setup, callOf("[{}]", given));
+      expect(await told("[{}")).toContain("payloads: expected a JSON array");
+      expect(await told("[]")).toContain("tasks: expected 1..10000 entries (0)");
+      expect(await told("[{}]")).toContain("name: unknown definition");
+    },
+  );
 
-  testWith(setup, "raw sql")("are a task each, with what the entry says", async () => {
-    const opened = open();
-    await define(opened.store, {}, "demo");
-    for (const [tasks, given, expected] of taken) {
-      const ids = await idsIn(opened, callOf(tasks, given));
-      const facts = await factsOfAll(opened.store, ids);
-      expect(facts).toMatchObject(expected);
-      expect(facts).toHaveLength(expected.length);
-    }
-  });
+  testWith(setup, "raw sql")(
+    "payloads beside one entry are a task each, with what the entry says",
+    async () => {
+      const opened = open();
+      await define(opened.store, {}, "demo");
+      for (const [tasks, given, expected] of taken) {
+        const ids = await idsIn(opened, callOf(tasks, given));
+        const facts = await factsOfAll(opened.store, ids);
+        expect(facts).toMatchObject(expected);
+        expect(facts).toHaveLength(expected.length);
+      }
+    },
+  );
 
-  testWith(setup, "raw sql")("have the keys that their kind takes from each of them", async () => {
-    const opened = open();
-    const { store } = opened;
-    const kinds = [{ kind: "letter", groupBy: "to", dedupeBy: "id", priority: 9 }];
-    await refusalOf(opened, setup, {
-      postgres: `register_definition('demo', 1, 'h', 'me', 2, 60000, 5, 3, 1000, 300000, 1, 1, false, 1000, 1000, p_kinds => '${JSON.stringify(kinds)}')`,
-      mssql: `RegisterDefinition 'demo', 1, 'h', 'me', 2, 60000, 5, 3, 1000, 300000, 1, 1, 0, 1000, 1000, @Kinds = N'${JSON.stringify(kinds)}'`,
-    });
-    const call = callOf(
-      '[{"kind":"letter"}]',
-      '[{"to":"a","id":1},{"to":"b","id":2},{"to":"b","id":2}]',
-    );
-    const ids = await idsIn(opened, call);
-    expect(new Set(ids).size).toBe(2);
-    const letter = { kind: "letter", priority: 9 };
-    expect(await factsOf(store, at(ids, 0))).toMatchObject({ ...letter, dedupeKey: "1" });
-    expect(await factsOf(store, at(ids, 1))).toMatchObject({ ...letter, dedupeKey: "2" });
-    const told = await refusalOf(
-      opened,
-      setup,
-      callOf('[{"kind":"letter"}]', '[{"to":"a","id":3},{"to":{}}]'),
-    );
-    expect(told).toContain("tasks[1].payload.to: expected a key");
-  });
+  testWith(setup, "raw sql")(
+    "payloads beside one entry have the keys that their kind takes from each of them",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const kinds = [{ kind: "letter", groupBy: "to", dedupeBy: "id", priority: 9 }];
+      await refusalOf(opened, setup, {
+        postgres: `register_definition('demo', 1, 'h', 'me', 2, 60000, 5, 3, 1000, 300000, 1, 1, false, 1000, 1000, p_kinds => '${JSON.stringify(kinds)}')`,
+        mssql: `RegisterDefinition 'demo', 1, 'h', 'me', 2, 60000, 5, 3, 1000, 300000, 1, 1, 0, 1000, 1000, @Kinds = N'${JSON.stringify(kinds)}'`,
+      });
+      const call = callOf(
+        '[{"kind":"letter"}]',
+        '[{"to":"a","id":1},{"to":"b","id":2},{"to":"b","id":2}]',
+      );
+      const ids = await idsIn(opened, call);
+      expect(new Set(ids).size).toBe(2);
+      const letter = { kind: "letter", priority: 9 };
+      expect(await factsOf(store, at(ids, 0))).toMatchObject({ ...letter, dedupeKey: "1" });
+      expect(await factsOf(store, at(ids, 1))).toMatchObject({ ...letter, dedupeKey: "2" });
+      const told = await refusalOf(
+        opened,
+        setup,
+        callOf('[{"kind":"letter"}]', '[{"to":"a","id":3},{"to":{}}]'),
+      );
+      expect(told).toContain("tasks[1].payload.to: expected a key");
+    },
+  );
 }

@@ -96,7 +96,7 @@ describeHere(`a pooler in transaction mode${pgbouncerNote}`, () => {
     });
   }
 
-  test("that forgets names fails a call that uses them, and the error says what to write into the address", async () => {
+  test("a pooler that forgets names fails a call that uses them, and the error says what to write into the address", async () => {
     // First, while no connection has heard a name: with names this would fail, too.
     await callTwice(withoutNames(url));
     await expect(callTwice(url)).rejects.toMatchObject({
@@ -105,7 +105,7 @@ describeHere(`a pooler in transaction mode${pgbouncerNote}`, () => {
     });
   });
 
-  test("whose connections are all taken is an outage that is repeated, not a failure", async () => {
+  test("a pooler whose connections are all taken is an outage that is repeated, not a failure", async () => {
     const narrow = await Pgbouncer.start(database.url, { poolSize: 1, queryWaitS: 1 });
     const through = narrow.through(urlAs(database.url, "worker"));
     const holder = new Client({ connectionString: through });
@@ -124,7 +124,7 @@ describeHere(`a pooler in transaction mode${pgbouncerNote}`, () => {
     }
   });
 
-  test("whose server is away is an outage that is repeated, not a failure", async () => {
+  test("a pooler whose server is away is an outage that is repeated, not a failure", async () => {
     const nowhere = new URL(urlAs(database.url, "worker"));
     nowhere.port = String(await findFreePort());
     const alone = await Pgbouncer.start(nowhere.toString(), { poolSize: 1, queryWaitS: 1 });
@@ -140,7 +140,7 @@ describeHere(`a pooler in transaction mode${pgbouncerNote}`, () => {
     }
   });
 
-  test("lets a statement be broken off at the server, whose process it never names", async () => {
+  test("a pooler lets a statement be broken off at the server, whose process it never names", async () => {
     await withStore(withoutNames(url), async (store) => {
       const stopping = new AbortController();
       const reason = new Error("enough");

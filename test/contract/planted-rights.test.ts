@@ -120,7 +120,7 @@ describe("a product's call over the owner's connection", () => {
 
   const record = recordCalls();
   for (const dialect of ["postgres", "mssql"] as const) {
-    test(`is in the record (${dialect}), whether a store makes it or a statement`, async () => {
+    test(`a call over the owner's connection is in the record (${dialect}), whether a store makes it or a statement`, async () => {
       const url = dialect === "mssql" ? server.url : database.url;
       const { username } = new URL(url);
       const store = openStore({ url, connectionsMax: 1, random: realRandom, sleep });
@@ -138,7 +138,7 @@ describe("a product's call over the owner's connection", () => {
 });
 
 describe("the record of calls", () => {
-  test("knows a call from what defines, changes or grants an operation", () => {
+  test("the record of calls knows a call from what defines, changes or grants an operation", () => {
     for (const [statement, called] of [
       ["select * from taskgate.work($1::bigint)", ["work"]],
       ['select * from "other".work($1::bigint)', ["work"]],
@@ -157,7 +157,7 @@ describe("the record of calls", () => {
       expect([statement, calledIn(statement)]).toEqual([statement, called]);
   });
 
-  test("keeps logins apart", () => {
+  test("the record of calls keeps logins apart", () => {
     const record = new CallRecord();
     record.note(loginNames.worker, "Taskgate.Work");
     expect(callsOfOthers(record)).toEqual([]);

@@ -245,7 +245,7 @@ function describeSolo(setup: StoreSetup): void {
   const open = useStore(setup);
   const settings = { limit: 10, leaseMs, lostMax: 9, prefetchMax: 1 };
 
-  test("is claimed alone when it is due again", async () => {
+  test("a scheduled task that was lost twice is claimed alone when it is due again", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, settings);
@@ -262,7 +262,7 @@ function describeSolo(setup: StoreSetup): void {
     expect(idsOf(await other.claim(3))).toEqual(others);
   });
 
-  test("is claimed alone when its group lets it in", async () => {
+  test("a scheduled task that was lost twice is claimed alone when its group lets it in", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, settings);
@@ -370,7 +370,7 @@ function describeLocked(setup: StoreSetup): void {
     "raw sql",
     "row locks",
   )(
-    "leaves that group's tasks scheduled, and moves the others; next time it moves them, too",
+    "a promotion leaves a locked group's tasks scheduled, and moves the others; the next one moves them, too",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -402,29 +402,32 @@ function describeLocked(setup: StoreSetup): void {
     setup,
     "raw sql",
     "row locks",
-  )("leaves a strict group's retry scheduled as well, whose slot it keeps", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { groupStrict: true });
-    const [strict, other] = await enqueue(store, name, [{ group: "g" }, { group: "h" }]);
-    const worker = await startWorker(store, name, { want: 2 });
-    await worker.fail(await worker.claim(2), { retryInMs: 1_000 });
-    await opened.advance(1_001);
-    const promoted = await opened.asOwner(async (transaction) => {
-      await transaction.query(lock);
-      return (await store.promoteScheduled({ name, max: 10 })).promoted;
-    });
-    expect(promoted).toBe(1);
-    const ids = [strict, other].flatMap((id) => id ?? []);
-    expect(await stateOf(store, at(ids, 0))).toBe("scheduled");
-    expect(await statusOf(store, name)).toMatchObject({ ready: 1, scheduled: 1, waiting: 0 });
-  });
+  )(
+    "a promotion leaves a locked strict group's retry scheduled as well, whose slot it keeps",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { groupStrict: true });
+      const [strict, other] = await enqueue(store, name, [{ group: "g" }, { group: "h" }]);
+      const worker = await startWorker(store, name, { want: 2 });
+      await worker.fail(await worker.claim(2), { retryInMs: 1_000 });
+      await opened.advance(1_001);
+      const promoted = await opened.asOwner(async (transaction) => {
+        await transaction.query(lock);
+        return (await store.promoteScheduled({ name, max: 10 })).promoted;
+      });
+      expect(promoted).toBe(1);
+      const ids = [strict, other].flatMap((id) => id ?? []);
+      expect(await stateOf(store, at(ids, 0))).toBe("scheduled");
+      expect(await statusOf(store, name)).toMatchObject({ ready: 1, scheduled: 1, waiting: 0 });
+    },
+  );
 }
 
 function describeDue(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("waits for its instant and is claimed from then on", async () => {
+  test("a scheduled task waits for its instant and is claimed from then on", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -464,7 +467,7 @@ function describeDue(setup: StoreSetup): void {
     },
   );
 
-  test("by instant as well as by delay; an instant that has passed is at once", async () => {
+  test("a task is scheduled by instant as well as by delay; an instant that has passed is at once", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -532,25 +535,28 @@ function describeDue(setup: StoreSetup): void {
 function describePromote(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  testWith(setup, "exact clock")("none: nothing is due, with when the next one is", async () => {
-    const { store } = open();
-    const name = await define(store);
-    expect(await store.promoteScheduled({ name, max: 10 })).toEqual({
-      status: "none",
-      promoted: 0,
-      nextDueMs: null,
-      ready: false,
-    });
-    await enqueueOne(store, name, { runInMs: 5_000 });
-    expect(await store.promoteScheduled({ name, max: 10 })).toEqual({
-      status: "none",
-      promoted: 0,
-      nextDueMs: 5_000,
-      ready: false,
-    });
-  });
+  testWith(setup, "exact clock")(
+    'promote_scheduled answers "none" where nothing is due, with when the next task is',
+    async () => {
+      const { store } = open();
+      const name = await define(store);
+      expect(await store.promoteScheduled({ name, max: 10 })).toEqual({
+        status: "none",
+        promoted: 0,
+        nextDueMs: null,
+        ready: false,
+      });
+      await enqueueOne(store, name, { runInMs: 5_000 });
+      expect(await store.promoteScheduled({ name, max: 10 })).toEqual({
+        status: "none",
+        promoted: 0,
+        nextDueMs: 5_000,
+        ready: false,
+      });
+    },
+  );
 
-  test("promoted: at most so many, 0 until the next when more are due; each once", async () => {
+  test("promote_scheduled promotes at most so many tasks, each once, and answers 0 until the next when more are due", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -575,7 +581,7 @@ function describePromote(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ ready: 5, scheduled: 0 });
   });
 
-  test("eight at once promote 2,000 due tasks, each once", async () => {
+  test("eight promotions at once promote 2,000 due tasks, each once", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -592,7 +598,7 @@ function describePromote(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ ready: 2_000, scheduled: 0 });
   });
 
-  test("makes the groups that a transaction left to be made, and admits in order", async () => {
+  test("promote_scheduled makes the groups that a transaction left to be made, and admits in order", async () => {
     const { store } = open();
     const name = await define(store);
     const tasks = Array.from({ length: 3 }, () => ({ payload: null, group: "new" }));
@@ -607,7 +613,7 @@ function describePromote(setup: StoreSetup): void {
     expect(await stateOf(store, at(taskIds, 0))).toBe("ready");
   });
 
-  test("refuses a bad number and an unknown definition, naming them", async () => {
+  test("promote_scheduled refuses a bad number and an unknown definition, naming them", async () => {
     const { store } = open();
     const name = await define(store);
     for (const max of [0, -1, 10_001]) {

@@ -41,27 +41,30 @@ async function setWatermarks(store: TaskStore, name: string, values: [string, st
 function describeEntries(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  testWith(setup, "exact clock")("one goes after 400 days, unless it is the last", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    await setLimit(store, name, 2);
-    await setLimit(store, name, 3);
-    await opened.advance(400 * dayMs);
-    await store.purge({ max: 10 });
-    expect(await purgedEntries(store)).toBe(0);
-    await opened.advance(1);
-    // The code's entry of the limit is one of another setting.
-    expect(await store.purge({ max: 10 })).toEqual({
-      ...nothingPurged,
-      status: "purged",
-      purged: 1,
-      auditEntries: 1,
-    });
-    expect((await store.purge({ max: 10 })).status).toBe("none");
-    await setLimit(store, name, 4);
-    expect(await purgedEntries(store)).toBe(1);
-  });
+  testWith(setup, "exact clock")(
+    "an audit entry goes after 400 days, unless it is the last",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      await setLimit(store, name, 2);
+      await setLimit(store, name, 3);
+      await opened.advance(400 * dayMs);
+      await store.purge({ max: 10 });
+      expect(await purgedEntries(store)).toBe(0);
+      await opened.advance(1);
+      // The code's entry of the limit is one of another setting.
+      expect(await store.purge({ max: 10 })).toEqual({
+        ...nothingPurged,
+        status: "purged",
+        purged: 1,
+        auditEntries: 1,
+      });
+      expect((await store.purge({ max: 10 })).status).toBe("none");
+      await setLimit(store, name, 4);
+      expect(await purgedEntries(store)).toBe(1);
+    },
+  );
 
   test("each definition, group and shared limit has a last one of its own", async () => {
     const opened = open();

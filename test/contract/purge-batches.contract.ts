@@ -84,27 +84,30 @@ async function rowsOf(opened: TestStore, { dialect }: StoreSetup): Promise<numbe
 function describeKept(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  testWith(setup, "exact clock")("one stays as long as the longest retention", async () => {
-    const opened = open();
-    const { store } = opened;
-    await define(store, { retainDoneMs: 0, retainDeadMs: 3 * dayMs });
-    const batchId = await finished(store, 2);
-    await opened.advance(3 * dayMs);
-    expect(await isPurgeable(store)).toBe(false);
-    expect(await store.purge({ max: 10 })).toMatchObject({ status: "none", batches: 0 });
-    expect(await left(store)).toEqual([[batchId, 2]]);
-    await opened.advance(1);
-    expect(await isPurgeable(store)).toBe(true);
-    expect(await store.purge({ max: 10 })).toEqual({
-      ...nothingPurged,
-      status: "purged",
-      purged: 1,
-      batches: 1,
-    });
-    expect(await left(store)).toEqual([]);
-    expect(await isPurgeable(store)).toBe(false);
-    expect((await store.purge({ max: 10 })).status).toBe("none");
-  });
+  testWith(setup, "exact clock")(
+    "a finished batch stays as long as the longest retention",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      await define(store, { retainDoneMs: 0, retainDeadMs: 3 * dayMs });
+      const batchId = await finished(store, 2);
+      await opened.advance(3 * dayMs);
+      expect(await isPurgeable(store)).toBe(false);
+      expect(await store.purge({ max: 10 })).toMatchObject({ status: "none", batches: 0 });
+      expect(await left(store)).toEqual([[batchId, 2]]);
+      await opened.advance(1);
+      expect(await isPurgeable(store)).toBe(true);
+      expect(await store.purge({ max: 10 })).toEqual({
+        ...nothingPurged,
+        status: "purged",
+        purged: 1,
+        batches: 1,
+      });
+      expect(await left(store)).toEqual([]);
+      expect(await isPurgeable(store)).toBe(false);
+      expect((await store.purge({ max: 10 })).status).toBe("none");
+    },
+  );
 
   testWith(setup, "exact clock")("a day at least; a repeat finds it until it goes", async () => {
     const opened = open();
@@ -170,7 +173,7 @@ function describeSlices(setup: StoreSetup): void {
     expect(await left(store)).toEqual([]);
   });
 
-  test("one with more waves loses them call by call, and answers no repeat meanwhile", async () => {
+  test("a batch with more waves loses them call by call, and answers no repeat meanwhile", async () => {
     const opened = open();
     const { store } = opened;
     const input = creation(5);
@@ -247,7 +250,7 @@ function describeLeft(setup: StoreSetup): void {
     expect((await store.checkInvariants()).findings).toEqual([]);
   });
 
-  test("its ids are unknown", async () => {
+  test("a purged batch's ids are unknown", async () => {
     const opened = open();
     const { store } = opened;
     const { name, settings, batchId, input } = await died(store);

@@ -57,7 +57,7 @@ async function expectPurged(store: TaskStore, count: number): Promise<void> {
 function describeWhich(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("one whose tasks are all done goes, also while they are kept", async () => {
+  test("a group whose tasks are all done goes, also while they are kept", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     await runTasks(store, name, ["a", "b", "a"]);
@@ -71,7 +71,7 @@ function describeWhich(setup: StoreSetup): void {
     expect(await store.purge({ max: 10 })).toMatchObject({ status: "none", purged: 0, groups: 0 });
   });
 
-  test("one with a ready, a running or a waiting task stays", async () => {
+  test("a group with a ready, a running or a waiting task stays", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     await enqueue(store, name, [{ group: "running" }, { group: "running" }, { group: "ready" }]);
@@ -99,7 +99,7 @@ function describeWhich(setup: StoreSetup): void {
   });
 
   for (const changes of [{ slots: 3 }, { paused: true }, { strict: true }, {}])
-    test(`one that an operator has set (${JSON.stringify(changes)}) stays`, async () => {
+    test(`a group that an operator has set (${JSON.stringify(changes)}) stays`, async () => {
       const { store } = open();
       const name = await define(store);
       await runTasks(store, name, ["set", "other"]);
@@ -220,7 +220,7 @@ function describeRounds(setup: StoreSetup): void {
 function describeAfterwards(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("its key makes a new one, with what the definition says now", async () => {
+  test("the key of a removed group makes a new one, with what the definition says now", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     await runTasks(store, name, ["g"]);

@@ -33,7 +33,7 @@ async function openPurge() {
 }
 
 describe("a purge of groups", () => {
-  test("leaves a locked one, and returns at once", async () => {
+  test("a purge of groups leaves a locked one, and returns at once", async () => {
     const store = scene.openStore(2);
     await setUpIdle(store);
     const gate = await scene.connect();
@@ -44,7 +44,7 @@ describe("a purge of groups", () => {
     expect(await store.purge({ max: 10 })).toMatchObject({ groups: 1 });
   });
 
-  test("of two at once one looks at groups; the other returns at once", async () => {
+  test("one of two purges at once looks at groups; the other returns at once", async () => {
     const store = scene.openStore(2);
     await setUpIdle(store);
     const { gate, groups } = await openPurge();
@@ -114,7 +114,7 @@ describe("a purge of groups", () => {
     expect(await store.purge({ max: 10 })).toMatchObject({ groups: 0 });
   });
 
-  test("under load no other call fails, and nothing is lost", async () => {
+  test("a purge of groups under load makes no other call fail, and loses nothing", async () => {
     const stores = Array.from({ length: 3 }, () => scene.openStore(2));
     const purger = scene.openStore(2);
     const name = await define(purger, { limit: 30, retainDoneMs: 0 });

@@ -79,7 +79,7 @@ function describeTasks(setup: StoreSetup): void {
     expect(await isPurgeable(store)).toBe(false);
   });
 
-  test("done and cancelled tasks go after one retention, dead ones after the other", async () => {
+  test("a purge removes done and cancelled tasks after one retention, dead ones after the other", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 5, retainDoneMs: 1_000, retainDeadMs: dayMs * 3 });
@@ -223,7 +223,7 @@ function describeExecutions(setup: StoreSetup): void {
 function describeAnswersAndKeys(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  testWith(setup, "exact clock")("answers for repeats are kept for a day", async () => {
+  testWith(setup, "exact clock")("a purge keeps answers for repeats for a day", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -324,7 +324,7 @@ function describeAnswer(setup: StoreSetup): void {
     expect(await isPurgeable(store)).toBe(false);
   });
 
-  test("what isn't due yet is no reason to call again", async () => {
+  test("a purge doesn't ask to be called again for what isn't due yet", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 5 });
@@ -460,7 +460,7 @@ async function countsOf(
 function describeRemains(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  testWith(setup, "raw sql")("nothing is left of tasks that ended in any way", async () => {
+  testWith(setup, "raw sql")("a purge leaves nothing of tasks that ended in any way", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 5, retainDoneMs: 1, retainDeadMs: 1 });
@@ -543,7 +543,7 @@ function describeOthers(setup: StoreSetup): void {
     expect(await left()).toEqual(["e, again"]);
   });
 
-  testWith(setup, "exact clock")("what isn't due fills no share", async () => {
+  testWith(setup, "exact clock")("a purge's share isn't filled by what isn't due", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 5, retainDoneMs: dayMs, retainDeadMs: 0 });
@@ -561,7 +561,7 @@ function describeOthers(setup: StoreSetup): void {
     expect(await store.purge({ max: 1 })).toMatchObject({ purged: 4, tasks: 1, more: true });
   });
 
-  test("of those that are equally old each call takes its share", async () => {
+  test("each purge takes its share of rows that are equally old", async () => {
     const opened = open();
     const { store } = opened;
     const names = [await define(store), await define(store)];
@@ -576,7 +576,7 @@ function describeOthers(setup: StoreSetup): void {
     expect(await store.purge({ max: 1 })).toEqual(nothingPurged);
   });
 
-  testWith(setup, "raw sql")("nothing is left of a batch", async () => {
+  testWith(setup, "raw sql")("a purge leaves nothing of a batch", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);

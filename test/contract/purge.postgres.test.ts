@@ -42,7 +42,7 @@ describe("a purge", () => {
     ["task_execution", { ...all, executions: 1 }],
     ["operation", { ...all, operations: 1 }],
     ["dedupe", { ...all, keys: 1 }],
-  ])("leaves locked rows of %s, and returns at once", async (table, expected) => {
+  ])("a purge leaves locked rows of %s, and returns at once", async (table, expected) => {
     const store = scene.openStore(2);
     await setUpOld(store);
     const gate = await scene.connect();
@@ -53,7 +53,7 @@ describe("a purge", () => {
     expect(await store.purge({ max: 10 })).toMatchObject({ purged: 1 });
   });
 
-  test("keeps no claim, completion, start or plain enqueue waiting", async () => {
+  test("a purge keeps no claim, completion, start or plain enqueue waiting", async () => {
     const store = scene.openStore(3);
     const { name } = await setUpOld(store);
     await enqueue(store, name, 2);
@@ -96,7 +96,7 @@ describe("a purge", () => {
     expect(await outcomes()).toEqual(["unknown", "unknown"]);
   });
 
-  test("under load it deletes only what it may, and no other call fails", async () => {
+  test("a purge under load deletes only what it may, and no other call fails", async () => {
     const stores = Array.from({ length: 3 }, () => scene.openStore(2));
     const purger = scene.openStore(2);
     const name = await define(purger, { limit: 30, retainDoneMs: 1, retainDeadMs: monthMs });

@@ -82,7 +82,7 @@ function describeCounting(setup: StoreSetup): void {
   const open = useStore(setup);
   const exact = testWith(setup, "exact clock");
 
-  exact("lets a burst start, then one task per interval, to the millisecond", async () => {
+  exact("a rate lets a burst start, then one task per interval, to the millisecond", async () => {
     const opened = open();
     const { store } = opened;
     const { worker } = await busy(store, tenPerSecond(3));
@@ -103,7 +103,7 @@ function describeCounting(setup: StoreSetup): void {
   });
 
   exact(
-    "gives the executions of a crowd turns: three ask for each permit, one gets it, and none is passed over",
+    "a rate gives the executions of a crowd turns: three ask for each permit, one gets it, and none is passed over",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -134,7 +134,7 @@ function describeCounting(setup: StoreSetup): void {
   );
 
   exact(
-    "tells lists and people when the next permit comes, whatever turns were given",
+    "a rate tells lists and people when the next permit comes, whatever turns were given",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -150,7 +150,7 @@ function describeCounting(setup: StoreSetup): void {
   );
 
   exact(
-    "tells a crowd no instant beyond a second, unless the permit itself comes later",
+    "a rate tells a crowd no instant beyond a second, unless the permit itself comes later",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -178,7 +178,7 @@ function describeCounting(setup: StoreSetup): void {
     },
   );
 
-  exact("gives turns up to a second from now, that one included", async () => {
+  exact("a rate gives turns up to a second from now, that one included", async () => {
     const opened = open();
     const { store } = opened;
     const { name, worker } = await busy(store, tenPerSecond(1));
@@ -194,7 +194,7 @@ function describeCounting(setup: StoreSetup): void {
   });
 
   exact(
-    "lets who comes within a sixth of an interval before a permit wait for it, without a turn",
+    "a rate lets a caller within a sixth of an interval before a permit wait for it, without a turn",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -217,7 +217,7 @@ function describeCounting(setup: StoreSetup): void {
     },
   );
 
-  exact("saves up a burst in a pause and no more", async () => {
+  exact("a rate saves up a burst in a pause and no more", async () => {
     const opened = open();
     const { store } = opened;
     const { worker } = await busy(store, tenPerSecond(3));
@@ -230,7 +230,7 @@ function describeCounting(setup: StoreSetup): void {
     expect((await worker.work({ want: 5 })).claimed).toHaveLength(1);
   });
 
-  exact("in no window more start than the burst and what refills in it", async () => {
+  exact("a rate starts in no window more than the burst and what refills in it", async () => {
     const opened = open();
     const { store } = opened;
     const { worker } = await busy(store, { count: 7, periodMs: 1_000, burst: 4 });
@@ -254,7 +254,7 @@ function describeCounting(setup: StoreSetup): void {
     expect(counts).toEqual([4, 0, 0, 1, 1, 3, 0, 2, 0, 4, 0, 1, 3]);
   });
 
-  test("is one for all workers of a definition", async () => {
+  test("a rate is one for all workers of a definition", async () => {
     const { store } = open();
     const { name, worker } = await busy(store, { count: 1, periodMs: 86_400_000, burst: 1 });
     const other = await startForTasks(store, name);
@@ -262,7 +262,7 @@ function describeCounting(setup: StoreSetup): void {
     expect(await other.work({ want: 5 })).toMatchObject({ status: "limited", claimed: [] });
   });
 
-  test("takes the first tasks in order, and leaves the others where they are", async () => {
+  test("a rate lets the first tasks in order be claimed, and the others stay where they are", async () => {
     const { store } = open();
     const name = await define(store, {
       ...plenty,
@@ -274,7 +274,7 @@ function describeCounting(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ ready: 1, claimed: 2 });
   });
 
-  test("doesn't hold up completions", async () => {
+  test("a rate doesn't hold up completions", async () => {
     const { store } = open();
     const { name, worker } = await busy(store, { count: 1, periodMs: 86_400_000, burst: 1 });
     const claimed = await worker.claim(1);
@@ -284,7 +284,7 @@ function describeCounting(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ done: 1, claimed: 0 });
   });
 
-  test("with nothing ready there is nothing to wait for", async () => {
+  test("a rate makes no call wait where nothing is ready", async () => {
     const { store } = open();
     const name = await define(store, { ...plenty, rate: tenPerSecond(10) });
     await enqueue(store, name, [{}]);
@@ -344,7 +344,7 @@ function describeStarts(setup: StoreSetup): void {
     expect((await store.startExecution(repeat)).status).toBe("started");
   });
 
-  test("what there was no task for isn't used up", async () => {
+  test("a rate isn't used up by calls that find no task", async () => {
     const { store } = open();
     const name = await define(store, {
       ...plenty,
@@ -437,31 +437,41 @@ function describeSetting(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ rate: null, rateSource: "code" });
   });
 
-  testWith(setup, "audit")("is audited once: who, from, to, why", async () => {
-    const opened = open();
-    const { store } = opened;
-    const input = registration();
-    const { name } = input;
-    await store.registerDefinition(input);
-    await store.registerDefinition({
-      ...input,
-      build: 2,
-      settings: { ...input.settings, rate: slow },
-    });
-    await store.setRate({ name, rate: tenPerSecond(2), changedBy: "ann", reason: "partner slow" });
-    await store.setRate({ name, rate: tenPerSecond(2), changedBy: "ann", reason: "again" });
-    await store.setRate({ name, rate: null, changedBy: "bob" });
-    await store.setRate({ name, rate: "code", changedBy: "bob" });
-    const slowText = '{"count":1,"periodMs":86400000,"burst":1}';
-    const fastText = '{"count":10,"periodMs":1000,"burst":2}';
-    const own = (await opened.readAudit(name)).filter((entry) => entry.setting.startsWith("rate"));
-    expect(own.map(({ setting, ...rest }) => [setting, ...Object.values(rest)])).toEqual([
-      ["rate", "none", slowText, "code", input.registeredBy, null],
-      ["rate_override", null, fastText, "operator", "ann", "partner slow"],
-      ["rate_override", fastText, "none", "operator", "bob", null],
-      ["rate_override", "none", null, "operator", "bob", null],
-    ]);
-  });
+  testWith(setup, "audit")(
+    "set_rate is audited once, with the old and the new rate, the actor and the reason",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const input = registration();
+      const { name } = input;
+      await store.registerDefinition(input);
+      await store.registerDefinition({
+        ...input,
+        build: 2,
+        settings: { ...input.settings, rate: slow },
+      });
+      await store.setRate({
+        name,
+        rate: tenPerSecond(2),
+        changedBy: "ann",
+        reason: "partner slow",
+      });
+      await store.setRate({ name, rate: tenPerSecond(2), changedBy: "ann", reason: "again" });
+      await store.setRate({ name, rate: null, changedBy: "bob" });
+      await store.setRate({ name, rate: "code", changedBy: "bob" });
+      const slowText = '{"count":1,"periodMs":86400000,"burst":1}';
+      const fastText = '{"count":10,"periodMs":1000,"burst":2}';
+      const own = (await opened.readAudit(name)).filter((entry) =>
+        entry.setting.startsWith("rate"),
+      );
+      expect(own.map(({ setting, ...rest }) => [setting, ...Object.values(rest)])).toEqual([
+        ["rate", "none", slowText, "code", input.registeredBy, null],
+        ["rate_override", null, fastText, "operator", "ann", "partner slow"],
+        ["rate_override", fastText, "none", "operator", "bob", null],
+        ["rate_override", "none", null, "operator", "bob", null],
+      ]);
+    },
+  );
 }
 
 /** The field's name in SQL. */
@@ -482,7 +492,7 @@ function describeInput(setup: StoreSetup): void {
     ["count", 1.5],
   ];
 
-  test.each(bad)("refuses a %s of %d, by the code, too", async (field, value) => {
+  test.each(bad)("set_rate refuses a %s of %d, by the code, too", async (field, value) => {
     const { store } = open();
     const name = await define(store);
     const wrong = { ...good, [field]: value };
@@ -491,7 +501,7 @@ function describeInput(setup: StoreSetup): void {
     await expectError(store.registerDefinition(registration({ settings: { rate: wrong } })), error);
   });
 
-  test("takes the least and the greatest", async () => {
+  test("set_rate takes the least and the greatest", async () => {
     const { store } = open();
     const name = await define(store);
     for (const rate of [
@@ -502,7 +512,7 @@ function describeInput(setup: StoreSetup): void {
     }
   });
 
-  test("refuses an unregistered name", async () => {
+  test("set_rate refuses an unregistered name", async () => {
     const { store } = open();
     await expectError(setRate(store, "nobody", good), {
       code: "TASKGATE_ARG_UNKNOWN",
@@ -528,7 +538,7 @@ function describeChanges(setup: StoreSetup): void {
   const open = useStore(setup);
   const exact = testWith(setup, "exact clock");
 
-  test("leaves other definitions' rates alone", async () => {
+  test("a rate's change leaves other definitions' rates alone", async () => {
     const { store } = open();
     const own = tenPerSecond(2);
     const other = await define(store, { rate: own });
@@ -547,7 +557,7 @@ function describeChanges(setup: StoreSetup): void {
     });
   });
 
-  test("by the code is written whole", async () => {
+  test("a rate that the code sets is written whole", async () => {
     const { store } = open();
     const input = registration({ settings: { rate: tenPerSecond(2) } });
     await store.registerDefinition(input);
@@ -557,7 +567,7 @@ function describeChanges(setup: StoreSetup): void {
     expect(await statusOf(store, input.name)).toMatchObject({ rate: next, codeRate: next });
   });
 
-  exact("to what it was moves no pause", async () => {
+  exact("a rate that is set to what it was moves no pause", async () => {
     const opened = open();
     const { store } = opened;
     const { name, worker } = await busyWithNine(store, tenPerSecond(1));
@@ -567,7 +577,7 @@ function describeChanges(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ rateInMs: 70, rateSource: "operator" });
   });
 
-  exact("gives turns anew", async () => {
+  exact("a rate that changes gives turns anew", async () => {
     const opened = open();
     const { store } = opened;
     const { name } = await busy(store, slow);
@@ -586,7 +596,7 @@ function describeChanges(setup: StoreSetup): void {
     expect(await ask()).toBe(100);
   });
 
-  exact("leaves the turns of other definitions as they are", async () => {
+  exact("a rate that changes leaves the turns of other definitions as they are", async () => {
     const opened = open();
     const { store } = opened;
     const [changed, other] = [await busy(store, slow), await busy(store, tenPerSecond(1))];
@@ -599,7 +609,7 @@ function describeChanges(setup: StoreSetup): void {
     expect(await ask(other.name)).toBe(200);
   });
 
-  exact("lets pass what was used above the new burst", async () => {
+  exact("a rate that changes lets pass what was used above the new burst", async () => {
     const opened = open();
     const { store } = opened;
     const { name, worker } = await busyWithNine(store, tenPerSecond(3));
@@ -608,7 +618,7 @@ function describeChanges(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ rateInMs: 100 });
   });
 
-  exact("after none in force begins with its whole burst", async () => {
+  exact("a rate after none in force begins with its whole burst", async () => {
     const { store } = open();
     const { name, worker } = await busyWithNine(store, slow);
     expect(await worker.claim(9)).toHaveLength(1);
@@ -618,17 +628,20 @@ function describeChanges(setup: StoreSetup): void {
     expect(await worker.claim(9)).toHaveLength(1);
   });
 
-  exact("from the fastest to the slowest after a day without a start begins anew", async () => {
-    const opened = open();
-    const { store } = opened;
-    const fastest = { count: 1_000_000, periodMs: 1_000, burst: 1_000_000 };
-    const name = await define(store, { rate: fastest });
-    await opened.advance(86_400_000);
-    expect(await setRate(store, name, slow)).toMatchObject({ oldRate: fastest, newRate: slow });
-    expect(await statusOf(store, name)).toMatchObject({ rateInMs: 0 });
-  });
+  exact(
+    "a rate that changes from the fastest to the slowest after a day without a start begins anew",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const fastest = { count: 1_000_000, periodMs: 1_000, burst: 1_000_000 };
+      const name = await define(store, { rate: fastest });
+      await opened.advance(86_400_000);
+      expect(await setRate(store, name, slow)).toMatchObject({ oldRate: fastest, newRate: slow });
+      expect(await statusOf(store, name)).toMatchObject({ rateInMs: 0 });
+    },
+  );
 
-  test("is set, as a limit is, of a definition whose name has 200 characters", async () => {
+  test("a rate is set, as a limit is, of a definition whose name has 200 characters", async () => {
     const { store } = open();
     const name = await define(store, {}, uniqueName().padEnd(200, "n"));
     expect(await setRate(store, name, slow)).toMatchObject({ status: "set", newRate: slow });
@@ -663,25 +676,31 @@ function describeCounted(setup: StoreSetup): void {
     expect(retryInMs).toBeLessThanOrEqual(20);
   }
 
-  held("lets a claim have nothing, and ask again at once", async () => {
-    const opened = open();
-    const { worker } = await busyWithNine(opened.store, tenPerSecond(9));
-    const answer = await besideCount(opened, () => worker.work({ want: 5 }));
-    expectSoon(answer);
-    expect(answer.claimed).toEqual([]);
-    expect(await worker.claim(5)).toHaveLength(5);
-  });
+  held(
+    "a rate that another call counts by lets a claim have nothing, and ask again at once",
+    async () => {
+      const opened = open();
+      const { worker } = await busyWithNine(opened.store, tenPerSecond(9));
+      const answer = await besideCount(opened, () => worker.work({ want: 5 }));
+      expectSoon(answer);
+      expect(answer.claimed).toEqual([]);
+      expect(await worker.claim(5)).toHaveLength(5);
+    },
+  );
 
-  held("lets a start that needs no task have nothing, and ask again at once", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { rate: slow });
-    const answer = await besideCount(opened, () => store.startExecution(startInput(name)));
-    expectSoon(answer);
-    expect(answer).toMatchObject({ executionId: null, tokens: 0, demand: null });
-    expect(await statusOf(store, name)).toMatchObject({ held: 0, executions: 0 });
-    await startWorker(store, name);
-  });
+  held(
+    "a rate that another call counts by lets a start without a task have nothing, and ask again at once",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { rate: slow });
+      const answer = await besideCount(opened, () => store.startExecution(startInput(name)));
+      expectSoon(answer);
+      expect(answer).toMatchObject({ executionId: null, tokens: 0, demand: null });
+      expect(await statusOf(store, name)).toMatchObject({ held: 0, executions: 0 });
+      await startWorker(store, name);
+    },
+  );
 }
 
 function describeTakenAway(setup: StoreSetup): void {
@@ -691,29 +710,32 @@ function describeTakenAway(setup: StoreSetup): void {
     setup,
     "row locks",
     "raw sql",
-  )("lets a start go on that waits for its definition, whatever rates others have", async () => {
-    const opened = open();
-    const { store } = opened;
-    await define(store, { rate: slow });
-    const name = await define(store, { rate: slow });
-    await startWorker(store, name);
-    expect(await store.startExecution(startInput(name))).toMatchObject({ status: "limited" });
-    const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
-    const write = (sql: string): string => inDialect(dialect, sql, new Map([["name", name]]));
-    const starting = await opened.asOwner(async (transaction) => {
-      await transaction.query(
-        write("UPDATE taskgate.task_definition SET name = name WHERE name = '{name}'"),
-      );
-      const answer = store.startExecution(startInput(name));
-      await untilSomebodyWaits(opened, waitingSql[dialect]);
-      await transaction.query(
-        write(
-          "DELETE FROM taskgate.rate_bucket WHERE task_definition_id = (SELECT task_definition_id FROM taskgate.task_definition WHERE name = '{name}')",
-        ),
-      );
-      return [answer];
-    });
-    const [answer] = await Promise.all(starting);
-    expect(answer).toMatchObject({ status: "started", tokens: 1 });
-  });
+  )(
+    "a rate that is taken away lets a start go on that waits for its definition, whatever rates others have",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      await define(store, { rate: slow });
+      const name = await define(store, { rate: slow });
+      await startWorker(store, name);
+      expect(await store.startExecution(startInput(name))).toMatchObject({ status: "limited" });
+      const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
+      const write = (sql: string): string => inDialect(dialect, sql, new Map([["name", name]]));
+      const starting = await opened.asOwner(async (transaction) => {
+        await transaction.query(
+          write("UPDATE taskgate.task_definition SET name = name WHERE name = '{name}'"),
+        );
+        const answer = store.startExecution(startInput(name));
+        await untilSomebodyWaits(opened, waitingSql[dialect]);
+        await transaction.query(
+          write(
+            "DELETE FROM taskgate.rate_bucket WHERE task_definition_id = (SELECT task_definition_id FROM taskgate.task_definition WHERE name = '{name}')",
+          ),
+        );
+        return [answer];
+      });
+      const [answer] = await Promise.all(starting);
+      expect(answer).toMatchObject({ status: "started", tokens: 1 });
+    },
+  );
 }

@@ -41,7 +41,7 @@ const isoInstant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 function describeSweep(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("nothing to do: nothing is told", async () => {
+  test("sweep tells nothing when there is nothing to do", async () => {
     const { store } = open();
     await define(store);
     expect(await store.sweep({ max: 10 })).toEqual({
@@ -124,7 +124,7 @@ function describeSweep(setup: StoreSetup): void {
 function describeDefinitions(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("all by name, one by name, none for an unknown name", async () => {
+  test("list_definitions answers all definitions by name, one for its name, none for an unknown name", async () => {
     const { store } = open();
     for (const name of ["b", "a", "c"]) await define(store, {}, name);
     const all = await store.listDefinitions({});
@@ -133,7 +133,7 @@ function describeDefinitions(setup: StoreSetup): void {
     expect((await store.listDefinitions({ name: "nobody" })).definitions).toEqual([]);
   });
 
-  testWith(setup, "exact clock")("counts tasks by state", async () => {
+  testWith(setup, "exact clock")("list_definitions counts tasks by state", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10, prefetchMax: 0 });
     await enqueue(store, name, 5);
@@ -157,7 +157,7 @@ function describeDefinitions(setup: StoreSetup): void {
     });
   });
 
-  test("counts stop at 10,000", async () => {
+  test("list_definitions stops its counts at 10,000", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 10_000);
@@ -312,7 +312,7 @@ function describeTasks(setup: StoreSetup): void {
     expect(task.dueAt).toBe(runAt.toISOString());
   });
 
-  test("refuses a bad number and an unknown definition, naming them", async () => {
+  test("list_tasks refuses a bad number and an unknown definition, naming them", async () => {
     const { store } = open();
     const name = await define(store);
     for (const max of [0, 1_001]) {
@@ -408,28 +408,31 @@ function describeExplain(setup: StoreSetup): void {
     expect((await factsOf(store, await enqueueOne(store, name))).limit).toBeNull();
   });
 
-  testWith(setup, "exact clock")("paused, scheduled, waiting", async () => {
-    const { store } = open();
-    const name = await define(store);
-    await store.pauseDefinition({ name, changedBy: "an operator" });
-    const [later, holder, waiting] = await enqueue(store, name, [
-      { runInMs: 5_000 },
-      { group: "g" },
-      { group: "g" },
-    ]);
-    if (!later || !holder || !waiting) throw new Error("three tasks expected");
-    expect(await factsOf(store, later)).toMatchObject({
-      state: "scheduled",
-      dueInMs: 5_000,
-      paused: true,
-    });
-    expect(await factsOf(store, waiting)).toMatchObject({
-      state: "waiting",
-      group: { key: "g", ahead: 0, holders: [holder] },
-    });
-  });
+  testWith(setup, "exact clock")(
+    "explain_task tells that a task is paused, scheduled or waiting",
+    async () => {
+      const { store } = open();
+      const name = await define(store);
+      await store.pauseDefinition({ name, changedBy: "an operator" });
+      const [later, holder, waiting] = await enqueue(store, name, [
+        { runInMs: 5_000 },
+        { group: "g" },
+        { group: "g" },
+      ]);
+      if (!later || !holder || !waiting) throw new Error("three tasks expected");
+      expect(await factsOf(store, later)).toMatchObject({
+        state: "scheduled",
+        dueInMs: 5_000,
+        paused: true,
+      });
+      expect(await factsOf(store, waiting)).toMatchObject({
+        state: "waiting",
+        group: { key: "g", ahead: 0, holders: [holder] },
+      });
+    },
+  );
 
-  test("done: result, duration, worker, the instants and earlier attempts, newest first", async () => {
+  test("explain_task tells a done task's result, duration, worker, instants and earlier attempts, newest first", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);

@@ -35,7 +35,7 @@ async function reclaim(opened: TestStore) {
 function describeWhen(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("none: every execution is alive, ended or reclaimed", async () => {
+  test('reclaim_expired answers "none" where every execution is alive, ended or reclaimed', async () => {
     const { store } = open();
     const name = await define(store);
     await startWorker(store, name);
@@ -54,7 +54,7 @@ function describeWhen(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "S2.6: exactly at the end of the lease: not yet; one millisecond later: yes",
+    "an execution isn't reclaimed exactly at the end of its lease, but one millisecond later (S2.6)",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -71,7 +71,7 @@ function describeWhen(setup: StoreSetup): void {
     },
   );
 
-  test("reclaimed: how many, and which definitions have ready tasks again", async () => {
+  test("reclaim_expired tells how many executions it reclaimed, and which definitions have ready tasks again", async () => {
     const opened = open();
     const { store } = opened;
     const one = await define(store, { leaseMs, limit: 4 });
@@ -96,7 +96,7 @@ function describeWhen(setup: StoreSetup): void {
     expect(await statusOf(store, one)).toMatchObject({ ready: 3, claimed: 0, executions: 0 });
   });
 
-  test("at most so many executions in a call; `more` asks for another", async () => {
+  test("reclaim_expired takes at most so many executions in a call; `more` asks for another", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { leaseMs, limit: 5 });
@@ -107,7 +107,7 @@ function describeWhen(setup: StoreSetup): void {
     expect((await store.reclaimExpired({ max: 2 })).status).toBe("none");
   });
 
-  test("S0.8, S2.6: an execution that an asker declared dead is reclaimed as well, with any lease", async () => {
+  test("an execution that an asker declared dead is reclaimed as well, with any lease (S0.8, S2.6)", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { leaseMs, limit: 1 });
@@ -121,7 +121,7 @@ function describeWhen(setup: StoreSetup): void {
     expect(await stateOf(store, taskId)).toBe("ready");
   });
 
-  test("S0.7: its tokens are free for the next asker", async () => {
+  test("the tokens of a reclaimed execution are free for the next asker (S0.7)", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { leaseMs, limit: 2 });
@@ -137,7 +137,7 @@ function describeWhen(setup: StoreSetup): void {
     expect(await tryStart(store, name)).toBe("limited");
   });
 
-  test("without a limit the counter forgets the dead", async () => {
+  test("reclaim_expired without a limit takes the dead out of the counter", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { leaseMs, limit: null });
@@ -194,7 +194,7 @@ function describeWhen(setup: StoreSetup): void {
 function describeTasks(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("started ones count as lost, prefetched ones come back uncounted", async () => {
+  test("started tasks count as lost, and prefetched ones come back uncounted", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { leaseMs, limit: 2, prefetchMax: 1 });
@@ -215,7 +215,7 @@ function describeTasks(setup: StoreSetup): void {
     expect(lost).toEqual([1, 1, 0, 1]);
   });
 
-  test("S2.8: it is first within its priority, because its id is old", async () => {
+  test("a reclaimed task is first within its priority, because its id is old (S2.8)", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { leaseMs, limit: 10 });
@@ -230,7 +230,7 @@ function describeTasks(setup: StoreSetup): void {
   });
 
   for (const lostMax of [0, 1, 3]) {
-    test(`S2.10: lostMax ${String(lostMax)}: lost once more than that, it is dead`, async () => {
+    test(`a task that is lost once more than lostMax ${String(lostMax)} is dead (S2.10)`, async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store, { leaseMs, lostMax, limit: 2 });
@@ -275,7 +275,7 @@ function describeTasks(setup: StoreSetup): void {
     expect(await stateOf(store, taskId)).toBe("dead");
   });
 
-  test("S1.10: a group's slots stay with the tasks that come back; a dead one hands over", async () => {
+  test("the group's slots stay with reclaimed tasks that come back; a dead one hands its slot over (S1.10)", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { leaseMs, limit: 5, lostMax: 1 });
@@ -348,7 +348,7 @@ function describeTasks(setup: StoreSetup): void {
     },
   );
 
-  test("S2.11: a crash after the claim: the task comes back once and is done by the next", async () => {
+  test("a task whose worker crashes after the claim comes back once and is done by the next (S2.11)", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { leaseMs, limit: 1 });
@@ -363,7 +363,7 @@ function describeTasks(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ done: 1, ready: 0, claimed: 0 });
   });
 
-  test("S2.10: long honest work renews its claim and is never robbed", async () => {
+  test("a task with long honest work renews its claim and is never robbed (S2.10)", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { leaseMs, limit: 1 });

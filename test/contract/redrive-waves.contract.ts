@@ -136,7 +136,7 @@ function describeWaves(setup: StoreSetup): void {
     expect(await waveOf(store, batch, 1)).toMatchObject({ state: "open" });
   });
 
-  test("when the wave has ended, and the next one is open, it comes back on its own", async () => {
+  test("a redriven task comes back on its own when its wave has ended and the next one is open", async () => {
     const { store } = open();
     const name = await define(store);
     const batch = await fill(store, { name, failurePolicy: "continue" }, [[{}], [{}]]);
@@ -154,7 +154,7 @@ function describeWaves(setup: StoreSetup): void {
   });
 
   test.each([true, false])(
-    "one that was cancelled while its wave was held is held again, sealed: %s",
+    "a task that was cancelled while its wave was held is held again, sealed: %s",
     async (isStarted) => {
       const { store } = open();
       const name = await define(store);
@@ -174,7 +174,7 @@ function describeWaves(setup: StoreSetup): void {
     },
   );
 
-  test("one that was cancelled before its wave counted it counts when it comes back to the open wave", async () => {
+  test("a task that was cancelled before its wave counted it counts when it comes back to the open wave", async () => {
     const { store } = open();
     const name = await define(store);
     const batch = await fill(store, name, [[{}, {}]]);
@@ -189,7 +189,7 @@ function describeWaves(setup: StoreSetup): void {
     expect(await waveOf(store, batch, 0)).toMatchObject({ unfinished: 2, admitted: 2 });
   });
 
-  test("one that a cancelled batch's wave has ended and counted isn't counted once more", async () => {
+  test("a task that a cancelled batch's wave has ended and counted isn't counted once more", async () => {
     const { store } = open();
     const name = await define(store);
     const batch = await fill(store, name, [[{}], [{}, { group: "g" }, {}]]);
@@ -210,7 +210,7 @@ function describeWaves(setup: StoreSetup): void {
     expect((await waveOf(store, batch, 1)).finishedAt).not.toBeNull();
   });
 
-  test("one whose batch was cancelled before its wave opened comes back on its own", async () => {
+  test("a task whose batch was cancelled before its wave opened comes back on its own", async () => {
     const { store } = open();
     const name = await define(store);
     const batch = await fill(store, name, [[{}], [{}]]);
@@ -265,7 +265,7 @@ function describePending(setup: StoreSetup): void {
     },
   );
 
-  test("once purged nothing is left of it", async () => {
+  test("the purge of a task whose group wasn't made yet leaves nothing of it", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { retainDoneMs: 1_000 });

@@ -100,7 +100,7 @@ function describeByIds(setup: StoreSetup): void {
     expect(await stateOf(store, claimed.taskId)).toBe("done");
   });
 
-  test("it may die again, and be redriven again", async () => {
+  test("a redriven task may die again, and be redriven again", async () => {
     const { store } = open();
     const name = await define(store, { retryAttempts: 1 });
     const id = at(await dead(store, name, [{}]), 0);
@@ -114,7 +114,7 @@ function describeByIds(setup: StoreSetup): void {
     }
   });
 
-  test("several that end well together keep their error, beside others that had none", async () => {
+  test("tasks of a redrive that end well together keep their error, beside others that had none", async () => {
     const { store } = open();
     const name = await define(store);
     const ids = await dead(store, name, [{}, {}]);
@@ -140,7 +140,7 @@ function describeByIds(setup: StoreSetup): void {
     expect(await worker.claimOne()).toMatchObject({ taskId: id, isCancelRequested: false });
   });
 
-  test("what isn't dead or cancelled stays as it is, told in the order of the call; so does a repeat", async () => {
+  test("a task that isn't dead or cancelled stays as it is, told in the order of the call, and a repeat tells the same", async () => {
     const { store } = open();
     const name = await define(store);
     const [first] = await dead(store, name, [{}]);
@@ -193,7 +193,7 @@ function describeGates(setup: StoreSetup): void {
     expect(idsOf(next.claimed)).toEqual([at(ids, 1), at(ids, 3)]);
   });
 
-  test("behind others it waits, and no definition is woken", async () => {
+  test("a redriven task waits behind others of its group, and no definition is woken", async () => {
     const { store } = open();
     const name = await define(store);
     const [id] = await dead(store, name, [{ group: "g" }]);
@@ -202,7 +202,7 @@ function describeGates(setup: StoreSetup): void {
     expect(await stateOf(store, id ?? asTaskId("0"))).toBe("waiting");
   });
 
-  test("one that stays where it is takes no slot of the others", async () => {
+  test("a task that a redrive leaves where it is takes no slot of the others", async () => {
     const { store } = open();
     const name = await define(store);
     const ids = await dead(store, name, [{ group: "g", dedupeKey: "k" }, { group: "g" }]);
@@ -211,7 +211,7 @@ function describeGates(setup: StoreSetup): void {
     expect(await stateOf(store, at(ids, 1))).toBe("ready");
   });
 
-  test("its key is taken again; where another task has it, it stays where it is", async () => {
+  test("a redrive takes a task's key again; a task whose key another one has stays where it is", async () => {
     const { store } = open();
     const name = await define(store);
     const [free, taken] = await dead(store, name, [{ dedupeKey: "a" }, { dedupeKey: "b" }]);
@@ -222,7 +222,7 @@ function describeGates(setup: StoreSetup): void {
     expect(await stateOf(store, at(ids, 1))).toBe("dead");
   });
 
-  test("of several tasks with one key the oldest comes back", async () => {
+  test("the oldest of several dead tasks with one key comes back", async () => {
     const { store } = open();
     const name = await define(store);
     const ids = await dead(
@@ -377,7 +377,7 @@ function describeOrder(setup: StoreSetup): void {
 
   for (const kind of [undefined, "a"]) {
     testWith(setup, "exact clock")(
-      `of those that ended at one instant the lower id comes first; kind: ${kind ?? "any"}`,
+      `a redrive takes the lower id first of tasks that ended at one instant; kind: ${kind ?? "any"}`,
       async () => {
         const opened = open();
         const name = await define(opened.store);
@@ -390,7 +390,7 @@ function describeOrder(setup: StoreSetup): void {
     );
   }
 
-  test("of a kind only this definition's dead ones come back; capitals are another kind", async () => {
+  test("a redrive of a kind brings back only this definition's dead tasks; capitals are another kind", async () => {
     const { store } = open();
     const [name, other] = [await define(store), await define(store)];
     const wanted = await die(store, name, { kind: "a" });
@@ -458,7 +458,7 @@ function describeKeys(setup: StoreSetup): void {
     setup,
     "raw sql",
     "row locks",
-  )("one with a locked row is busy, the others come back", async () => {
+  )("a redrive tells a task with a locked row as busy, and brings the others back", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -497,7 +497,7 @@ function describeGroups(setup: StoreSetup): void {
     expect(states).toEqual(["waiting", "waiting", "ready", "waiting", "ready", "ready"]);
   });
 
-  test("each gets a slot of its own group that no other task has", async () => {
+  test("a redrive gives each task a slot of its own group that no other task has", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5, groupSlots: 2 });
     for (const group of ["g", "h", "h"]) await enqueueOne(store, name, { group });
@@ -536,7 +536,7 @@ function describeGroups(setup: StoreSetup): void {
     expect(await stateOf(store, at(ids, 0))).toBe("ready");
   });
 
-  test("one that is held in its wave takes no slot of its group", async () => {
+  test("a redriven task that is held in its wave takes no slot of its group", async () => {
     const { store } = open();
     const name = await define(store);
     const dead = await die(store, name, { group: "g" });
@@ -614,7 +614,7 @@ function describeWaves(setup: StoreSetup): void {
     expect(await waveOf(store, later.batchId)).toMatchObject({ unfinished: 2, admitted: 2 });
   });
 
-  test("one that is done isn't counted again with those that come back", async () => {
+  test("a task that is done isn't counted again with those that come back", async () => {
     const { store } = open();
     const name = await define(store);
     const { batchId, tasks } = await startedWave(store, name, 3);

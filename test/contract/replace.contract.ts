@@ -44,7 +44,7 @@ function describePlaces(setup: StoreSetup): void {
   const open = useStore(setup);
   const first = { payload: '{"n":1}', dedupeKey: "k" };
 
-  test("without a first task it is an enqueue like any other", async () => {
+  test("a replace without a first task is an enqueue like any other", async () => {
     const { store } = open();
     const name = await define(store);
     expect(await call(store, name)).toMatchObject({ outcomes: ["enqueued"], ready: true });
@@ -88,7 +88,7 @@ function describePlaces(setup: StoreSetup): void {
     expect(await factsOf(store, later)).toMatchObject({ state: "scheduled", payload: null });
   });
 
-  test("and those whose wave isn't open", async () => {
+  test("a replace also changes tasks whose wave isn't open", async () => {
     const { store } = open();
     const name = await define(store);
     const { waveIds } = await store.createBatch({
@@ -149,7 +149,7 @@ function describePlaces(setup: StoreSetup): void {
     expect((await call(store, name, [{ ...late, kind: "other" }])).outcomes).toEqual(["replaced"]);
   });
 
-  test("keep keeps; another word is refused", async () => {
+  test('the word "keep" keeps the first task; another word is refused', async () => {
     const { store } = open();
     const name = await define(store);
     const id = await enqueueOne(store, name, first);
@@ -168,7 +168,7 @@ function describePlaces(setup: StoreSetup): void {
 function describeSeveral(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("of several entries with one key the first decides", async () => {
+  test("the first of several entries with one key decides", async () => {
     const { store } = open();
     const name = await define(store);
     const first = await enqueueOne(store, name, { dedupeKey: "k" });
@@ -195,7 +195,7 @@ function describeSeveral(setup: StoreSetup): void {
     expect((await factsOf(store, first)).payload).toBeNull();
   });
 
-  test("of waiting, held and running ones each by itself", async () => {
+  test("a replace of waiting, held and running tasks decides of each by itself", async () => {
     const { store } = open();
     const name = await define(store, { limit: 3 });
     await enqueue(store, name, [{ group: "g" }, { group: "h" }, { dedupeKey: "runs" }]);

@@ -109,7 +109,7 @@ function describeMoves(setup: StoreSetup): void {
     expect(idsOf(next.claimed)).toEqual([at(ids, 2)]);
   });
 
-  test("in a strict group a ready task keeps its slot: no other task overtakes it", async () => {
+  test("a rescheduled task of a strict group keeps its slot: no other task overtakes it", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { groupStrict: true });
@@ -163,7 +163,7 @@ function describeAnswer(setup: StoreSetup): void {
     expect(await stateOf(store, running ?? asTaskId("0"))).toBe("claimed");
   });
 
-  test("nothing rescheduled: no instant and no definitions", async () => {
+  test("an answer of nothing rescheduled has no instant and no definitions", async () => {
     const { store } = open();
     expect(await putOff(store, 60_000, asTaskId("999999999"))).toMatchObject({
       nextDueMs: null,

@@ -47,7 +47,7 @@ export function describeReturns(setup: StoreSetup): void {
   describe("fail_tasks: how often a task may come back uncounted", () => {
     const open = useStore(setup);
 
-    test("what returns take adds up; the one beyond 1,000 ends it dead, with the reason", async () => {
+    test("fail_tasks adds up how often a task comes back uncounted; the return beyond 1,000 ends it dead, with the reason", async () => {
       const { store } = open();
       const share = { share: 400, error: "the deadline came" };
       const { outcomes, taskId } = await comeBack(store, [share, share, { share: 200 }, share]);

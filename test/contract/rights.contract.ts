@@ -30,7 +30,7 @@ function describeWorker(setup: StoreSetup): void {
 
   for (const [operation, call] of Object.entries(operatorCalls)) {
     testWith(setup, "rights")(
-      `is refused ${operation}, and told of the operator's role; an operator's login alone may call it`,
+      `a login with the worker's role alone is refused ${operation}, and told of the operator's role; an operator's login may call it`,
       async () => {
         const { worker, operator } = open().roles;
         const name = await define(worker);
@@ -97,11 +97,11 @@ export function describeWhoCalled(setup: StoreSetup): void {
   const { record } = setup;
   if (record === undefined) return;
   describe("the logins that called operations in this suite", () => {
-    test("had a login with one role: the owner's connection called none", () => {
+    test("each login that called operations had one role: the owner's connection called none", () => {
       expect(callsOfOthers(record)).toEqual([]);
     });
 
-    test("was a worker for each operation of workers, and an operator for each one of operators", () => {
+    test("each operation of workers was called by a worker's login, and each one of operators by an operator's", () => {
       const all = Object.keys(operations) as OperationName[];
       const isOperators = (name: OperationName) => operatorOperations.includes(name);
       expect(record.callsOf(loginNames.worker)).toEqual(

@@ -89,7 +89,7 @@ function describeStarts(setup: StoreSetup): void {
       });
     }
 
-    test("gives back no token that is above the limit", async () => {
+    test("a call for another start's execution gives back no token that is above the limit", async () => {
       const scene = await build();
       const { store, name, stranger } = scene;
       await setLimit(store, name, 1);
@@ -98,7 +98,7 @@ function describeStarts(setup: StoreSetup): void {
       await expectUntouched(scene);
     });
 
-    test("hears that it is fenced where nothing is ready, too", async () => {
+    test("a call for another start's execution hears that it is fenced where nothing is ready, too", async () => {
       const { store } = open();
       const worker = await startWorker(store, await define(store));
       const call = { callNumber: 1, done: [], started: [], want: 1 };
@@ -107,7 +107,7 @@ function describeStarts(setup: StoreSetup): void {
       expect((await worker.work({ want: 1 })).status).toBe("none");
     });
 
-    test("hears that it is fenced behind the end of that execution, which isn't its own", async () => {
+    test("a call for another start's execution hears that it is fenced behind the end of that execution, which isn't its own", async () => {
       const { store, worker, stranger, claimed } = await build();
       const completion = { executionId: worker.executionId, ...done(claimed) };
       expect((await store.completeTask(completion)).status).toBe("done");
@@ -122,7 +122,7 @@ function describeStarts(setup: StoreSetup): void {
       expect(executions).toMatchObject([{ executionId: stranger, status: "fenced" }]);
     });
 
-    test("renews no lease, and starts no task, beside the heartbeat of that execution itself", async () => {
+    test("a call for another start's execution renews no lease, and starts no task, beside the heartbeat of that execution itself", async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store, { limit: 1, prefetchMax: 1, leaseMs: 30_000 });

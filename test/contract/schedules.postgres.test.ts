@@ -29,7 +29,7 @@ async function sweepAway(store: TaskStore): Promise<{ fired: number; stale: numb
   }
 }
 
-test("many sweepers and deployments at once: each instant once", async () => {
+test("many sweepers and deployments at once fire each instant once", async () => {
   const store = scene.openStore(2);
   const name = await define(store);
   const { now } = await store.listSchedules({ max: 1 });

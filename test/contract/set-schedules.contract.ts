@@ -158,27 +158,30 @@ function describeSet(setup: StoreSetup): void {
     expect((await theOne(store, one)).definition).toBe(one);
   });
 
-  testWith(setup, "exact clock")("nextDueMs tells of the earliest that isn't paused", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    const now = await opened.now();
-    const list = [5, 3, 9].map((minutes) =>
-      schedule({ name: `in ${String(minutes)}`, nextRunAt: minutesAfter(now, minutes) }),
-    );
-    expect(await setAll(store, name, list)).toMatchObject({ nextDueMs: 3 * minuteMs });
-    await store.setSchedulePaused({
-      name,
-      schedule: "in 3",
-      paused: true,
-      nextRunAt: null,
-      changedBy: "me",
-    });
-    expect(await setAll(store, name, list)).toMatchObject({ nextDueMs: 5 * minuteMs });
-    await opened.advance(6 * minuteMs);
-    expect(await setAll(store, name, list)).toMatchObject({ nextDueMs: 0 });
-    expect(await setAll(store, name, [])).toMatchObject({ nextDueMs: null });
-  });
+  testWith(setup, "exact clock")(
+    "the nextDueMs of set_schedules tells of the earliest schedule that isn't paused",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      const now = await opened.now();
+      const list = [5, 3, 9].map((minutes) =>
+        schedule({ name: `in ${String(minutes)}`, nextRunAt: minutesAfter(now, minutes) }),
+      );
+      expect(await setAll(store, name, list)).toMatchObject({ nextDueMs: 3 * minuteMs });
+      await store.setSchedulePaused({
+        name,
+        schedule: "in 3",
+        paused: true,
+        nextRunAt: null,
+        changedBy: "me",
+      });
+      expect(await setAll(store, name, list)).toMatchObject({ nextDueMs: 5 * minuteMs });
+      await opened.advance(6 * minuteMs);
+      expect(await setAll(store, name, list)).toMatchObject({ nextDueMs: 0 });
+      expect(await setAll(store, name, [])).toMatchObject({ nextDueMs: null });
+    },
+  );
 
   testWith(setup, "audit")("each change is written down with its actor", async () => {
     const opened = open();
@@ -337,25 +340,28 @@ function describePause(setup: StoreSetup): void {
     );
   });
 
-  testWith(setup, "audit")("who paused it is written down", async () => {
-    const opened = open();
-    const { name } = await defineDue(opened.store, 10);
-    const change = { name, schedule: "nightly", changedBy: "me", nextRunAt: null };
-    await opened.store.setSchedulePaused({ ...change, paused: true, reason: "too loud" });
-    await opened.store.setSchedulePaused({ ...change, paused: false });
-    const entries = (await opened.readAudit(name)).slice(-2);
-    expect(entries).toEqual([
-      {
-        setting: "schedule_paused",
-        oldValue: "false of nightly",
-        newValue: "true of nightly",
-        source: "operator",
-        changedBy: "me",
-        reason: "too loud",
-      },
-      expect.objectContaining({ oldValue: "true of nightly", newValue: "false of nightly" }),
-    ]);
-  });
+  testWith(setup, "audit")(
+    "set_schedule_paused writes down the actor that paused a schedule",
+    async () => {
+      const opened = open();
+      const { name } = await defineDue(opened.store, 10);
+      const change = { name, schedule: "nightly", changedBy: "me", nextRunAt: null };
+      await opened.store.setSchedulePaused({ ...change, paused: true, reason: "too loud" });
+      await opened.store.setSchedulePaused({ ...change, paused: false });
+      const entries = (await opened.readAudit(name)).slice(-2);
+      expect(entries).toEqual([
+        {
+          setting: "schedule_paused",
+          oldValue: "false of nightly",
+          newValue: "true of nightly",
+          source: "operator",
+          changedBy: "me",
+          reason: "too loud",
+        },
+        expect.objectContaining({ oldValue: "true of nightly", newValue: "false of nightly" }),
+      ]);
+    },
+  );
 }
 
 function describeReads(setup: StoreSetup): void {
@@ -490,7 +496,7 @@ function describeFaults(setup: StoreSetup): void {
     });
   }
 
-  test("of several instants that can't be fired the first is told", async () => {
+  test("the first of several instants that can't be fired is told", async () => {
     const { store } = open();
     const { name, dueAt } = await defineDue(store, -10);
     for (const [minutes, first] of [
@@ -512,7 +518,7 @@ function describeChanges(setup: StoreSetup): void {
   const open = useStore(setup);
 
   testWith(setup, "audit")(
-    "only what changes is written down: changed ones and new ones as they are listed, then removed ones by name",
+    "set_schedules writes down only what changes: changed and new schedules as they are listed, then removed ones by name",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -560,7 +566,7 @@ function describeChanges(setup: StoreSetup): void {
 function describeResumed(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("is due at once when its instant has passed, and never when it has none", async () => {
+  test("a schedule that goes on is due at once when its instant has passed, and never when it has none", async () => {
     const { store } = open();
     const { name, dueAt } = await defineDue(store, -10);
     const change = { name, schedule: "nightly", changedBy: "me" };

@@ -68,38 +68,41 @@ function auditName(setting: string): string {
 function describeKept(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  testWith(setup, "audit")("each is kept, and changed by a later registration", async () => {
-    const opened = open();
-    const { store } = opened;
-    const input = registration({ settings: second });
-    const { name } = input;
-    await store.registerDefinition(input);
-    for (const [build, settings] of [
-      [2, first],
-      [3, second],
-    ] as const) {
-      const answer = await store.registerDefinition({ ...input, build, settings });
-      expect(answer.status).toBe("updated");
-      const { limit, leaseMs, retryAttempts, lostMax, prefetchMax } = settings;
-      const kept = { limit, leaseMs, retryAttempts, lostMax, prefetchMax, build };
-      expect(await statusOf(store, name)).toMatchObject(kept);
-    }
-    // What the third found is what the second wrote, nothing of it the table's default.
-    const changes = Object.keys(first).map((key) => {
-      const [was, is] = [first, second].map((list) =>
-        String(list[key as Exclude<keyof typeof list, "sharedLimits">]),
-      );
-      return `${auditName(key)}: ${String(was)} -> ${String(is)}`;
-    });
-    const entries = (await opened.readAudit(name)).slice(-changes.length - 1);
-    expect(
-      entries
-        .map(({ setting, oldValue, newValue }) => {
-          return `${setting}: ${String(oldValue)} -> ${String(newValue)}`;
-        })
-        .sort(),
-    ).toEqual([...changes, "build: 2 -> 3"].sort());
-  });
+  testWith(setup, "audit")(
+    "each setting of a definition is kept, and changed by a later registration",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const input = registration({ settings: second });
+      const { name } = input;
+      await store.registerDefinition(input);
+      for (const [build, settings] of [
+        [2, first],
+        [3, second],
+      ] as const) {
+        const answer = await store.registerDefinition({ ...input, build, settings });
+        expect(answer.status).toBe("updated");
+        const { limit, leaseMs, retryAttempts, lostMax, prefetchMax } = settings;
+        const kept = { limit, leaseMs, retryAttempts, lostMax, prefetchMax, build };
+        expect(await statusOf(store, name)).toMatchObject(kept);
+      }
+      // What the third found is what the second wrote, nothing of it the table's default.
+      const changes = Object.keys(first).map((key) => {
+        const [was, is] = [first, second].map((list) =>
+          String(list[key as Exclude<keyof typeof list, "sharedLimits">]),
+        );
+        return `${auditName(key)}: ${String(was)} -> ${String(is)}`;
+      });
+      const entries = (await opened.readAudit(name)).slice(-changes.length - 1);
+      expect(
+        entries
+          .map(({ setting, oldValue, newValue }) => {
+            return `${setting}: ${String(oldValue)} -> ${String(newValue)}`;
+          })
+          .sort(),
+      ).toEqual([...changes, "build: 2 -> 3"].sort());
+    },
+  );
 
   testWith(setup, "audit")("an operator's change is told once, a repeat not at all", async () => {
     const opened = open();
@@ -191,7 +194,7 @@ function describeTakingOver(setup: StoreSetup): void {
   const open = useStore(setup);
 
   testWith(setup, "token text")(
-    "S0.6: its own live runners get the tokens, the oldest first; others', ended and dead ones get none",
+    "a definition's live runners get the tokens of its new limit, the oldest first; others', ended and dead ones get none (S0.6)",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -224,7 +227,7 @@ function describeTakingOver(setup: StoreSetup): void {
     },
   );
 
-  test("S0.6: an execution that was declared dead under a limit isn't counted after it", async () => {
+  test("an execution that was declared dead under a limit isn't counted after it (S0.6)", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 3, leaseMs: 10_000 });

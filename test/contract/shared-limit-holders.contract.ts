@@ -74,7 +74,7 @@ function describeSeveral(setup: StoreSetup): void {
     [3, 5],
     [5, 3],
   ];
-  test.each(orders)("of %d and %d the lower one decides", async (...limits) => {
+  test.each(orders)("the lower one of shared limits of %d and %d decides", async (...limits) => {
     const { store } = open();
     const { name, shared } = await drawing(store, limits);
     expect((await startWorker(store, name, { want: 9 })).answer.tokens).toBe(3);
@@ -87,32 +87,38 @@ function describeSeveral(setup: StoreSetup): void {
     [2, 9],
     [9, 2],
   ];
-  test.each(lowered)("lowered to %d and %d, tokens above either go back", async (...limits) => {
-    const { store } = open();
-    const { name, shared } = await drawing(store, [4, 4]);
-    const { executionId } = await startWorker(store, name, { want: 4 });
-    await setShared(store, shared[0], limits[0]);
-    await setShared(store, shared[1], limits[1]);
-    const release = { executionId, keep: 0 };
-    expect(await store.releaseSurplus(release)).toMatchObject({ tokens: 2, freed: 2 });
-    expect(await store.releaseSurplus(release)).toMatchObject({ tokens: 2, freed: 0 });
-  });
+  test.each(lowered)(
+    "the tokens above either of two shared limits, lowered to %d and %d, go back",
+    async (...limits) => {
+      const { store } = open();
+      const { name, shared } = await drawing(store, [4, 4]);
+      const { executionId } = await startWorker(store, name, { want: 4 });
+      await setShared(store, shared[0], limits[0]);
+      await setShared(store, shared[1], limits[1]);
+      const release = { executionId, keep: 0 };
+      expect(await store.releaseSurplus(release)).toMatchObject({ tokens: 2, freed: 2 });
+      expect(await store.releaseSurplus(release)).toMatchObject({ tokens: 2, freed: 0 });
+    },
+  );
 }
 
 function describeDead(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  testWith(setup, "row removal")("without a row count no more; who lives does", async () => {
-    const opened = open();
-    const { store } = opened;
-    const { shared, a, b } = await twoOn(store, 2);
-    const gone = await startWorker(store, a);
-    await startWorker(store, a);
-    await opened.removeExecution(gone.executionId);
-    const next = await startWorker(store, b, { want: 2 });
-    expect(next.answer).toMatchObject({ tokens: 1, deadHolders: 1 });
-    expect(await heldOf(store, shared)).toBe(2);
-  });
+  testWith(setup, "row removal")(
+    "holders without a row count no more, and those that live do",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { shared, a, b } = await twoOn(store, 2);
+      const gone = await startWorker(store, a);
+      await startWorker(store, a);
+      await opened.removeExecution(gone.executionId);
+      const next = await startWorker(store, b, { want: 2 });
+      expect(next.answer).toMatchObject({ tokens: 1, deadHolders: 1 });
+      expect(await heldOf(store, shared)).toBe(2);
+    },
+  );
 
   testWith(setup, "exact clock")("live up to the very end of their leases", async () => {
     const opened = open();
@@ -126,31 +132,37 @@ function describeDead(setup: StoreSetup): void {
     expect(await tryStart(store, b)).toBe("started");
   });
 
-  testWith(setup, "exact clock")("leave as many tokens as they held, and no more", async () => {
-    const opened = open();
-    const { store } = opened;
-    const { shared, a, b } = await twoOn(store, 3);
-    const alive = await startWorker(store, b);
-    const dead = await startWorker(store, a, { want: 2 });
-    await store.releaseTokens({ executionId: dead.executionId, keep: 1 });
-    await opened.advance(5_000);
-    await alive.beat();
-    await opened.advance(5_001);
-    expect((await startWorker(store, b, { want: 5 })).answer.tokens).toBe(2);
-    expect(await heldOf(store, shared)).toBe(3);
-  });
+  testWith(setup, "exact clock")(
+    "dead holders leave as many tokens as they held, and no more",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { shared, a, b } = await twoOn(store, 3);
+      const alive = await startWorker(store, b);
+      const dead = await startWorker(store, a, { want: 2 });
+      await store.releaseTokens({ executionId: dead.executionId, keep: 1 });
+      await opened.advance(5_000);
+      await alive.beat();
+      await opened.advance(5_001);
+      expect((await startWorker(store, b, { want: 5 })).answer.tokens).toBe(2);
+      expect(await heldOf(store, shared)).toBe(3);
+    },
+  );
 
-  testWith(setup, "exact clock")("don't count when a limit takes the place of none", async () => {
-    const opened = open();
-    const { store } = opened;
-    const { shared, a, b } = await twoOn(store, null);
-    const alive = await startWorker(store, a, { want: 2 });
-    await startWorker(store, b);
-    await opened.advance(5_000);
-    await alive.beat();
-    await opened.advance(5_001);
-    expect(await setShared(store, shared, 2)).toMatchObject({ held: 2, overLimit: 0 });
-  });
+  testWith(setup, "exact clock")(
+    "dead holders don't count when a limit takes the place of none",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { shared, a, b } = await twoOn(store, null);
+      const alive = await startWorker(store, a, { want: 2 });
+      await startWorker(store, b);
+      await opened.advance(5_000);
+      await alive.beat();
+      await opened.advance(5_001);
+      expect(await setShared(store, shared, 2)).toMatchObject({ held: 2, overLimit: 0 });
+    },
+  );
 }
 
 function describeLocked(setup: StoreSetup): void {
@@ -176,7 +188,7 @@ function describeLocked(setup: StoreSetup): void {
     }
   }
 
-  lockedTest("keep what they hold, whatever their leases say", async () => {
+  lockedTest("locked holders keep what they hold, whatever their leases say", async () => {
     const opened = open();
     const { store } = opened;
     const sharedLimits = [{ name: uniqueName("shared"), limit: 1 }];
@@ -188,7 +200,7 @@ function describeLocked(setup: StoreSetup): void {
     expect(await late.beat()).toMatchObject({ status: "renewed" });
   });
 
-  lockedTest("keep nothing when they were reclaimed", async () => {
+  lockedTest("locked holders keep nothing when they were reclaimed", async () => {
     const opened = open();
     const { store } = opened;
     const { a, b } = await twoOn(store, 2);
@@ -199,24 +211,27 @@ function describeLocked(setup: StoreSetup): void {
     expect((await beside(opened, dead.number, start)).answer.tokens).toBe(2);
   });
 
-  lockedTest("keep nothing when they are dead and their definition has left", async () => {
-    const opened = open();
-    const { store } = opened;
-    const [shared, other] = [uniqueName("shared"), uniqueName("other")];
-    const sharedLimits = [{ name: shared, limit: 2 }];
-    const input = registration({ settings: { limit: 1, leaseMs: 10_000, sharedLimits } });
-    await store.registerDefinition(input);
-    const dead = await startWorker(store, input.name);
-    await opened.advance(10_001);
-    // There is room in the shared limit: only the definition's own tokens are looked through.
-    await (await startWorker(store, input.name)).finish();
-    const settings = { ...input.settings, sharedLimits: [{ name: other }] };
-    await store.registerDefinition({ ...input, build: 2, settings });
-    expect(await heldOf(store, shared)).toBe(1);
-    const next = await define(store, { limit: 10, sharedLimits: [{ name: shared }] });
-    const start = () => startWorker(store, next, { want: 2 });
-    expect((await beside(opened, dead.number, start)).answer.tokens).toBe(2);
-  });
+  lockedTest(
+    "locked holders keep nothing when they are dead and their definition has left",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const [shared, other] = [uniqueName("shared"), uniqueName("other")];
+      const sharedLimits = [{ name: shared, limit: 2 }];
+      const input = registration({ settings: { limit: 1, leaseMs: 10_000, sharedLimits } });
+      await store.registerDefinition(input);
+      const dead = await startWorker(store, input.name);
+      await opened.advance(10_001);
+      // There is room in the shared limit: only the definition's own tokens are looked through.
+      await (await startWorker(store, input.name)).finish();
+      const settings = { ...input.settings, sharedLimits: [{ name: other }] };
+      await store.registerDefinition({ ...input, build: 2, settings });
+      expect(await heldOf(store, shared)).toBe(1);
+      const next = await define(store, { limit: 10, sharedLimits: [{ name: shared }] });
+      const start = () => startWorker(store, next, { want: 2 });
+      expect((await beside(opened, dead.number, start)).answer.tokens).toBe(2);
+    },
+  );
 }
 
 function describeChanges(setup: StoreSetup): void {
@@ -233,7 +248,7 @@ function describeChanges(setup: StoreSetup): void {
     expect(answer.status).toBe("updated");
   }
 
-  test("counts each of those who run with what it holds", async () => {
+  test("a shared limit that comes counts each running execution with what it holds", async () => {
     const { store } = open();
     const shared = uniqueName("shared");
     const input = registration({ settings: { limit: 10 } });
@@ -247,7 +262,7 @@ function describeChanges(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "loses the tokens of running executions when its definition leaves; those of the dead stay until the next asker",
+    "a shared limit loses the running executions' tokens when its definition leaves; those of the dead stay until the next asker",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -270,7 +285,7 @@ function describeChanges(setup: StoreSetup): void {
   );
 
   testWith(setup, "exact clock")(
-    "has enough again when a definition leaves: no execution is declared dead for its sake",
+    "a shared limit has enough again when a definition leaves: no execution is declared dead for its sake",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -287,7 +302,7 @@ function describeChanges(setup: StoreSetup): void {
     },
   );
 
-  test("without a limit is said to be held by those who draw from it, and by no other", async () => {
+  test("a shared limit without a number is said to be held by those that draw from it, and by no other", async () => {
     const { store } = open();
     const { a, b } = await twoOn(store, null);
     await startWorker(store, a, { want: 2 });
@@ -296,7 +311,7 @@ function describeChanges(setup: StoreSetup): void {
     expect((await statusOf(store, a)).sharedLimits).toMatchObject([{ limit: null, held: 5 }]);
   });
 
-  test("isn't set under the id of another operation", async () => {
+  test("a shared limit isn't set under the id of another operation", async () => {
     const { store } = open();
     const [name, id] = [await define(store), operationId()];
     const change = { operationId: id, changedBy: "me", limit: 3 };
@@ -330,37 +345,43 @@ function describeText(setup: StoreSetup): void {
     return String(Object.values(only(await opened.raw(sql)))[0]);
   }
 
-  textTest("keeps who held a token last; the last granted is given back first", async () => {
-    const opened = open();
-    const { store } = opened;
-    const { shared, a } = await twoOn(store, 3);
-    const { executionId, number } = await startWorker(store, a, { want: 3 });
-    const before = parseTokens(await textOf(opened, shared));
-    await store.releaseTokens({ executionId, keep: 1 });
-    const free = { isHeld: false, grantee: number };
-    expect(parseTokens(await textOf(opened, shared))).toEqual([
-      before[0],
-      { ...before[1], ...free },
-      { ...before[2], ...free },
-    ]);
-  });
+  textTest(
+    "the text of a shared limit's tokens keeps each token's last holder; the last granted is given back first",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { shared, a } = await twoOn(store, 3);
+      const { executionId, number } = await startWorker(store, a, { want: 3 });
+      const before = parseTokens(await textOf(opened, shared));
+      await store.releaseTokens({ executionId, keep: 1 });
+      const free = { isHeld: false, grantee: number };
+      expect(parseTokens(await textOf(opened, shared))).toEqual([
+        before[0],
+        { ...before[1], ...free },
+        { ...before[2], ...free },
+      ]);
+    },
+  );
 
-  textTest("gives a new id to a token that was taken from the dead, and to no other", async () => {
-    const opened = open();
-    const { store } = opened;
-    const { shared, a, b } = await twoOn(store, 2);
-    const dead = await startWorker(store, a, { want: 2 });
-    await store.releaseTokens({ executionId: dead.executionId, keep: 1 });
-    const before = parseTokens(await textOf(opened, shared));
-    await opened.advance(10_001);
-    const { number } = await startWorker(store, b, { want: 2 });
-    const after = parseTokens(await textOf(opened, shared));
-    expect(after).toMatchObject([
-      { isHeld: true, grantee: number },
-      { id: before[1]?.id, isHeld: true, grantee: number },
-    ]);
-    expect(after[0]?.id).not.toBe(before[0]?.id);
-  });
+  textTest(
+    "the text of a shared limit's tokens gives a new id to a token of the dead, and to no other",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { shared, a, b } = await twoOn(store, 2);
+      const dead = await startWorker(store, a, { want: 2 });
+      await store.releaseTokens({ executionId: dead.executionId, keep: 1 });
+      const before = parseTokens(await textOf(opened, shared));
+      await opened.advance(10_001);
+      const { number } = await startWorker(store, b, { want: 2 });
+      const after = parseTokens(await textOf(opened, shared));
+      expect(after).toMatchObject([
+        { isHeld: true, grantee: number },
+        { id: before[1]?.id, isHeld: true, grantee: number },
+      ]);
+      expect(after[0]?.id).not.toBe(before[0]?.id);
+    },
+  );
 
   const tokenId = "00000000-0000-4000-8000-00000000000a";
   for (const [part, token] of [
@@ -369,7 +390,7 @@ function describeText(setup: StoreSetup): void {
     ["grantee", `I:${tokenId},S:1,G:+5`],
   ] as const) {
     textTest(
-      `with a damaged ${part} stops who asks and who sets, and says which it is`,
+      `a tokens' text with a damaged ${part} stops each asker and each setter, and the error says which text it is`,
       async () => {
         const opened = open();
         const { store } = opened;

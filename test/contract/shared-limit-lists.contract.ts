@@ -29,7 +29,7 @@ function describeSeveral(setup: StoreSetup): void {
   const open = useStore(setup);
 
   for (const limit of [9, null]) {
-    test(`tells of each the tokens held of it alone, limit ${String(limit)}`, async () => {
+    test(`the list tells of each shared limit the tokens held of it alone, limit ${String(limit)}`, async () => {
       const { store } = open();
       const [a, b] = ["a", "b"].map((prefix) => ({ name: uniqueName(prefix), limit }));
       if (a === undefined || b === undefined) throw new Error("two limits are expected");
@@ -65,7 +65,7 @@ function describeSeveral(setup: StoreSetup): void {
 function describeOne(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("finds a name of 200 characters, and none that is longer and begins with it", async () => {
+  test("the list finds a name of 200 characters, and none that is longer and begins with it", async () => {
     const { store } = open();
     const name = "n".repeat(200);
     const input = { name, limit: 1, operationId: operationId(), changedBy: "an operator" };
@@ -75,7 +75,7 @@ function describeOne(setup: StoreSetup): void {
   });
 
   testWith(setup, "raw sql")(
-    "grants no token of a text that can't be read; the text itself is counted",
+    "the list of a shared limit grants no token of a text that can't be read; the text itself is counted",
     async () => {
       const opened = open();
       const { store } = opened;

@@ -81,7 +81,7 @@ async function heldOf(store: TaskStore, definition: string, shared: string): Pro
 function describeGrants(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("is one for all definitions that draw from it", async () => {
+  test("a shared limit is one for all definitions that draw from it", async () => {
     const { store } = open();
     const { shared, a, b } = await twoOn(store, 1);
     const holder = await startWorker(store, a);
@@ -96,7 +96,7 @@ function describeGrants(setup: StoreSetup): void {
     expect(await tryStart(store, b)).toBe("started");
   });
 
-  test("grants the least that any of the limits allows", async () => {
+  test("a grant is the least that any of the shared limits allows", async () => {
     const { store } = open();
     const [wide, narrow] = [uniqueName("wide"), uniqueName("narrow")];
     const sharedLimits = [
@@ -118,7 +118,7 @@ function describeGrants(setup: StoreSetup): void {
     expect(await heldOf(store, name, wide)).toBe(4);
   });
 
-  test("nothing is taken anywhere when one of them has nothing left", async () => {
+  test("a start takes nothing anywhere when one of its shared limits has nothing left", async () => {
     const { store } = open();
     const { shared, a, b } = await twoOn(store, 2);
     const worker = await startWorker(store, a);
@@ -135,7 +135,7 @@ function describeGrants(setup: StoreSetup): void {
     expect(await store.acquireTokens({ executionId, want: 5 })).toMatchObject({ tokens: 2 });
   });
 
-  test("counts definitions without a limit of their own, too", async () => {
+  test("a shared limit counts definitions without a limit of their own, too", async () => {
     const { store } = open();
     const shared = uniqueName("shared");
     const name = await define(store, { limit: null, sharedLimits: [{ name: shared, limit: 2 }] });
@@ -146,7 +146,7 @@ function describeGrants(setup: StoreSetup): void {
     expect(await heldOf(store, name, shared)).toBe(0);
   });
 
-  test("of 0 lets nothing start; one without a limit everything", async () => {
+  test("a shared limit of 0 lets nothing start; one without a limit everything", async () => {
     const { store } = open();
     const { shared, a, b } = await twoOn(store, 0);
     expect(await tryStart(store, a)).toBe("limited");
@@ -166,17 +166,20 @@ function describeGrants(setup: StoreSetup): void {
     expect(await heldOf(store, a, shared)).toBe(2);
   });
 
-  testWith(setup, "exact clock")("denies with the time until the first lease ends", async () => {
-    const opened = open();
-    const { store } = opened;
-    const { a, b } = await twoOn(store, 1);
-    await startWorker(store, a);
-    await opened.advance(10_000);
-    expect(await store.startExecution(startInput(b))).toMatchObject({
-      status: "limited",
-      retryInMs: 50_001,
-    });
-  });
+  testWith(setup, "exact clock")(
+    "a shared limit denies with the time until the first lease ends",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { a, b } = await twoOn(store, 1);
+      await startWorker(store, a);
+      await opened.advance(10_000);
+      expect(await store.startExecution(startInput(b))).toMatchObject({
+        status: "limited",
+        retryInMs: 50_001,
+      });
+    },
+  );
 
   test("sweep counts what it lets be granted", async () => {
     const { store } = open();
@@ -196,7 +199,7 @@ function describeGrants(setup: StoreSetup): void {
       return found && { free: found.free, crowdedOut: found.crowdedOut };
     };
 
-    test("as long as it holds no token and others hold all", async () => {
+    test("a definition is crowded out of a shared limit as long as it holds no token and others hold all", async () => {
       const { store } = open();
       const { a, b } = await twoOn(store, 2);
       await enqueue(store, b, 1);
@@ -211,7 +214,7 @@ function describeGrants(setup: StoreSetup): void {
     });
 
     testWith(setup, "exact clock")(
-      "not by executions whose leases are over, and not while one of its own is live",
+      "a definition is crowded out not by executions whose leases are over, and not while one of its own is live",
       async () => {
         const opened = open();
         const { store } = opened;
@@ -226,7 +229,7 @@ function describeGrants(setup: StoreSetup): void {
       },
     );
 
-    test("not where nobody may have a token: a shared limit or its own is 0", async () => {
+    test("a definition isn't crowded out where no token may be had: a shared limit or its own is 0", async () => {
       const { store } = open();
       const { shared, a, b } = await twoOn(store, 1);
       await enqueue(store, b, 1);
@@ -256,7 +259,7 @@ function describeGrants(setup: StoreSetup): void {
 function describeReturns(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("come back with the definition's", async () => {
+  test("tokens of a shared limit come back with the definition's", async () => {
     const { store } = open();
     const { shared, a } = await twoOn(store, 5);
     const worker = await startWorker(store, a, { want: 4 });
@@ -269,7 +272,7 @@ function describeReturns(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "of a dead worker go to the next asker, of another definition, too",
+    "tokens of a dead worker go to the next asker, of another definition, too",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -289,15 +292,18 @@ function describeReturns(setup: StoreSetup): void {
     },
   );
 
-  testWith(setup, "exact clock")("of a reclaimed worker do, too", async () => {
-    const opened = open();
-    const { store } = opened;
-    const { a, b } = await twoOn(store, 1, 10_000);
-    await startWorker(store, a);
-    await opened.advance(10_001);
-    await store.reclaimExpired({ max: 5 });
-    expect(await tryStart(store, b)).toBe("started");
-  });
+  testWith(setup, "exact clock")(
+    "tokens of a reclaimed worker go to the next asker of another definition, too",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { a, b } = await twoOn(store, 1, 10_000);
+      await startWorker(store, a);
+      await opened.advance(10_001);
+      await store.reclaimExpired({ max: 5 });
+      expect(await tryStart(store, b)).toBe("started");
+    },
+  );
 
   testWith(setup, "exact clock")(
     "a late worker that asks itself isn't taken for a dead one",
@@ -315,7 +321,7 @@ function describeReturns(setup: StoreSetup): void {
     },
   );
 
-  test("held above a lowered limit are told by work and heartbeat, and given back once", async () => {
+  test("tokens held above a lowered shared limit are told by work and heartbeat, and given back once", async () => {
     const { store } = open();
     const { shared, a, b } = await twoOn(store, 6);
     await enqueue(store, a, 3);
@@ -367,7 +373,7 @@ function describeSetting(setup: StoreSetup): void {
     expect((await statusOf(store, a)).sharedLimits).toMatchObject([{ limitSource: "code" }]);
   });
 
-  test("makes one before any definition draws from it; the code's word comes second", async () => {
+  test("set_shared_limit makes one before any definition draws from it; the code's word comes second", async () => {
     const { store } = open();
     const shared = uniqueName("shared");
     expect(await setShared(store, shared, 2)).toMatchObject({
@@ -380,7 +386,7 @@ function describeSetting(setup: StoreSetup): void {
     expect(await setShared(store, shared, "code")).toMatchObject({ newLimit: 7 });
   });
 
-  test("raised under load: the next asker gets more, and those that wait are named", async () => {
+  test("set_shared_limit raises a limit under load: the next asker gets more, and those that wait are named", async () => {
     const { store } = open();
     const { shared, a, b } = await twoOn(store, 1);
     const worker = await startWorker(store, a);
@@ -390,7 +396,7 @@ function describeSetting(setup: StoreSetup): void {
     await worker.finish();
   });
 
-  test("in place of none counts running executions", async () => {
+  test("set_shared_limit in place of none counts running executions", async () => {
     const { store } = open();
     const { shared, a, b } = await twoOn(store, null);
     const worker = await startWorker(store, a, { want: 3 });
@@ -451,7 +457,7 @@ function describeLinks(setup: StoreSetup): void {
     expect(answer.status).toBe("updated");
   }
 
-  test("come and go with its registrations, and running executions are counted at once", async () => {
+  test("a definition's shared limits come and go with its registrations, and running executions are counted at once", async () => {
     const { store } = open();
     const [one, two] = [uniqueName("one"), uniqueName("two")];
     const input = registration({ settings: { limit: 10 } });
@@ -472,7 +478,7 @@ function describeLinks(setup: StoreSetup): void {
     expect((await startWorker(store, name, { want: 5 })).answer.tokens).toBe(5);
   });
 
-  test("have a limit of 1 until another one is set, and keep it when the code says none", async () => {
+  test("a definition's shared limits are 1 until another number is set, and keep it when the code says none", async () => {
     const { store } = open();
     const shared = uniqueName("shared");
     const input = registration({ settings: { limit: 9, sharedLimits: [{ name: shared }] } });
@@ -483,25 +489,28 @@ function describeLinks(setup: StoreSetup): void {
     expect((await statusOf(store, input.name)).sharedLimits).toMatchObject([{ limit: 6 }]);
   });
 
-  testWith(setup, "audit")("are audited: from, to, who", async () => {
-    const opened = open();
-    const { store } = opened;
-    const shared = uniqueName("shared");
-    const input = registration();
-    await store.registerDefinition(input);
-    await change(store, input, { build: 2, sharedLimits: [{ name: shared, limit: 4 }] });
-    await change(store, input, { build: 3, sharedLimits: [] });
-    const entries = await opened.readAudit(input.name);
-    const own = entries.filter((entry) => entry.setting.startsWith("shared"));
-    expect(own.map(({ setting, oldValue, newValue }) => [setting, oldValue, newValue])).toEqual([
-      ["shared_limit", `1 of ${shared}`, `4 of ${shared}`],
-      ["shared_limits", "none", `["${shared}"]`],
-      ["shared_limits", `["${shared}"]`, "none"],
-    ]);
-  });
+  testWith(setup, "audit")(
+    "a change of a shared limit is audited with the old and the new number, and the actor",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const shared = uniqueName("shared");
+      const input = registration();
+      await store.registerDefinition(input);
+      await change(store, input, { build: 2, sharedLimits: [{ name: shared, limit: 4 }] });
+      await change(store, input, { build: 3, sharedLimits: [] });
+      const entries = await opened.readAudit(input.name);
+      const own = entries.filter((entry) => entry.setting.startsWith("shared"));
+      expect(own.map(({ setting, oldValue, newValue }) => [setting, oldValue, newValue])).toEqual([
+        ["shared_limit", `1 of ${shared}`, `4 of ${shared}`],
+        ["shared_limits", "none", `["${shared}"]`],
+        ["shared_limits", `["${shared}"]`, "none"],
+      ]);
+    },
+  );
 
   testWith(setup, "audit")(
-    "are audited in one text on all stores; names in another case are others",
+    "changes of shared limits are audited in one text on all stores; names in another case are others",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -530,7 +539,7 @@ function describeList(setup: StoreSetup): void {
     return sharedLimits[0];
   }
 
-  test("tells how much each definition holds of a limit, by name", async () => {
+  test("list_shared_limits tells how much each definition holds of a limit, by name", async () => {
     const { store } = open();
     const { shared, a, b } = await twoOn(store, 6);
     const idle = await define(store, { sharedLimits: [{ name: shared }] });
@@ -559,7 +568,7 @@ function describeList(setup: StoreSetup): void {
     });
   });
 
-  test("counts executions that run without a limit, too, and says it once there is one", async () => {
+  test("list_shared_limits counts executions that run without a limit, too, and says it once there is one", async () => {
     const { store } = open();
     const { shared, a, b } = await twoOn(store, null);
     const other = await define(store, { limit: null });
@@ -581,7 +590,7 @@ function describeList(setup: StoreSetup): void {
     });
   });
 
-  test("leaves out a definition that draws from it no longer; one without any stays", async () => {
+  test("list_shared_limits leaves out a definition that draws from it no longer; one without any stays", async () => {
     const { store } = open();
     const [shared, other] = [uniqueName("shared"), uniqueName("other")];
     const input = registration({ settings: { sharedLimits: [{ name: shared, limit: 3 }] } });
@@ -597,7 +606,7 @@ function describeList(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "counts the dead until the next call that asks for a token",
+    "list_shared_limits counts the dead until the next call that asks for a token",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -617,7 +626,7 @@ function describeList(setup: StoreSetup): void {
     },
   );
 
-  test("lists by name, at most so many, and none of another name", async () => {
+  test("list_shared_limits lists by name, at most so many, and none of another name", async () => {
     const { store } = open();
     const names = [uniqueName("m"), uniqueName("M"), uniqueName("é"), uniqueName('"')];
     for (const name of names) await setShared(store, name, 0);
@@ -631,7 +640,7 @@ function describeList(setup: StoreSetup): void {
       expect(await listed(store, name)).toBeUndefined();
   });
 
-  test.each([0, 1_001])("refuses to list %d", async (max) => {
+  test.each([0, 1_001])("list_shared_limits refuses to list %d", async (max) => {
     const { store } = open();
     await expectError(store.listSharedLimits({ max }), {
       code: "TASKGATE_ARG_INVALID",
@@ -676,7 +685,7 @@ function describeInput(setup: StoreSetup): void {
     });
   });
 
-  test("eight are taken", async () => {
+  test("a definition takes eight shared limits", async () => {
     const { store } = open();
     const sharedLimits = Array.from({ length: 8 }, () => ({ name: uniqueName("s"), limit: 2 }));
     const name = await define(store, { limit: 5, sharedLimits });

@@ -61,7 +61,7 @@ function describeDenial(setup: StoreSetup): void {
   const open = useStore(setup);
 
   for (const limit of own)
-    test(`is noted, and a holder of either definition hears of it; own limit ${String(limit)}`, async () => {
+    test(`a denial by a shared limit is noted, and a holder of either definition hears of it; own limit ${String(limit)}`, async () => {
       const { store } = open();
       const { a, b } = await two(store, 4, limit);
       const holder = await hold(store, a, "first");
@@ -76,24 +76,27 @@ function describeDenial(setup: StoreSetup): void {
     setup,
     "exact clock",
     "write detection",
-  )("writes at most once a second per limit; all others write nothing", async () => {
-    const opened = open();
-    const { store } = opened;
-    const { a, b } = await two(store, 2);
-    await hold(store, a, "first");
-    expect((await ask(store, b, "second")).demand).toBe("noted");
-    const versions = await opened.readVersions();
-    for (const passedMs of [0, 500, 499]) {
-      await opened.advance(passedMs);
-      expect(await ask(store, a, "third")).toMatchObject({ status: "limited", demand: null });
-    }
-    expect(await opened.readVersions()).toBe(versions);
-    await opened.advance(1);
-    expect((await ask(store, a, "third")).demand).toBe("noted");
-  });
+  )(
+    "denials by a shared limit write at most once a second per limit; all others write nothing",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { a, b } = await two(store, 2);
+      await hold(store, a, "first");
+      expect((await ask(store, b, "second")).demand).toBe("noted");
+      const versions = await opened.readVersions();
+      for (const passedMs of [0, 500, 499]) {
+        await opened.advance(passedMs);
+        expect(await ask(store, a, "third")).toMatchObject({ status: "limited", demand: null });
+      }
+      expect(await opened.readVersions()).toBe(versions);
+      await opened.advance(1);
+      expect((await ask(store, a, "third")).demand).toBe("noted");
+    },
+  );
 
   testWith(setup, "write detection")(
-    "by both limits is noted at both, and then for a second at none",
+    "a denial by both limits is noted at both, and then for a second at none",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -106,7 +109,7 @@ function describeDenial(setup: StoreSetup): void {
     },
   );
 
-  test("is noted though the definition's own limit has noted one just now", async () => {
+  test("a denial by a shared limit is noted though the definition's own limit has noted one just now", async () => {
     const { store } = open();
     const { a, b } = await two(store, 5, 3);
     await hold(store, a, "first");
@@ -117,7 +120,7 @@ function describeDenial(setup: StoreSetup): void {
     expect(await other.beat()).toMatchObject({ overLimit: 0, releaseRequested: true });
   });
 
-  test("is not noted where no process could give, nor at limit 0", async () => {
+  test("a denial by a shared limit is not noted where no process could give, nor at limit 0", async () => {
     const { store } = open();
     const { a, b, shared } = await two(store, 2);
     const holder = await startWorker(store, a, { worker: "first", want: 1 });
@@ -131,7 +134,7 @@ function describeDenial(setup: StoreSetup): void {
     expect(await rich.beat()).toMatchObject({ overLimit: 2, releaseRequested: false });
   });
 
-  test("of a limit that an operator made first is noted, too", async () => {
+  test("a denial by a shared limit that an operator made first is noted, too", async () => {
     const { store } = open();
     const shared = uniqueName("shared");
     await store.setSharedLimit({
@@ -146,7 +149,7 @@ function describeDenial(setup: StoreSetup): void {
     expect(await give(holder)).toMatchObject({ tokens: 2, given: 2 });
   });
 
-  test("of a process that holds all of it for another definition is noted: of one it waits for the other", async () => {
+  test("a denial of a process that holds all of it for another definition is noted: of one it waits for the other", async () => {
     const { store } = open();
     const { a, b } = await two(store, 4);
     const holder = await hold(store, a, "first");
@@ -155,7 +158,7 @@ function describeDenial(setup: StoreSetup): void {
     expect(await ask(store, b, "first")).toMatchObject({ status: "started", tokens: 2 });
   });
 
-  test("of the process that holds all of it for this definition is none", async () => {
+  test("an ask of the process that holds all of it for this definition is no denial", async () => {
     const { store } = open();
     const { a } = await two(store, 4);
     const holder = await hold(store, a, "first");
@@ -163,7 +166,7 @@ function describeDenial(setup: StoreSetup): void {
     expect(await wantedBackOf(holder)).toBe(0);
   });
 
-  test("is not noted where another limit of the denied one can't be helped", async () => {
+  test("a denial by a shared limit is not noted where another limit of the denied one can't be helped", async () => {
     const { store } = open();
     const { a, shared } = await two(store, 4);
     const holder = await startWorker(store, a, { worker: "first", want: 4 });
@@ -186,7 +189,7 @@ function describeDenial(setup: StoreSetup): void {
     expect(await wantedBackOf(holder)).toBe(1);
   });
 
-  test("of a holder that asks for more is noted only while a process holds two more than it", async () => {
+  test("a denial of a holder that asks for more is noted only while a process holds two more than it", async () => {
     const opened = open();
     const { store } = opened;
     const { a, b } = await two(store, 4);
@@ -201,19 +204,22 @@ function describeDenial(setup: StoreSetup): void {
     expect(await wantedBackOf(rich)).toBe(0);
   });
 
-  testWith(setup, "exact clock")("is forgotten when the lease's time has passed", async () => {
-    const opened = open();
-    const { store } = opened;
-    const sharedLimits = [{ name: uniqueName("shared"), limit: 4 }];
-    const name = await define(store, { limit: 8, leaseMs: 10_000, sharedLimits });
-    const holder = await hold(store, name, "first");
-    await ask(store, name, "second");
-    await opened.advance(9_999);
-    expect((await holder.beat()).releaseRequested).toBe(true);
-    await opened.advance(1);
-    expect((await holder.beat()).releaseRequested).toBe(false);
-    expect(await give(holder)).toMatchObject({ status: "released", tokens: 4, given: 0 });
-  });
+  testWith(setup, "exact clock")(
+    "a denial by a shared limit is forgotten when the lease's time has passed",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const sharedLimits = [{ name: uniqueName("shared"), limit: 4 }];
+      const name = await define(store, { limit: 8, leaseMs: 10_000, sharedLimits });
+      const holder = await hold(store, name, "first");
+      await ask(store, name, "second");
+      await opened.advance(9_999);
+      expect((await holder.beat()).releaseRequested).toBe(true);
+      await opened.advance(1);
+      expect((await holder.beat()).releaseRequested).toBe(false);
+      expect(await give(holder)).toMatchObject({ status: "released", tokens: 4, given: 0 });
+    },
+  );
 }
 
 function describeGiving(setup: StoreSetup): void {
@@ -266,7 +272,7 @@ function describeGiving(setup: StoreSetup): void {
     expect(await wantedBackOf(holder)).toBe(0);
   });
 
-  test("said again, as after a lost answer, it gives nothing more", async () => {
+  test("a give of shared tokens that is said again, as after a lost answer, gives nothing more", async () => {
     const { store } = open();
     const { a, b } = await two(store, 4);
     const holder = await hold(store, a, "first");
@@ -356,7 +362,7 @@ function describeGiving(setup: StoreSetup): void {
     expect(await heldOf(store, shared)).toBe(4);
   });
 
-  test("above a lowered shared limit the surplus goes back first, and nothing more", async () => {
+  test("the surplus above a lowered shared limit goes back first, and nothing more", async () => {
     const { store } = open();
     const { a, b, shared } = await two(store, 8);
     const holder = await hold(store, a, "first");
@@ -421,13 +427,13 @@ function describeReserved(setup: StoreSetup): void {
         },
       );
 
-  test("are for a newcomer of any definition, up to its part", async () => {
+  test("the given tokens are for a newcomer of any definition, up to its part", async () => {
     const opened = open();
     const { store, a } = await given(opened, 9_000);
     expect(await ask(store, a, "third")).toMatchObject({ status: "started", tokens: 2 });
   });
 
-  test("are for a while not for a process that holds as many as the richest other one", async () => {
+  test("the given tokens are for a while not for a process that holds as many as the richest other one", async () => {
     const opened = open();
     const { store } = opened;
     const { a, b } = await two(store, 7);
@@ -442,7 +448,7 @@ function describeReserved(setup: StoreSetup): void {
     expect(answer).toMatchObject({ tokens: 3, granted: 2 });
   });
 
-  test("are reserved no more after a later denial: then they were fetched", async () => {
+  test("the given tokens are reserved no more after a later denial: then they were fetched", async () => {
     const opened = open();
     const { store, a, b } = await given(opened, 9_000);
     const second = await hold(store, b, "second");
@@ -470,7 +476,7 @@ async function setShared(store: TaskStore, name: string, limit: number | null): 
 function describeSeveral(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("is noted beside a shared limit without a number", async () => {
+  test("a denial is noted beside a shared limit without a number", async () => {
     const { store } = open();
     const [full, wide] = [uniqueName("full"), uniqueName("wide")];
     const holder = await hold(store, await drawing(store, [[full, 4]]), "first");
@@ -482,7 +488,7 @@ function describeSeveral(setup: StoreSetup): void {
     expect(await wantedBackOf(holder)).toBe(1);
   });
 
-  test("is not noted where the definition's own limit is 0", async () => {
+  test("a denial by one of several limits is not noted where the definition's own limit is 0", async () => {
     const { store } = open();
     const shared = uniqueName("shared");
     const holder = await hold(store, await drawing(store, [[shared, 4]]), "first");
@@ -535,7 +541,7 @@ function describeSeveral(setup: StoreSetup): void {
 function describeParts(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("up to the part of the denied process, where half of the difference is more", async () => {
+  test("a holder gives up to the part of the denied process, where half of the difference is more", async () => {
     const { store } = open();
     const { a, b } = await two(store, 9);
     const rich = await startWorker(store, a, { worker: "first", want: 7 });
@@ -545,7 +551,7 @@ function describeParts(setup: StoreSetup): void {
     expect(await give(rich)).toMatchObject({ tokens: 5, given: 2 });
   });
 
-  test("nothing by a process with two less than the richest, for two seconds", async () => {
+  test("a process with two less than the richest gives nothing for two seconds", async () => {
     const opened = open();
     const { store } = opened;
     const { a } = await two(store, 6);
@@ -577,7 +583,7 @@ function describeParts(setup: StoreSetup): void {
   });
 
   testWith(setup, "raw sql")(
-    "nothing where the limit's text, changed by hand, counts the token that goes back as another's",
+    "a holder gives nothing where the limit's text, changed by hand, counts the token that goes back as another's",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -599,21 +605,24 @@ function describeParts(setup: StoreSetup): void {
     },
   );
 
-  testWith(setup, "exact clock")("nothing of a surplus that only the dead make", async () => {
-    const opened = open();
-    const { store } = opened;
-    const shared = uniqueName("shared");
-    const sharedLimits = [{ name: shared, limit: 4 }];
-    const name = await define(store, { limit: 20, leaseMs: 10_000, sharedLimits });
-    await startWorker(store, name, { worker: "dead", want: 2 });
-    await opened.advance(5_000);
-    const holder = await startWorker(store, name, { worker: "alive", want: 2 });
-    await setShared(store, shared, 2);
-    expect(await holder.beat()).toMatchObject({ overLimit: 2 });
-    await opened.advance(5_001);
-    expect(await give(holder)).toMatchObject({ tokens: 2, freed: 0, overLimit: 0 });
-    expect(await heldOf(store, shared)).toBe(2);
-  });
+  testWith(setup, "exact clock")(
+    "a holder gives nothing of a surplus that only the dead make",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const shared = uniqueName("shared");
+      const sharedLimits = [{ name: shared, limit: 4 }];
+      const name = await define(store, { limit: 20, leaseMs: 10_000, sharedLimits });
+      await startWorker(store, name, { worker: "dead", want: 2 });
+      await opened.advance(5_000);
+      const holder = await startWorker(store, name, { worker: "alive", want: 2 });
+      await setShared(store, shared, 2);
+      expect(await holder.beat()).toMatchObject({ overLimit: 2 });
+      await opened.advance(5_001);
+      expect(await give(holder)).toMatchObject({ tokens: 2, freed: 0, overLimit: 0 });
+      expect(await heldOf(store, shared)).toBe(2);
+    },
+  );
 }
 
 function describeRooms(setup: StoreSetup): void {

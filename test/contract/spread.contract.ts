@@ -49,7 +49,7 @@ export function describeSpread(setup: StoreSetup): void {
 function describeDenial(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("of a start is noted, and a holder of more than one token hears of it in what it is answered anyway", async () => {
+  test("a denial of a start is noted, and a holder of more than one token hears of it in its next answer", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const holder = await hold(store, name, "first");
@@ -63,7 +63,7 @@ function describeDenial(setup: StoreSetup): void {
     setup,
     "exact clock",
     "write detection",
-  )("writes at most once a second per definition; all others write nothing", async () => {
+  )("denials write at most once a second per definition; all others write nothing", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 2 });
@@ -79,7 +79,7 @@ function describeDenial(setup: StoreSetup): void {
     expect((await ask(store, name, "third")).demand).toBe("noted");
   });
 
-  test("is not noted where no process could give: each holder has one", async () => {
+  test("a denial is not noted where no process could give: each holder has one", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2 });
     const holders = [
@@ -90,7 +90,7 @@ function describeDenial(setup: StoreSetup): void {
     expect(await wantedBackOf(holders[0])).toBe(0);
   });
 
-  test("is not noted where it is the process itself that holds the tokens", async () => {
+  test("a denial is not noted where the process itself holds the tokens", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const holder = await hold(store, name, "first");
@@ -98,7 +98,7 @@ function describeDenial(setup: StoreSetup): void {
     expect(await wantedBackOf(holder)).toBe(0);
   });
 
-  test("is not noted at limit 0, nor while paused", async () => {
+  test("a denial is not noted at limit 0, nor while paused", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const holder = await hold(store, name, "first");
@@ -110,7 +110,7 @@ function describeDenial(setup: StoreSetup): void {
     expect(await wantedBackOf(holder)).toBe(0);
   });
 
-  test("of a holder that asks for more is noted only while a process holds two more than it", async () => {
+  test("a denial of a holder that asks for more is noted only while a process holds two more than it", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 4 });
@@ -130,7 +130,7 @@ function describeDenial(setup: StoreSetup): void {
     expect(await wantedBackOf(rich)).toBe(0);
   });
 
-  test("is told only of tokens within the limit: above it, all that is too much goes back", async () => {
+  test("a denial is told only of tokens within the limit: above it, all that is too much goes back", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     const holder = await hold(store, name, "first");
@@ -143,7 +143,7 @@ function describeDenial(setup: StoreSetup): void {
     expect(answer).toMatchObject({ overLimit: 2, releaseRequested: false });
   });
 
-  test("of a holder that asks for what it holds already is none", async () => {
+  test("an ask of a holder for what it holds already is no denial", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const rich = await startWorker(store, name, { worker: "first", want: 3 });
@@ -153,7 +153,7 @@ function describeDenial(setup: StoreSetup): void {
     expect(await wantedBackOf(rich)).toBe(0);
   });
 
-  test("of an execution is not noted while paused, nor once it has ended", async () => {
+  test("a denial of an execution is not noted while paused, nor once it has ended", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const some = await startWorker(store, name, { worker: "second", want: 1 });
@@ -175,7 +175,7 @@ function describeDenial(setup: StoreSetup): void {
     expect(await wantedBackOf(rich)).toBe(1);
   });
 
-  test("is told to those executions of a process that hold several", async () => {
+  test("a denial is told to those executions of a process that hold several", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const small = await startWorker(store, name, { worker: "first", want: 1 });
@@ -185,7 +185,7 @@ function describeDenial(setup: StoreSetup): void {
     expect(await large.beat()).toMatchObject({ overLimit: 0, releaseRequested: true });
   });
 
-  test("is forgotten when the lease's time has passed", async () => {
+  test("a denial is forgotten when the lease's time has passed", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 4, leaseMs: 10_000 });
@@ -202,7 +202,7 @@ function describeDenial(setup: StoreSetup): void {
 function describeGiving(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("without a denial nothing is given", async () => {
+  test("no token is given without a denial", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const holder = await hold(store, name, "first");
@@ -244,7 +244,7 @@ function describeGiving(setup: StoreSetup): void {
     expect(await wantedBackOf(holder)).toBe(0);
   });
 
-  test("said again, as after a lost answer, it gives nothing more", async () => {
+  test("a give that is said again, as after a lost answer, gives nothing more", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const holder = await hold(store, name, "first");
@@ -253,7 +253,7 @@ function describeGiving(setup: StoreSetup): void {
     expect(await give(holder)).toMatchObject({ tokens: 2, freed: 0, given: 0 });
   });
 
-  test("of two holders one gives: the second one finds it done", async () => {
+  test("one of two holders gives: the second one finds it done", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const first = await startWorker(store, name, { worker: "first", want: 2 });
@@ -265,7 +265,7 @@ function describeGiving(setup: StoreSetup): void {
     expect(await give(second)).toMatchObject({ tokens: 2, given: 0 });
   });
 
-  test("three that come one after the other share a limit of 4; none falls below one", async () => {
+  test("three processes that come one after the other share a limit of 4, and none falls below one", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 4 });
@@ -287,7 +287,7 @@ function describeGiving(setup: StoreSetup): void {
     for (const holder of holders) expect((await give(holder)).tokens).toBe(1);
   });
 
-  test("above a lowered limit the surplus goes back, and nothing more", async () => {
+  test("the surplus above a lowered limit goes back, and nothing more", async () => {
     const { store } = open();
     const name = await define(store, { limit: 8 });
     const holder = await hold(store, name, "first");
@@ -298,7 +298,7 @@ function describeGiving(setup: StoreSetup): void {
   });
 
   testWith(setup, "token text")(
-    "above a lowered limit those go back that were granted last",
+    "the tokens that were granted last go back above a lowered limit",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -367,7 +367,7 @@ function describeReserved(setup: StoreSetup): void {
       },
     );
 
-  test("are reserved no more after a later denial: then they were fetched", async () => {
+  test("the given tokens are reserved no more after a later denial: then they were fetched", async () => {
     const opened = open();
     const { store, name } = await given(opened, 9_000);
     const second = await hold(store, name, "second");
@@ -377,7 +377,7 @@ function describeReserved(setup: StoreSetup): void {
     expect(await ask(store, name, "first")).toMatchObject({ status: "started", tokens: 2 });
   });
 
-  test("are told to no worker where a shared limit decides, too", async () => {
+  test("the given tokens are told to no worker where a shared limit decides, too", async () => {
     const { store } = open();
     const shared = uniqueName("shared");
     const name = await define(store, { limit: 4, sharedLimits: [{ name: shared, limit: 4 }] });
@@ -385,13 +385,13 @@ function describeReserved(setup: StoreSetup): void {
     expect(await freeTokensOf(holder)).toBe(0);
   });
 
-  test("are told as none where there is no limit", async () => {
+  test("the given tokens are told as none where there is no limit", async () => {
     const { store } = open();
     const holder = await startWorker(store, await define(store, { limit: null }), { want: 1 });
     expect(await freeTokensOf(holder)).toBe(0);
   });
 
-  test("are for a while not for another execution of a process that holds some", async () => {
+  test("the given tokens are for a while not for another execution of a process that holds some", async () => {
     const opened = open();
     const { store, name } = await given(opened, 9_000);
     const refused = await ask(store, name, "first");
@@ -402,7 +402,7 @@ function describeReserved(setup: StoreSetup): void {
     expect(await ask(store, name, "first")).toMatchObject({ status: "started", tokens: 2 });
   });
 
-  test("are not taken back by a process that holds as many as the richest other one; later they are", async () => {
+  test("the given tokens are not taken back by a process that holds as many as the richest other one; later they are", async () => {
     const opened = open();
     const { store, name, holder } = await given(opened, 9_000);
     const more = { executionId: holder.executionId, want: 4 };
@@ -412,7 +412,7 @@ function describeReserved(setup: StoreSetup): void {
     expect(await store.acquireTokens(more)).toMatchObject({ tokens: 4, granted: 2 });
   });
 
-  test("may be taken by a holder that has fewer than another, up to as many", async () => {
+  test("the given tokens may be taken by a holder that has fewer than another, up to as many", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 7 });
@@ -431,7 +431,7 @@ function describeLease(setup: StoreSetup): void {
   const open = useStore(setup);
 
   testWith(setup, "exact clock")(
-    "is never moved back by a call that read the clock before another one renewed it",
+    "a lease is never moved back by a call that read the clock before another one renewed it",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -505,7 +505,7 @@ function describeAsked(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "for two seconds the richest and holders of one less; then each holder of several",
+    "the richest workers and holders of one less are asked for two seconds; then each holder of several",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -533,7 +533,7 @@ function describeParts(setup: StoreSetup): void {
     expect(await more(at(list, 1), 6)).toMatchObject({ tokens: 3 });
   });
 
-  test("not more than the poorest one's part of the limit is given, however much there is", async () => {
+  test("a process gives no more than the poorest one's part of the limit, however much there is", async () => {
     const { store } = open();
     const name = await define(store, { limit: 12 });
     const list = await holders(store, name, [9, 1, 1, 1]);
@@ -542,7 +542,7 @@ function describeParts(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "for two seconds only the richest gives, or one that holds one less; then others as well",
+    "the richest process, or one that holds one less, gives alone for two seconds; then others as well",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -556,7 +556,7 @@ function describeParts(setup: StoreSetup): void {
     },
   );
 
-  test("one that holds one less than the richest needn't wait", async () => {
+  test("a process that holds one less than the richest needn't wait", async () => {
     const { store } = open();
     const name = await define(store, { limit: 9 });
     const list = await holders(store, name, [4, 4, 1]);

@@ -456,7 +456,7 @@ describe("a call in plain SQL", () => {
     }
   });
 
-  test("refused calls left nothing behind", async () => {
+  test("refused calls of plain SQL leave nothing behind", async () => {
     const { rows } = await owner.query(
       "select (select count(*)::int from taskgate.task) as tasks, (select count(*)::int from taskgate.operation) as operations",
     );

@@ -18,7 +18,7 @@ export function describeSqlEnqueue(setup: StoreSetup): void {
 function describeEnqueue(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("Outcomes is null unless something is a duplicate", async () => {
+  test("the Outcomes of EnqueueTasks is null unless something is a duplicate", async () => {
     const opened = open();
     const name = await define(opened.store);
     const call = (tasks: string) => answerOf(opened, `EnqueueTasks N'${name}', 1, N'${tasks}'`);
@@ -29,7 +29,7 @@ function describeEnqueue(setup: StoreSetup): void {
     });
   });
 
-  test("TaskIds of an addition that comes late is an empty list", async () => {
+  test("the TaskIds of an addition that comes late is an empty list", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -136,7 +136,7 @@ function describeFailing(setup: StoreSetup): void {
       THROW 50000, @told, 1;
     END CATCH;`;
 
-  test("EnqueueTasks leaves it to the caller to roll back", async () => {
+  test("the procedure EnqueueTasks leaves it to the caller to roll back", async () => {
     const opened = open();
     const name = await define(opened.store);
     const call = failing(`EnqueueTasks N'${name}', 1, N'[{"kind":""}]'`);

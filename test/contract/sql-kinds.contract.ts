@@ -97,25 +97,28 @@ function register(opened: TestStore, setup: StoreSetup, kinds: string): Promise<
 function describeRefused(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  testWith(setup, "raw sql")("are refused by name, and nothing is registered", async () => {
-    const opened = open();
-    for (const [says, kinds] of refused)
-      expect([kinds, await register(opened, setup, kinds)]).toEqual([
-        kinds,
-        `kinds: expected ${expected[says]} (${kinds.slice(0, 200)})`,
-      ]);
-    expect(await register(opened, setup, JSON.stringify(names(1_001)))).toBe(
-      "kinds: expected at most 1000 (1001)",
-    );
-    expect((await opened.store.listDefinitions({})).definitions).toEqual([]);
-  });
+  testWith(setup, "raw sql")(
+    "bad rules of kinds are refused by name, and nothing is registered",
+    async () => {
+      const opened = open();
+      for (const [says, kinds] of refused)
+        expect([kinds, await register(opened, setup, kinds)]).toEqual([
+          kinds,
+          `kinds: expected ${expected[says]} (${kinds.slice(0, 200)})`,
+        ]);
+      expect(await register(opened, setup, JSON.stringify(names(1_001)))).toBe(
+        "kinds: expected at most 1000 (1001)",
+      );
+      expect((await opened.store.listDefinitions({})).definitions).toEqual([]);
+    },
+  );
 }
 
 function describeTaken(setup: StoreSetup): void {
   const open = useStore(setup);
 
   for (const [what, kinds] of taken)
-    testWith(setup, "raw sql")(`are taken: ${what}`, async () => {
+    testWith(setup, "raw sql")(`rules of kinds are taken: ${what}`, async () => {
       const opened = open();
       expect(await register(opened, setup, kinds)).toBe("not refused");
       expect((await opened.store.listDefinitions({})).definitions).toHaveLength(1);

@@ -47,7 +47,7 @@ function describeWork(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ done: 1, ready: 1 });
   });
 
-  test("Started is never more than the claimed number, and never negative", async () => {
+  test("the column Started is never more than the claimed number, and never negative", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 3, prefetchMax: 3 });
@@ -85,7 +85,7 @@ function describeWork(setup: StoreSetup): void {
     });
   }
 
-  test("of several bad results that of the lowest task is named", async () => {
+  test("the lowest task of several bad results is named", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);

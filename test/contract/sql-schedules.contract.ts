@@ -97,7 +97,7 @@ function describeSchedules(setup: StoreSetup): void {
     );
   });
 
-  withSql("of two faults the first is told: who changes them, then the list", async () => {
+  withSql("the first of two faults is told: the actor before the list", async () => {
     const opened = open();
     const call = { name: "set_schedules", of: `'demo', 1, 'x', '${tooLongWho}'` };
     expect(await refusal(opened, setup, call)).toMatch(/^changed_by: /);
@@ -144,7 +144,7 @@ function describeSchedules(setup: StoreSetup): void {
     },
   );
 
-  withSql("what is no instant is refused with the others, and told as it is", async () => {
+  withSql("a text that is no instant is refused with the others, and told as it is", async () => {
     const opened = open();
     const { dueAt, name } = await defineDue(opened.store, -10);
     const { id } = await theOne(opened.store, name);
@@ -167,7 +167,7 @@ function describeWatermarks(setup: StoreSetup): void {
   const open = useStore(setup);
   const withSql = testWith(setup, "raw sql");
 
-  withSql("of two faults the first argument's is told, who sets it before all", async () => {
+  withSql("the first argument's fault of two is told, the actor's before all", async () => {
     const opened = open();
     await define(opened.store, {}, "demo");
     for (const [of, says] of [

@@ -28,7 +28,7 @@ function describeNames(setup: StoreSetup): void {
     return said;
   }
 
-  testWith(setup, "raw sql")("isn't set under a name that is none", async () => {
+  testWith(setup, "raw sql")("a shared limit isn't set under a name that is none", async () => {
     const opened = open();
     for (const [name, shown] of [
       ["null", "<NULL>"],
@@ -43,7 +43,7 @@ function describeNames(setup: StoreSetup): void {
     }
   });
 
-  testWith(setup, "raw sql")("of several faults the first that is looked for is told", async () => {
+  testWith(setup, "raw sql")("the first fault of several that is looked for is told", async () => {
     const opened = open();
     expect(await set(opened, "'', -2", "w".repeat(201))).toMatch(/^changed_by: expected/);
     expect(await set(opened, "'', -2")).toMatch(/^name: expected/);
@@ -66,7 +66,7 @@ function describeRegistered(setup: StoreSetup): void {
     return said;
   }
 
-  testWith(setup, "raw sql")("have names", async () => {
+  testWith(setup, "raw sql")("a definition's shared limits have names", async () => {
     const opened = open();
     const noNames = [[{}], [{ name: "" }], [{ name: " s" }], [{ name: "s " }], [{ name: long }]];
     const noObjects = [[1], ["s"], [null], [["s"]], [{ name: ["s"] }]];
@@ -77,43 +77,54 @@ function describeRegistered(setup: StoreSetup): void {
     }
   });
 
-  testWith(setup, "raw sql")("have whole numbers as limits", async () => {
-    const opened = open();
-    const texts = ["", "-", "x", "1.5", " 5", "5 ", "\t5", "+5", "--5", "5-", "00005", "1e2"];
-    const others = [1.5, true, -2, 1_001, 99_999_999_999, [5], [], { a: 5 }, {}];
-    for (const limit of [...texts, ...others]) {
-      const list = JSON.stringify([{ name: "s", limit }]);
-      expect(await register(opened, list)).toBe(
-        `shared_limits: expected limits of -1..1000 (${list})`,
-      );
-    }
-  });
+  testWith(setup, "raw sql")(
+    "a definition's shared limits have whole numbers as limits",
+    async () => {
+      const opened = open();
+      const texts = ["", "-", "x", "1.5", " 5", "5 ", "\t5", "+5", "--5", "5-", "00005", "1e2"];
+      const others = [1.5, true, -2, 1_001, 99_999_999_999, [5], [], { a: 5 }, {}];
+      for (const limit of [...texts, ...others]) {
+        const list = JSON.stringify([{ name: "s", limit }]);
+        expect(await register(opened, list)).toBe(
+          `shared_limits: expected limits of -1..1000 (${list})`,
+        );
+      }
+    },
+  );
 
-  testWith(setup, "raw sql")("stand once in a list of at most eight", async () => {
-    const opened = open();
-    const twice = JSON.stringify([{ name: "s" }, { name: "t" }, { name: "s", limit: 5_000 }]);
-    expect(await register(opened, twice)).toBe(`shared_limits: expected each name once (${twice})`);
-    expect(
-      await register(
-        opened,
-        Array.from({ length: 9 }, () => ({})),
-      ),
-    ).toBe("shared_limits: expected at most 8 (9)");
-    for (const list of ["{}", "x", "", '"["']) {
-      expect(await register(opened, list)).toBe(
-        `shared_limits: expected a JSON array of {name, limit} (${list})`,
+  testWith(setup, "raw sql")(
+    "each shared limit stands once in a list of at most eight",
+    async () => {
+      const opened = open();
+      const twice = JSON.stringify([{ name: "s" }, { name: "t" }, { name: "s", limit: 5_000 }]);
+      expect(await register(opened, twice)).toBe(
+        `shared_limits: expected each name once (${twice})`,
       );
-    }
-  });
+      expect(
+        await register(
+          opened,
+          Array.from({ length: 9 }, () => ({})),
+        ),
+      ).toBe("shared_limits: expected at most 8 (9)");
+      for (const list of ["{}", "x", "", '"["']) {
+        expect(await register(opened, list)).toBe(
+          `shared_limits: expected a JSON array of {name, limit} (${list})`,
+        );
+      }
+    },
+  );
 
-  testWith(setup, "raw sql")("may be none, and may be without a limit", async () => {
-    const opened = open();
-    await define(opened.store, { sharedLimits: [] }, "none");
-    await define(opened.store, { sharedLimits: [{ name: "s", limit: -1 }] }, "one");
-    const { definitions } = await opened.store.listDefinitions({});
-    expect(definitions.map(({ name, sharedLimits }) => [name, sharedLimits.length])).toEqual([
-      ["none", 0],
-      ["one", 1],
-    ]);
-  });
+  testWith(setup, "raw sql")(
+    "a definition's shared limits may be none, and may be without a limit",
+    async () => {
+      const opened = open();
+      await define(opened.store, { sharedLimits: [] }, "none");
+      await define(opened.store, { sharedLimits: [{ name: "s", limit: -1 }] }, "one");
+      const { definitions } = await opened.store.listDefinitions({});
+      expect(definitions.map(({ name, sharedLimits }) => [name, sharedLimits.length])).toEqual([
+        ["none", 0],
+        ["one", 1],
+      ]);
+    },
+  );
 }

@@ -94,7 +94,7 @@ const spanMs = (rows: readonly LogRow[]): number =>
   Math.max(...rows.map((row) => row.ended.getTime())) - at(rows, 0).began.getTime();
 
 describe("a stored procedure as a task", () => {
-  test("runs with its parameters inside the completion; its first row is the result", async () => {
+  test("a stored procedure as a task runs with its parameters inside the completion; its first row is the result", async () => {
     const kind = defineSqlTask({ name: "totals", procedures });
     const bench = openWorker(kind, 1);
     const payload = { procedure: "public.add_up", parameters: { a: 40, b: 2 } };
@@ -108,7 +108,7 @@ describe("a stored procedure as a task", () => {
     });
   });
 
-  test("one that fails leaves nothing behind but the attempt with the server's message", async () => {
+  test("a stored procedure that fails leaves nothing behind but the attempt with the server's message", async () => {
     const kind = defineSqlTask({ name: "failing", procedures, retry: { attempts: 1 } });
     const bench = openWorker(kind, 1);
     const payload = { procedure: "public.fail", parameters: { reason: "it's Sunday" } };
@@ -174,7 +174,7 @@ describe("a stored procedure as a task", () => {
 });
 
 describe("the trials of the seeds, at 1/10 of the time", () => {
-  test("S3.6: ten tasks, two workers: five rounds in pairs, each task once, both workers used", async () => {
+  test("ten tasks run in pairs with two workers, five rounds: each task once, both workers used (S3.6)", async () => {
     const kind = defineSqlTask({ name: "pairs", procedures, limit: 2, prefetch: 0 });
     const workers = [openWorker(kind, 1), openWorker(kind, 1)];
     const { client: tasks, store } = at(workers, 0);
@@ -244,7 +244,7 @@ describe("the trials of the seeds, at 1/10 of the time", () => {
     return logOf(name);
   }
 
-  test("S4.1 to S4.6: five schedulers at once with 1 to 5 readers: ten rows each, wave by wave, in the seed's time", async () => {
+  test("ten rows of five schedulers at once are read wave by wave by 1 to 5 readers, in the source text's time (S4.1 to S4.6)", async () => {
     const logs = await Promise.all([1, 2, 3, 4, 5].map(runWaves));
     for (const [index, rows] of logs.entries()) {
       const readers = index + 1;

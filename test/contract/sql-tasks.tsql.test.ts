@@ -56,7 +56,7 @@ const notes = (): Promise<Record<string, unknown>[]> =>
   );
 
 describe("a stored procedure as a task on T-SQL", () => {
-  test("runs with its parameters inside the completion; its first row is the result, its error the attempt's", async () => {
+  test("a stored procedure as a task runs with its parameters inside the completion; its first row is the result, its error the attempt's", async () => {
     const bench = openWorkerBench([kind], { store });
     const tasks = await bench.client.enqueueMany(kind, [
       addCall(1, "it's it"),

@@ -113,22 +113,25 @@ function describeInstants(setup: StoreSetup): void {
     isInternal: true,
   };
 
-  testWith(setup, "raw sql")("has its zone, and is cut to the millisecond", async () => {
+  testWith(setup, "raw sql")("an instant has its zone, and is cut to the millisecond", async () => {
     const opened = open();
     for (const [text, at] of instants) {
       expect([text, (await ask(opened, read, text))?.["read"]]).toEqual([text, at]);
     }
   });
 
-  testWith(setup, "raw sql")("without zone, as a word or of no calendar it isn't one", async () => {
-    const opened = open();
-    for (const text of noInstants) {
-      expect([text, (await ask(opened, read, text))?.["read"]]).toEqual([text, null]);
-    }
-  });
+  testWith(setup, "raw sql")(
+    "a text without zone, as a word or of no calendar isn't an instant",
+    async () => {
+      const opened = open();
+      for (const text of noInstants) {
+        expect([text, (await ask(opened, read, text))?.["read"]]).toEqual([text, null]);
+      }
+    },
+  );
 
   testWith(setup, "raw sql")(
-    "that isn't one is refused by every operation, naming field and value",
+    "a text that isn't an instant is refused by every operation, naming field and value",
     async () => {
       const opened = open();
       const name = await define(opened.store);
@@ -142,7 +145,7 @@ function describeInstants(setup: StoreSetup): void {
     },
   );
 
-  testWith(setup, "raw sql")("with an offset is met in UTC", async () => {
+  testWith(setup, "raw sql")("an instant with an offset is met in UTC", async () => {
     const opened = open();
     const name = await define(opened.store);
     const tasks = JSON.stringify([
@@ -157,7 +160,7 @@ function describeInstants(setup: StoreSetup): void {
 function describeJson(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  testWith(setup, "raw sql")("may begin with any blank of JSON", async () => {
+  testWith(setup, "raw sql")("the JSON may begin with any blank of JSON", async () => {
     const opened = open();
     const name = await define(opened.store);
     for (const blanks of ["\t", "\r\n", "\n", " \t\r\n "]) {
@@ -167,7 +170,7 @@ function describeJson(setup: StoreSetup): void {
     expect(await statusOf(opened.store, name)).toMatchObject({ ready: 4 });
   });
 
-  testWith(setup, "raw sql")("is told apart by its first bracket", async () => {
+  testWith(setup, "raw sql")("the JSON is told apart by its first bracket", async () => {
     const opened = open();
     const name = await define(opened.store);
     for (const tasks of ['\n{"a":[]}', '\t"["', " 7", "\u00a0[{}]", "\v[{}]", "[{}] x", "\n"]) {
@@ -206,7 +209,7 @@ function describeJson(setup: StoreSetup): void {
     ],
   ];
 
-  testWith(setup, "raw sql")("is told to be none where a list is expected", async () => {
+  testWith(setup, "raw sql")("the JSON is told to be none where a list is expected", async () => {
     const opened = open();
     await define(opened.store, {}, "demo");
     for (const text of ["not json", "", "[", '{"a":[]}', '["a" "b"]']) {
@@ -344,7 +347,7 @@ function describeAudit(setup: StoreSetup): void {
     ["set_watermark", "SetWatermark", `'demo', 'm', '{}', null, '${id}'`],
   ];
 
-  test("are refused by every store when they are too long, and kept whole otherwise", async () => {
+  test("an actor and a reason are refused by every store when they are too long, and kept whole otherwise", async () => {
     const { store } = open();
     const name = await define(store);
     const longest = { changedBy: who.slice(1), reason: why.slice(1) };
@@ -368,35 +371,38 @@ function describeAudit(setup: StoreSetup): void {
     expect((await factsOf(store, at(tasks.taskIds, 0))).lastError).toBe(longest.reason);
   });
 
-  testWith(setup, "raw sql")("are refused when they are too long, by name", async () => {
-    const opened = open();
-    await define(opened.store, {}, "demo");
-    const said = (postgres: string, mssql: string): Promise<string> =>
-      refusal(opened, setup.dialect, { postgres, mssql });
-    for (const [postgres, mssql, values] of calls) {
-      expect(await said(`${postgres}(${values}, '${who}')`, `${mssql} ${values}, N'${who}'`)).toBe(
-        `changed_by: expected at most 200 characters (${who})`,
-      );
-      for (const none of ["", "  "]) {
+  testWith(setup, "raw sql")(
+    "an actor and a reason are refused when they are too long, by name",
+    async () => {
+      const opened = open();
+      await define(opened.store, {}, "demo");
+      const said = (postgres: string, mssql: string): Promise<string> =>
+        refusal(opened, setup.dialect, { postgres, mssql });
+      for (const [postgres, mssql, values] of calls) {
         expect(
-          await said(`${postgres}(${values}, '${none}')`, `${mssql} ${values}, N'${none}'`),
-        ).toBe(`changed_by: expected a name, or null for the login (${none})`);
+          await said(`${postgres}(${values}, '${who}')`, `${mssql} ${values}, N'${who}'`),
+        ).toBe(`changed_by: expected at most 200 characters (${who})`);
+        for (const none of ["", "  "]) {
+          expect(
+            await said(`${postgres}(${values}, '${none}')`, `${mssql} ${values}, N'${none}'`),
+          ).toBe(`changed_by: expected a name, or null for the login (${none})`);
+        }
+        const both = `${values}, 'me', '${why}'`;
+        expect(await said(`${postgres}(${both})`, `${mssql} ${both}`)).toBe(
+          `reason: expected at most 400 characters (${why})`,
+        );
       }
-      const both = `${values}, 'me', '${why}'`;
-      expect(await said(`${postgres}(${both})`, `${mssql} ${both}`)).toBe(
+      expect(await said(`cancel_tasks('{1}', '${why}')`, `CancelTasks N'[1]', N'${why}'`)).toBe(
         `reason: expected at most 400 characters (${why})`,
       );
-    }
-    expect(await said(`cancel_tasks('{1}', '${why}')`, `CancelTasks N'[1]', N'${why}'`)).toBe(
-      `reason: expected at most 400 characters (${why})`,
-    );
-    const schedules = `'demo', 1, '[]', '${who}'`;
-    expect(await said(`set_schedules(${schedules})`, `SetSchedules ${schedules}`)).toBe(
-      `changed_by: expected at most 200 characters (${who})`,
-    );
-  });
+      const schedules = `'demo', 1, '[]', '${who}'`;
+      expect(await said(`set_schedules(${schedules})`, `SetSchedules ${schedules}`)).toBe(
+        `changed_by: expected at most 200 characters (${who})`,
+      );
+    },
+  );
 
-  testWith(setup, "raw sql")("of a caller that names no actor are told by its login", async () => {
+  testWith(setup, "raw sql")("a caller that names no actor is told by its login", async () => {
     const opened = open();
     await define(opened.store, {}, "demo");
     const run = (postgres: string, mssql: string): Promise<unknown> =>

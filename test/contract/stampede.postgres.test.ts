@@ -104,7 +104,7 @@ describe("a hundred hosts at once", () => {
     expect(await scene.countDeadlocks()).toBe(0);
   }, 60_000);
 
-  test("find one that holds all: one denial is noted, the others write and lock nothing", async () => {
+  test("a hundred hosts find one that holds all: one denial is noted, the others write and lock nothing", async () => {
     const name = uniqueName();
     const [first] = stores;
     if (first === undefined) throw new Error("a store expected");
@@ -122,7 +122,7 @@ describe("a hundred hosts at once", () => {
         expect([table, after.get(table)]).toEqual([table, before.get(table)]);
   }, 60_000);
 
-  test("come and go for a while: never more tokens than the limit, and each gets its turn", async () => {
+  test("a hundred hosts that come and go for a while never hold more tokens than the limit, and each gets its turn", async () => {
     const name = uniqueName();
     const [first] = stores;
     if (first === undefined) throw new Error("a store expected");

@@ -112,7 +112,7 @@ function describeTellingApart(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "once a worker's lease is over its claims are lost, neither running nor prefetched",
+    "the claims of a worker whose lease is over are lost, neither running nor prefetched",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -203,7 +203,7 @@ function describeOrder(setup: StoreSetup): void {
 function describeBound(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("when a heartbeat tells a start before the end that made room is told", async () => {
+  test("running tasks never exceed the tokens when a heartbeat tells a start before the end that made room", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 2, prefetchMax: 2 });
@@ -226,7 +226,7 @@ function describeBound(setup: StoreSetup): void {
     });
   });
 
-  test("when claims of several calls are started in another order than they were claimed in", async () => {
+  test("running tasks never exceed the tokens when claims of several calls are started in another order", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 1, prefetchMax: 3 });
@@ -246,7 +246,7 @@ function describeBound(setup: StoreSetup): void {
     expect(await standingsOf(opened, name, ids)).toMatchObject({ running: [1], prefetched: [0] });
   });
 
-  test("when tokens are given back while claims stay", async () => {
+  test("running tasks never exceed the tokens when tokens are given back while claims stay", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 3, prefetchMax: 1 });
@@ -264,16 +264,19 @@ function describeBound(setup: StoreSetup): void {
     expect(execution).toMatchObject({ tokens: 1, claimed: 4, running: 1, prefetched: 3 });
   });
 
-  testWith(setup, "execution log")("in the execution log as well", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 1, prefetchMax: 2 });
-    const ids = await enqueue(store, name, 3);
-    const worker = await startWorker(store, name);
-    const claimed = await worker.claim(3);
-    await worker.beat([at(ids, 1)]);
-    expect(await logOf(opened, name, ids)).toEqual(["0 running", "1 prefetched", "2 prefetched"]);
-    await worker.complete(claimed.slice(0, 1));
-    expect(await logOf(opened, name, ids)).toEqual(["0 done", "1 running", "2 prefetched"]);
-  });
+  testWith(setup, "execution log")(
+    "running tasks never exceed the tokens in the execution log as well",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 1, prefetchMax: 2 });
+      const ids = await enqueue(store, name, 3);
+      const worker = await startWorker(store, name);
+      const claimed = await worker.claim(3);
+      await worker.beat([at(ids, 1)]);
+      expect(await logOf(opened, name, ids)).toEqual(["0 running", "1 prefetched", "2 prefetched"]);
+      await worker.complete(claimed.slice(0, 1));
+      expect(await logOf(opened, name, ids)).toEqual(["0 done", "1 running", "2 prefetched"]);
+    },
+  );
 }

@@ -42,7 +42,7 @@ export function describeStarts(setup: StoreSetup): void {
 function describeAnswers(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("started: no wait; none, limited, paused, outdated and unknown: no token fence", async () => {
+  test("start_execution answers no wait when it has started, and no token fence otherwise", async () => {
     const { store } = open();
     const input = registration({ build: 5, settings: { limit: 2 } });
     await store.registerDefinition(input);
@@ -82,7 +82,7 @@ function describeAnswers(setup: StoreSetup): void {
 function describeRepeats(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("it never moves the lease back, also after the definition's got shorter", async () => {
+  test("a repeat of start_execution never moves the lease back, also after the definition's got shorter", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1, leaseMs: 60_000 });
     const input = startInput(name);
@@ -93,7 +93,7 @@ function describeRepeats(setup: StoreSetup): void {
     expect(executions[0]?.leaseLeftMs).toBeGreaterThan(20_000);
   });
 
-  test("it is started also when its own tokens fill the limit and nothing is ready", async () => {
+  test("a repeat of start_execution starts also when its own tokens fill the limit and nothing is ready", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1 });
     await enqueue(store, name, 1);
@@ -152,7 +152,7 @@ function describeRepeats(setup: StoreSetup): void {
 function describeTokens(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("granted: no wait, also when others hold tokens and it held none before", async () => {
+  test("acquire_tokens answers no wait when it grants, also when others hold tokens and it held none before", async () => {
     const { store } = open();
     const name = await define(store, { limit: 3 });
     const { executionId } = await startWorker(store, name);
@@ -192,7 +192,7 @@ function describeTokens(setup: StoreSetup): void {
     },
   );
 
-  test("released: no definition is to be told when no task waits", async () => {
+  test("release_tokens tells no definition when no task waits", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2 });
     const { executionId } = await startWorker(store, name, { want: 2 });
@@ -205,7 +205,7 @@ function describeTokens(setup: StoreSetup): void {
     });
   });
 
-  test("without a limit: tokens held, given back and asked for again are counted, and nothing is granted while paused", async () => {
+  test("tokens without a limit are counted when held, given back and asked for again, and none is granted while paused", async () => {
     const { store } = open();
     const name = await define(store, { limit: null });
     const { executionId } = await startWorker(store, name, { want: 2 });
@@ -342,7 +342,7 @@ function describeSilentDamage(setup: StoreSetup): void {
 function describeDenials(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("by a shared limit is noted also while the definition has free tokens of its own", async () => {
+  test("a denied start by a shared limit is noted also while the definition has free tokens of its own", async () => {
     const { store } = open();
     const sharedLimits = [{ name: uniqueName("shared"), limit: 4 }];
     const name = await define(store, { limit: 9, sharedLimits });
@@ -351,7 +351,7 @@ function describeDenials(setup: StoreSetup): void {
     expect(denied).toMatchObject({ status: "limited", demand: "noted" });
   });
 
-  test("is noted under a limit of 1 while an execution holds more from before, and not where nothing may start", async () => {
+  test("a denied start is noted under a limit of 1 while an execution holds more from before, unless nothing may start", async () => {
     const { store } = open();
     const name = await define(store, { limit: 3 });
     await startWorker(store, name, { worker: "rich", want: 3 });
@@ -366,16 +366,19 @@ function describeDenials(setup: StoreSetup): void {
 function describeForeignIds(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  testWith(setup, "exact clock")("is refused, and that one's lease stays as it is", async () => {
-    const opened = open();
-    const { store } = opened;
-    const [own, other] = [await define(store), await define(store)];
-    const first = startInput(own);
-    await store.startExecution(first); // for a minute
-    await opened.advance(5_000);
-    const repeat = { ...first, name: other };
-    await expectError(store.startExecution(repeat), { code: "TASKGATE_ARG_CONFLICT" });
-    const { executions } = await store.listExecutions({ name: own, isOpen: true, max: 1 });
-    expect(executions).toMatchObject([{ leaseLeftMs: 55_000 }]);
-  });
+  testWith(setup, "exact clock")(
+    "an operation id of another definition is refused, and that one's lease stays as it is",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const [own, other] = [await define(store), await define(store)];
+      const first = startInput(own);
+      await store.startExecution(first); // for a minute
+      await opened.advance(5_000);
+      const repeat = { ...first, name: other };
+      await expectError(store.startExecution(repeat), { code: "TASKGATE_ARG_CONFLICT" });
+      const { executions } = await store.listExecutions({ name: own, isOpen: true, max: 1 });
+      expect(executions).toMatchObject([{ leaseLeftMs: 55_000 }]);
+    },
+  );
 }

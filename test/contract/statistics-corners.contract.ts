@@ -46,7 +46,7 @@ export function describeStatisticCorners(setup: StoreSetup): void {
 function describePeriods(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("aren't made for an execution that holds no token and in which nothing was counted", async () => {
+  test("the periods of the statistics aren't made for an execution without a token in which nothing was counted", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 2 });
@@ -61,7 +61,7 @@ function describePeriods(setup: StoreSetup): void {
     expect(await periodsOf(store, name)).toEqual(before);
   });
 
-  test("go with their own durations: longer ones that begin with them keep theirs", async () => {
+  test("the periods of the statistics go with their own durations: longer names that begin with theirs keep theirs", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 2 });
@@ -78,21 +78,28 @@ function describePeriods(setup: StoreSetup): void {
     expect(await ranOf(store, name, 60)).toEqual([[durationBucket(40), 1]]);
   });
 
-  testWith(setup, "raw sql")("tell the age of the task that comes next by its rank", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    const [older = ""] = await enqueue(store, name, 1);
-    await opened.advance(20_000);
-    await enqueue(store, name, 1);
-    for (const table of ["task", "ready"])
-      await plant(opened, setup, `UPDATE taskgate.${table} SET rank = 1 WHERE task_id = ${older}`);
-    await opened.advance(5_000);
-    await rollUp(store);
-    expect(at(await periodsOf(store, name), -1).nextAgeMs).toBeLessThan(7_000);
-  });
+  testWith(setup, "raw sql")(
+    "the periods of the statistics tell the age of the task that comes next by its rank",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      const [older = ""] = await enqueue(store, name, 1);
+      await opened.advance(20_000);
+      await enqueue(store, name, 1);
+      for (const table of ["task", "ready"])
+        await plant(
+          opened,
+          setup,
+          `UPDATE taskgate.${table} SET rank = 1 WHERE task_id = ${older}`,
+        );
+      await opened.advance(5_000);
+      await rollUp(store);
+      expect(at(await periodsOf(store, name), -1).nextAgeMs).toBeLessThan(7_000);
+    },
+  );
 
-  test("are made for a minute with which longer ones begin that are there already", async () => {
+  test("the periods of a minute are made where longer names that begin with theirs are there already", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 4 });
@@ -114,7 +121,7 @@ function describePeriods(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "are those that are older than is kept, to the millisecond",
+    "the periods that a round removes are those older than is kept, to the millisecond",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -136,7 +143,7 @@ function describePeriods(setup: StoreSetup): void {
 function describeSamples(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("of tasks that ended at one instant are those with the highest ids", async () => {
+  test("the samples of tasks that ended at one instant are those with the highest ids", async () => {
     const { store } = open();
     const name = await define(store, { limit: 100, prefetchMax: 0 });
     await enqueue(store, name, 60);
@@ -147,7 +154,7 @@ function describeSamples(setup: StoreSetup): void {
     expect(await ranOf(store, name)).toEqual([[durationBucket(5), 60]]);
   });
 
-  test("are the last to end, not those with the highest ids", async () => {
+  test("the samples of a round are the last to end, not those with the highest ids", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 100, prefetchMax: 0 });
@@ -163,7 +170,7 @@ function describeSamples(setup: StoreSetup): void {
     expect(await ranOf(store, name)).toEqual([[durationBucket(5), 60]]);
   });
 
-  test("add to the same duration of the same minute, of running and of waiting apart", async () => {
+  test("the samples add to the same duration of the same minute, of running and of waiting apart", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 4 });
@@ -187,7 +194,7 @@ function describeSamples(setup: StoreSetup): void {
     ]);
   });
 
-  test("are none where the tasks that ended aren't counted yet", async () => {
+  test("the samples are none where the tasks that ended aren't counted yet", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     await enqueue(store, name, 2);
@@ -204,7 +211,7 @@ function describeSamples(setup: StoreSetup): void {
 function describeTurns(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("goes on behind the settled ones when it is full and others began a moment ago", async () => {
+  test("a round of the statistics goes on behind the settled ones when it is full and others began a moment ago", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 8 });
@@ -220,40 +227,46 @@ function describeTurns(setup: StoreSetup): void {
     expect(sumOf(await periodsOf(store, name), "done")).toBe(1);
   });
 
-  testWith(setup, "exact clock")("looks again at executions of the last ten seconds", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 8 });
-    await (await startWorker(store, name)).finish();
-    await opened.advance(10_000);
-    for (let round = 0; round < 2; round += 1)
+  testWith(setup, "exact clock")(
+    "a round of the statistics looks again at executions of the last ten seconds",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 8 });
+      await (await startWorker(store, name)).finish();
+      await opened.advance(10_000);
+      for (let round = 0; round < 2; round += 1)
+        expect(await store.rollUpStatistics({ max: 10 })).toMatchObject({ executions: 1 });
+      await opened.advance(1);
       expect(await store.rollUpStatistics({ max: 10 })).toMatchObject({ executions: 1 });
-    await opened.advance(1);
-    expect(await store.rollUpStatistics({ max: 10 })).toMatchObject({ executions: 1 });
-    expect(await store.rollUpStatistics({ max: 10 })).toMatchObject({ executions: 0 });
-  });
+      expect(await store.rollUpStatistics({ max: 10 })).toMatchObject({ executions: 0 });
+    },
+  );
 
-  testWith(setup, "raw sql")("forgets what was counted of an execution that is gone", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 8 });
-    await startWorker(store, name);
-    await opened.advance(11_000);
-    await rollUp(store);
-    const counted = "SELECT task_execution_id FROM taskgate.execution_counted";
-    expect(await plant(opened, setup, counted)).toHaveLength(1);
-    opened.expectDamage();
-    await plant(opened, setup, "DELETE FROM taskgate.task_execution");
-    await rollUp(store);
-    expect(await plant(opened, setup, counted)).toHaveLength(0);
-  });
+  testWith(setup, "raw sql")(
+    "a round of the statistics forgets what was counted of an execution that is gone",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 8 });
+      await startWorker(store, name);
+      await opened.advance(11_000);
+      await rollUp(store);
+      const counted = "SELECT task_execution_id FROM taskgate.execution_counted";
+      expect(await plant(opened, setup, counted)).toHaveLength(1);
+      opened.expectDamage();
+      await plant(opened, setup, "DELETE FROM taskgate.task_execution");
+      await rollUp(store);
+      expect(await plant(opened, setup, counted)).toHaveLength(0);
+    },
+  );
 
   testWith(
     setup,
     "row locks",
     "raw sql",
     "sure calls",
-  )("does nothing and says so while another one is at it", async () => {
+  )("a round of the statistics does nothing and says so while another one is at it", async () => {
     const opened = open();
     const { store } = opened;
     const { dialect } = setup;

@@ -23,7 +23,7 @@ export function describeStatisticRounds(setup: StoreSetup): void {
   describe("a round of the statistics", () => {
     const open = useStore(setup);
 
-    test("counts several definitions apart, with their limits, ready tasks and durations", async () => {
+    test("a round of the statistics counts several definitions apart, with their limits, ready tasks and durations", async () => {
       const { store } = open();
       const small = await define(store, { limit: 4 }, "rounds-a");
       const large = await define(store, { limit: 9 }, "rounds-b");
@@ -53,7 +53,7 @@ export function describeStatisticRounds(setup: StoreSetup): void {
       });
     });
 
-    test("adds to what earlier rounds of its minute counted, and keeps the greatest backlog and age", async () => {
+    test("a round of the statistics adds to what earlier rounds of its minute counted, and keeps the greatest backlog and age", async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store, { limit: 8, lostMax: 0, leaseMs: 10_000 });
@@ -90,7 +90,7 @@ export function describeStatisticRounds(setup: StoreSetup): void {
       expect(most(after)[0]).toBe(2);
     });
 
-    test("remembers of an open execution all that it has counted", async () => {
+    test("a round of the statistics remembers of an open execution all that it has counted", async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store, { limit: 8, retryAttempts: 5 });
@@ -114,7 +114,7 @@ export function describeStatisticRounds(setup: StoreSetup): void {
       expect(heldMs).toBeLessThan(3 * 2 * settledAfterMs + 2_000);
     });
 
-    test("counts what each round adds to an open execution once, whatever it is", async () => {
+    test("a round of the statistics counts what each round adds to an open execution once, whatever it is", async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store, { limit: 8, retryAttempts: 5, lostMax: 0, leaseMs: 2_000 });
@@ -138,7 +138,7 @@ export function describeStatisticRounds(setup: StoreSetup): void {
         expect([member, sumOf(periods, member)]).toEqual([member, counts[member]]);
     });
 
-    test("counts an execution that has ended once, and an older open one as long as it goes on", async () => {
+    test("a round of the statistics counts an execution that has ended once, and an older open one as long as it goes on", async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store, { limit: 8 });
@@ -160,7 +160,7 @@ export function describeStatisticRounds(setup: StoreSetup): void {
       }
     });
 
-    test("goes on with an open execution that it knows when a younger one has ended", async () => {
+    test("a round of the statistics goes on with an open execution that it knows when a younger one has ended", async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store, { limit: 8 });
@@ -192,7 +192,7 @@ export function describeStatisticRounds(setup: StoreSetup): void {
       expect(last.nextAgeMs).toBeGreaterThanOrEqual(5_000);
     });
 
-    test("counts an execution that began and ended a moment ago once, however many rounds look at it", async () => {
+    test("a round of the statistics counts an execution that began and ended a moment ago once, however many rounds look at it", async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store, { limit: 8 });
@@ -210,7 +210,7 @@ export function describeStatisticRounds(setup: StoreSetup): void {
       }
     });
 
-    test("says that there is more only where executions behind those are left that have settled", async () => {
+    test("a round of the statistics says that there is more only where executions behind those are left that have settled", async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store, { limit: 8 });
@@ -230,7 +230,7 @@ export function describeStatisticRounds(setup: StoreSetup): void {
       });
     });
 
-    test("counts at most a thousand ready tasks", async () => {
+    test("a round of the statistics counts at most a thousand ready tasks", async () => {
       const { store } = open();
       const name = await define(store);
       await enqueue(store, name, 1_003);
@@ -238,7 +238,7 @@ export function describeStatisticRounds(setup: StoreSetup): void {
       expect(only(await periodsOf(store, name)).ready).toBe(1_000);
     });
 
-    test("tells the age of the task that comes next, which isn't the oldest", async () => {
+    test("a round of the statistics tells the age of the task that comes next, which isn't the oldest", async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store);
@@ -277,7 +277,7 @@ export function describeStatisticRounds(setup: StoreSetup): void {
       ]);
     });
 
-    test("deletes the oldest periods first, with their durations and no others", async () => {
+    test("a round of the statistics deletes the oldest periods first, with their durations and no others", async () => {
       const opened = open();
       const { store } = opened;
       const other = await define(store, { limit: 8 }, "rounds-c");

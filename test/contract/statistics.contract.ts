@@ -15,7 +15,7 @@ export function describeStatistics(setup: StoreSetup): void {
   describe("roll_up_statistics", () => {
     const open = useStore(setup);
 
-    test("nothing was counted: there is no period", async () => {
+    test("roll_up_statistics makes no period where nothing was counted", async () => {
       const { store } = open();
       const name = await define(store);
       await rollUp(store);
@@ -341,7 +341,7 @@ export function describeStatistics(setup: StoreSetup): void {
       expect(now.getTime() - countedAt.getTime()).toBeLessThan(1_000);
     });
 
-    test("only so many periods back are read, the current one included", async () => {
+    test("read_statistics reads only so many periods back, the current one included", async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store);

@@ -27,7 +27,7 @@ export function describeStops(setup: StoreSetup): void {
     const open = useStore(setup);
     const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
 
-    test("nothing was stopped: nothing is listed", async () => {
+    test("list_stopped lists nothing where nothing was stopped", async () => {
       const { store } = open();
       expect(await store.listStopped({ max: 10 })).toEqual({
         stop: null,
@@ -76,7 +76,7 @@ export function describeStops(setup: StoreSetup): void {
       expect(await store.listStopped({ max: 10 })).toEqual(before);
     });
 
-    test("nothing starts in a stopped definition until it is resumed", async () => {
+    test("a stopped definition starts nothing until it is resumed", async () => {
       const { store } = open();
       const name = await define(store);
       await enqueueOne(store, name);

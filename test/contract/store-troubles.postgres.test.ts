@@ -99,7 +99,7 @@ describe("a state of PostgreSQL that says that it can't now", () => {
     expect(error).toMatchObject({ code: "TASKGATE_STORE_CONFLICT" });
   });
 
-  test("too many connections of a role are told as unavailable", async () => {
+  test("an error of too many connections of a role is told as unavailable", async () => {
     const url = new URL(urlAs(database.url, "worker"));
     url.username = "trouble_limited";
     url.password = "Limited-1";
@@ -150,7 +150,7 @@ test("an attempt that the driver gives up leaves no connection open, on which th
 });
 
 describe("a task whose completion meets a store that can't now", () => {
-  test("comes back uncounted; what the handler throws itself counts", async () => {
+  test("a task whose completion meets an outage comes back uncounted; what the handler throws itself counts", async () => {
     const trouble = await endOf(raising("53100"));
     expect(trouble).toBeInstanceOf(StoreUnavailableError);
     const task = defineTask({

@@ -36,7 +36,7 @@ function describeOvertaking(setup: StoreSetup): void {
     return [...idsOf(first), ...idsOf(second.claimed)];
   }
 
-  test("runs after it: both pass through the schedule", async () => {
+  test("a task behind a due one of its strict group runs after it: both pass through the schedule", async () => {
     const opened = open();
     const name = await define(opened.store, { groupStrict: true });
     const both = await enqueueBoth(opened, name, { group: "g" });
@@ -44,7 +44,7 @@ function describeOvertaking(setup: StoreSetup): void {
     expect(await claimInTurn(opened.store, name)).toEqual(both);
   });
 
-  test("runs after it in a group that an operator has made strict", async () => {
+  test("a task behind a due one of its group runs after it where an operator has made the group strict", async () => {
     const opened = open();
     const name = await define(opened.store);
     const group = {
@@ -58,14 +58,14 @@ function describeOvertaking(setup: StoreSetup): void {
     expect(await claimInTurn(opened.store, name)).toEqual(both);
   });
 
-  test("runs after it in a strict group of all definitions", async () => {
+  test("a task behind a due one runs after it in a strict group of all definitions", async () => {
     const opened = open();
     const name = await define(opened.store, { groupStrict: true });
     const both = await enqueueBoth(opened, name, { group: "g", groupScope: "global" });
     expect(await claimInTurn(opened.store, name)).toEqual(both);
   });
 
-  test("is ready at once in a group that isn't strict, and without a group", async () => {
+  test("a task behind a due one is ready at once in a group that isn't strict, and without a group", async () => {
     const opened = open();
     const name = await define(opened.store);
     const [, direct] = await enqueueBoth(opened, name, { group: "g" });
@@ -75,7 +75,7 @@ function describeOvertaking(setup: StoreSetup): void {
     expect(await stateOf(opened.store, alone)).toBe("ready");
   });
 
-  test("is ready at once in a group of all definitions that has a strict group's key", async () => {
+  test("a task is ready at once in a group of all definitions that has a strict group's key", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -87,7 +87,7 @@ function describeOvertaking(setup: StoreSetup): void {
     expect(await Promise.all(ids.map((id) => stateOf(store, id)))).toEqual(["scheduled", "ready"]);
   });
 
-  test("is ready at once when the scheduled tasks aren't due yet", async () => {
+  test("a task is ready at once when the scheduled tasks aren't due yet", async () => {
     const { store } = open();
     const name = await define(store, { groupStrict: true });
     await enqueueOne(store, name, { group: "g", runInMs: 1_000 });
@@ -112,7 +112,7 @@ function describeTurns(setup: StoreSetup): void {
     "raw sql",
     "row locks",
   )(
-    "take turns: the second one leaves everything to the first, and waits for nothing",
+    "two promotions of one definition take turns: the second one leaves everything to the first, and waits for nothing",
     async () => {
       const opened = open();
       const { store } = opened;

@@ -122,7 +122,7 @@ function describeCrowded(setup: StoreSetup): void {
     return { free, crowdedOut };
   }
 
-  test("it is crowded out while its own executions have given all their tokens back", async () => {
+  test("a definition is crowded out while its own executions have given all their tokens back", async () => {
     const { store } = open();
     const { rich, crowded } = await two(store, 2);
     const idle = await startWorker(store, crowded);
@@ -132,7 +132,7 @@ function describeCrowded(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "it is not crowded out at the very end of its own lease",
+    "a definition is not crowded out at the very end of its own lease",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -145,7 +145,7 @@ function describeCrowded(setup: StoreSetup): void {
   );
 
   testWith(setup, "exact clock")(
-    "it is crowded out when the lease of its own execution is over",
+    "a definition is crowded out when the lease of its own execution is over",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -162,7 +162,7 @@ function describeCrowded(setup: StoreSetup): void {
   );
 
   testWith(setup, "raw sql")(
-    "it is crowded out when its own execution was declared dead, whatever the row says of its lease",
+    "a definition is crowded out when its own execution was declared dead, whatever the row says of its lease",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -178,7 +178,7 @@ function describeCrowded(setup: StoreSetup): void {
   );
 
   testWith(setup, "token text")(
-    "it is not crowded out while its own token text is damaged: nobody would be given one",
+    "a definition is not crowded out while its own token text is damaged: no token would be given",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -219,7 +219,7 @@ function describePurgeable(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "of executions, as far as they are among the ten oldest",
+    "sweep tells what may be purged of executions, as far as they are among the ten oldest",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -251,7 +251,7 @@ function describePurgeable(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "of batches, as far as they are among the hundred oldest",
+    "sweep tells what may be purged of batches, as far as they are among the hundred oldest",
     async () => {
       const opened = open();
       const { store } = opened;

@@ -134,7 +134,7 @@ function describePages(setup: StoreSetup): void {
     });
   });
 
-  test("where a page stops it tells the last task, with the instant at which it ended or is due", async () => {
+  test("list_tasks tells the last task where a page stops, with the instant at which it ended or is due", async () => {
     const { store } = open();
     const name = await define(store, settings);
     await enqueue(store, name, 2);

@@ -387,7 +387,7 @@ function describePayloads(setup: StoreSetup): void {
 function describeBound(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("so many tasks are looked at and no more; the next page goes on behind them, to the end", async () => {
+  test("a search looks at so many tasks and no more; the next page goes on behind them, to the end", async () => {
     const { store } = open();
     const name = await define(store, settings);
     const ids = await enqueue(

@@ -110,7 +110,7 @@ async function record(target: number | null = server.port): Promise<void> {
 }
 
 describe("a PostgreSQL with TLS", () => {
-  test("is used encrypted by calls, by cancelled statements and by migrations, with its own authority", async () => {
+  test("a PostgreSQL with TLS is used encrypted by calls, by cancelled statements and by migrations, with its own authority", async () => {
     await record();
     const url = addressAt("127.0.0.1", `?sslmode=verify-full&sslrootcert=${authority}`);
     const store = storeAt(url);
@@ -127,7 +127,7 @@ describe("a PostgreSQL with TLS", () => {
     expect(beginnings()).toEqual([sslRequest, sslRequest, sslRequest]);
   });
 
-  test("is reached with a certificate file that was replaced since the start, and with the last one while the file is missing", async () => {
+  test("a PostgreSQL with TLS is reached with a replaced certificate file, and with the last one while the file is missing", async () => {
     await record();
     const folder = await mkdtemp(join(tmpdir(), "taskgate-tls-"));
     const file = join(folder, "authority.pem");
@@ -142,7 +142,7 @@ describe("a PostgreSQL with TLS", () => {
     expect(await isEncrypted(store)).toBe(true);
   });
 
-  test("under a name that its certificate lacks gets nothing but the question for TLS", async () => {
+  test("a PostgreSQL with TLS under a name that its certificate lacks gets nothing but the question for TLS", async () => {
     await record();
     const url = addressAt("0.0.0.0", `?sslrootcert=${authority}`);
     await expectError(isEncrypted(storeAt(url)), {
@@ -152,7 +152,7 @@ describe("a PostgreSQL with TLS", () => {
     expect(new Set(beginnings())).toEqual(new Set([sslRequest]));
   });
 
-  test("whose authority isn't named gets no login, and the error names sslrootcert and sslmode=disable", async () => {
+  test("a PostgreSQL with TLS whose authority isn't named gets no login, and the error names sslrootcert and sslmode=disable", async () => {
     await record();
     const url = addressAt("0.0.0.0", "");
     const called = isEncrypted(storeAt(url));
@@ -166,13 +166,13 @@ describe("a PostgreSQL with TLS", () => {
     expect(new Set(beginnings())).toEqual(new Set([sslRequest]));
   });
 
-  test("is used in the clear where the address says sslmode=disable", async () => {
+  test("a PostgreSQL with TLS is used in the clear where the address says sslmode=disable", async () => {
     await record();
     expect(await isEncrypted(storeAt(addressAt("0.0.0.0", "?sslmode=disable")))).toBe(false);
     expect(beginnings()[0]).not.toBe(sslRequest);
   });
 
-  test("on this machine is used in the clear unasked, for any value of PGSSLMODE", async () => {
+  test("a PostgreSQL with TLS on this machine is used in the clear unasked, for any value of PGSSLMODE", async () => {
     await record();
     const before = process.env["PGSSLMODE"];
     process.env["PGSSLMODE"] = "require";
@@ -191,7 +191,7 @@ describe("a PostgreSQL without TLS, off this machine", () => {
     ["?sslmode=require", "nothing in the environment"],
     ["", "PGSSLMODE=disable"],
   ])(
-    "with `%s` and %s gets neither user nor password: calls and migrations",
+    "a remote PostgreSQL without TLS, with `%s` and %s, gets neither user nor password: calls and migrations",
     async (query, set) => {
       await record(null);
       if (set.includes("=")) process.env["PGSSLMODE"] = "disable";

@@ -32,22 +32,25 @@ async function idsIn(opened: TestStore, name: string): Promise<string[]> {
 function describeGivenBack(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  testWith(setup, "token text")("one after the other: each goes once", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 4 });
-    const { executionId } = await startWorker(store, name, { want: 4 });
-    for (const [keep, held] of [
-      [3, "held held held free"],
-      [2, "held held free free"],
-      [1, "held free free free"],
-    ] as const) {
-      expect(await store.releaseTokens({ executionId, keep })).toMatchObject({ freed: 1 });
-      expect(await heldOf(opened, name)).toBe(held);
-    }
-  });
+  testWith(setup, "token text")(
+    "tokens that are given back one after the other go once each",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 4 });
+      const { executionId } = await startWorker(store, name, { want: 4 });
+      for (const [keep, held] of [
+        [3, "held held held free"],
+        [2, "held held free free"],
+        [1, "held free free free"],
+      ] as const) {
+        expect(await store.releaseTokens({ executionId, keep })).toMatchObject({ freed: 1 });
+        expect(await heldOf(opened, name)).toBe(held);
+      }
+    },
+  );
 
-  test("above a limit that was lowered, as many as are told, and not only the surplus", async () => {
+  test("tokens above a limit that was lowered go back as many as are told, and not only the surplus", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     const { executionId } = await startWorker(store, name, { want: 4 });
@@ -74,7 +77,7 @@ function describeGivenBack(setup: StoreSetup): void {
     }
   });
 
-  test("who gave all back isn't declared dead by those who ask for more", async () => {
+  test("an execution that gave all tokens back isn't declared dead by those that ask for more", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 2, leaseMs });
@@ -92,7 +95,7 @@ function describeGivenBack(setup: StoreSetup): void {
 function describeDead(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("aren't looked for while enough tokens are free", async () => {
+  test("dead holders aren't looked for while enough tokens are free", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 3, leaseMs });
@@ -105,7 +108,7 @@ function describeDead(setup: StoreSetup): void {
     expect((await late.beat()).status).toBe("renewed");
   });
 
-  test("are counted out when a limit is lowered below the held number, and only then", async () => {
+  test("dead holders are counted out when a limit is lowered below the held number, and only then", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 5, leaseMs });

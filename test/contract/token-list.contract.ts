@@ -60,7 +60,7 @@ function describeChanged(setup: StoreSetup): void {
     await startWorker(opened.store, name);
   }
 
-  test("blanks between the entries are refused by name", async () => {
+  test("a list of tokens with blanks between the entries is refused by name", async () => {
     const opened = open();
     const { name, list } = await oneOfThree(opened);
     await expectRefused(opened, name, list.replaceAll('","', '" ,"'));
@@ -76,7 +76,7 @@ function describeChanged(setup: StoreSetup): void {
 function describeBefore(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("tell how many are held above a lowered limit", async () => {
+  test("the tokens of before the list tell how many are held above a lowered limit", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 4 });

@@ -105,7 +105,7 @@ function describeLast(setup: StoreSetup): void {
 function describeKept(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("stays with calls while another process holds more", async () => {
+  test("the last token stays with calls while another process holds more", async () => {
     const { store } = open();
     const { calls } = await turns(store, 3);
     const rich = await startWorker(store, calls, { worker: "rich", want: 2 });
@@ -115,7 +115,7 @@ function describeKept(setup: StoreSetup): void {
     expect(await give(rich)).toMatchObject({ tokens: 1, given: 1 });
   });
 
-  test("stays with a worker of tasks, and nothing is noted for who wants it", async () => {
+  test("the last token stays with a worker of tasks, and nothing is noted for the asker", async () => {
     const { store } = open();
     const { calls, tasks } = await turns(store, 1);
     const holder = await hold(store, tasks, "first");
@@ -124,7 +124,7 @@ function describeKept(setup: StoreSetup): void {
     expect(await give(holder)).toMatchObject({ tokens: 1, given: 0 });
   });
 
-  test("of a worker of tasks stays also where calls hold another one", async () => {
+  test("the last token of a worker of tasks stays also where calls hold another one", async () => {
     const { store } = open();
     const { calls, tasks } = await turns(store, 2);
     const worker = await startWorker(store, tasks, { worker: "first", want: 1 });
@@ -135,7 +135,7 @@ function describeKept(setup: StoreSetup): void {
     expect(await give(caller)).toMatchObject({ tokens: 0, given: 1, woken: [tasks] });
   });
 
-  test("is asked for by no process that holds one itself, nor at limit 0", async () => {
+  test("the last token is asked for by no process that holds one itself, nor at limit 0", async () => {
     const { store } = open();
     const { calls, shared } = await turns(store, 2);
     const first = await startWorker(store, calls, { worker: "first", want: 1 });

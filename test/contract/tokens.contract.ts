@@ -57,7 +57,7 @@ function describeCap(setup: StoreSetup): void {
   const open = useStore(setup);
 
   for (const limit of [1, 2, 5, 50]) {
-    test(`S0.1, S0.2: limit ${String(limit)} lets ${String(limit)} run and not one more`, async () => {
+    test(`a limit of ${String(limit)} lets ${String(limit)} run and not one more (S0.1, S0.2)`, async () => {
       const { store } = open();
       const name = await define(store, { limit });
       const workers = await startMany(store, name, limit);
@@ -69,7 +69,7 @@ function describeCap(setup: StoreSetup): void {
     });
   }
 
-  test("S0.2: one after the other, a singleton's token is granted again and again", async () => {
+  test("a singleton's token is granted again and again, one after the other (S0.2)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1 });
     for (let round = 0; round < 5; round += 1) {
@@ -79,7 +79,7 @@ function describeCap(setup: StoreSetup): void {
     }
   });
 
-  test("S0.1: several tokens per execution count by their sum", async () => {
+  test("several tokens per execution count by their sum (S0.1)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     expect((await startWorker(store, name, { want: 3 })).answer.tokens).toBe(3);
@@ -88,7 +88,7 @@ function describeCap(setup: StoreSetup): void {
     expect((await statusOf(store, name)).held).toBe(5);
   });
 
-  test("S0.14: a full definition doesn't keep another one from starting", async () => {
+  test("a full definition doesn't keep another one from starting (S0.14)", async () => {
     const { store } = open();
     const full = await define(store, { limit: 1 });
     const other = await define(store, { limit: 1 });
@@ -129,7 +129,7 @@ function permutations(indexes: readonly number[]): number[][] {
 function describeChanges(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("S0.3, S0.20: raised at the cap, the next start is granted and runners notice nothing", async () => {
+  test("a limit that is raised at the cap grants the next start, and runners notice nothing (S0.3, S0.20)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2 });
     const workers = await startMany(store, name, 2);
@@ -143,7 +143,7 @@ function describeChanges(setup: StoreSetup): void {
   });
 
   for (const order of permutations([0, 1, 2])) {
-    test(`S0.4: lowered from 3 to 1, ends in the order ${order.join("")}: no grant before fewer are held`, async () => {
+    test(`a limit that is lowered from 3 to 1, ends in the order ${order.join("")}, grants nothing before fewer are held (S0.4)`, async () => {
       const { store } = open();
       const name = await define(store, { limit: 3 });
       const workers = await startMany(store, name, 3);
@@ -158,7 +158,7 @@ function describeChanges(setup: StoreSetup): void {
     });
   }
 
-  test("S0.4: free tokens go first, no execution is stopped", async () => {
+  test("a lowered limit takes free tokens first, and stops no execution (S0.4)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     const workers = await startMany(store, name, 2);
@@ -167,7 +167,7 @@ function describeChanges(setup: StoreSetup): void {
     for (const worker of workers) expect((await worker.beat()).status).toBe("renewed");
   });
 
-  test("S0.5: lowered, then raised while old runners remain: never more than the new limit", async () => {
+  test("a limit that is lowered, then raised while old runners remain, never lets more than the new limit run (S0.5)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const workers = await startMany(store, name, 4);
@@ -181,7 +181,7 @@ function describeChanges(setup: StoreSetup): void {
     expect(await tryStart(store, name)).toBe("limited");
   });
 
-  test("S0.6: limit 0 stops every start and no running execution; raised again, starts go on", async () => {
+  test("a limit of 0 stops every start and no running execution; raised again, starts go on (S0.6)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2 });
     const worker = await startWorker(store, name);
@@ -198,7 +198,7 @@ function describeChanges(setup: StoreSetup): void {
 function describeUnlimited(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("S0.6: any number runs and is counted", async () => {
+  test("a definition without a limit runs any number, which is counted (S0.6)", async () => {
     const { store } = open();
     const name = await define(store, { limit: null });
     await startMany(store, name, 30);
@@ -206,7 +206,7 @@ function describeUnlimited(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ limit: null, held: 1_030, executions: 31 });
   });
 
-  test("S0.6: back to n, runners of the unlimited time count", async () => {
+  test("a limit that is set again counts runners of the unlimited time (S0.6)", async () => {
     const { store } = open();
     const name = await define(store, { limit: null });
     const workers = await startMany(store, name, 3);
@@ -224,7 +224,7 @@ function describeUnlimited(setup: StoreSetup): void {
     expect(await tryStart(store, name)).toBe("limited");
   });
 
-  test("S0.6: from n to no limit and back, no execution is forgotten", async () => {
+  test("a limit that goes and comes back forgets no execution (S0.6)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2 });
     const early = await startMany(store, name, 2);
@@ -279,7 +279,7 @@ function describeDead(setup: StoreSetup): void {
   const exactTest = testWith(setup, "exact clock");
 
   exactTest(
-    "S0.7: silent exactly as long as the lease: alive; one millisecond more: dead",
+    "a silent holder lives exactly as long as its lease, and is dead one millisecond later (S0.7)",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -296,27 +296,30 @@ function describeDead(setup: StoreSetup): void {
     },
   );
 
-  exactTest("S0.7: the same for an asker that holds a token already", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 2, leaseMs: 10_000 });
-    const { executionId } = await startWorker(store, name);
-    await startWorker(store, name);
-    await opened.advance(10_000);
-    expect(await store.acquireTokens({ executionId, want: 2 })).toMatchObject({
-      tokens: 1,
-      granted: 0,
-      deadHolders: 0,
-    });
-    await opened.advance(1);
-    expect(await store.acquireTokens({ executionId, want: 2 })).toMatchObject({
-      tokens: 2,
-      granted: 1,
-      deadHolders: 1,
-    });
-  });
+  exactTest(
+    "a silent holder's token goes to an asker that holds a token already, one millisecond after the lease (S0.7)",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 2, leaseMs: 10_000 });
+      const { executionId } = await startWorker(store, name);
+      await startWorker(store, name);
+      await opened.advance(10_000);
+      expect(await store.acquireTokens({ executionId, want: 2 })).toMatchObject({
+        tokens: 1,
+        granted: 0,
+        deadHolders: 0,
+      });
+      await opened.advance(1);
+      expect(await store.acquireTokens({ executionId, want: 2 })).toMatchObject({
+        tokens: 2,
+        granted: 1,
+        deadHolders: 1,
+      });
+    },
+  );
 
-  test("S0.7: a holder that renews in time keeps its token", async () => {
+  test("a holder that renews in time keeps its token (S0.7)", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 1, leaseMs: 10_000 });
@@ -328,7 +331,7 @@ function describeDead(setup: StoreSetup): void {
     }
   });
 
-  test("S0.7: late, but no execution asked meanwhile: it may still renew, and is alive again", async () => {
+  test("a late holder may still renew while no execution asked meanwhile, and is alive again (S0.7)", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 1, leaseMs: 10_000 });
@@ -338,7 +341,7 @@ function describeDead(setup: StoreSetup): void {
     expect(await tryStart(store, name)).toBe("limited");
   });
 
-  test("S0.9: a zombie's return doesn't free its successor's token", async () => {
+  test("a zombie's return doesn't free its successor's token (S0.9)", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 1, leaseMs: 10_000 });
@@ -388,7 +391,7 @@ function describeDead(setup: StoreSetup): void {
   });
 
   testWith(setup, "row removal")(
-    "S0.8: a holder whose row is gone doesn't keep its token for ever",
+    "a holder whose row is gone doesn't keep its token for ever (S0.8)",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -401,7 +404,7 @@ function describeDead(setup: StoreSetup): void {
   );
 
   testWith(setup, "token text")(
-    "S0.8: an ended holder's token that was never returned is taken at once",
+    "an ended holder's token that was never returned is taken at once (S0.8)",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -432,7 +435,7 @@ function describeDead(setup: StoreSetup): void {
 function describeAcquire(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("granted: held tokens count into the wish, a repeat grants nothing more", async () => {
+  test("acquire_tokens counts held tokens into the wish, and a repeat grants nothing more", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     const { executionId } = await startWorker(store, name, { want: 1 });
@@ -481,7 +484,7 @@ function describeAcquire(setup: StoreSetup): void {
     expect(answer.retryInMs).toBeLessThanOrEqual(60_001);
   });
 
-  test("paused: nothing held, nothing granted; a holder keeps its tokens and gets no more", async () => {
+  test("acquire_tokens grants nothing while paused; a holder keeps its tokens and gets no more", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     const empty = await startWorker(store, name);
@@ -517,7 +520,7 @@ function describeAcquire(setup: StoreSetup): void {
     });
   });
 
-  test("want: 1 and 1000 are taken, 0 and 1001 refused, naming field and value", async () => {
+  test("acquire_tokens takes wishes of 1 to 1000; 0 and 1001 are refused, naming field and value", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1_000 });
     const { executionId } = await startWorker(store, name);
@@ -545,7 +548,7 @@ function describeAcquire(setup: StoreSetup): void {
 function describeRelease(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("S0.10: returned twice counts once", async () => {
+  test("release_tokens that is called twice counts once (S0.10)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 3 });
     const { executionId } = await startWorker(store, name, { want: 3 });
@@ -573,7 +576,7 @@ function describeRelease(setup: StoreSetup): void {
     });
   });
 
-  test("S0.10: a stranger's return changes nothing", async () => {
+  test("a stranger's return changes nothing (S0.10)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1 });
     await startWorker(store, name);
@@ -587,7 +590,7 @@ function describeRelease(setup: StoreSetup): void {
     expect((await statusOf(store, name)).held).toBe(1);
   });
 
-  test("S0.10: a token that was removed by a lower limit never comes back", async () => {
+  test("a token that was removed by a lower limit never comes back (S0.10)", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2 });
     const { executionId } = await startWorker(store, name, { want: 2 });
@@ -600,7 +603,7 @@ function describeRelease(setup: StoreSetup): void {
     expect(await tryStart(store, name)).toBe("limited");
   });
 
-  test("tells when tasks wait for the freed tokens", async () => {
+  test("release_tokens tells when tasks wait for the freed tokens", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2 });
     const { executionId } = await startWorker(store, name, { want: 2 });
@@ -609,7 +612,7 @@ function describeRelease(setup: StoreSetup): void {
     expect((await store.releaseTokens({ executionId, keep: 1 })).ready).toBe(false);
   });
 
-  test("keep: 0 and 1000 are taken, -1 and 1001 refused, naming field and value", async () => {
+  test("release_tokens takes a keep of 0 to 1000; -1 and 1001 are refused, naming field and value", async () => {
     const { store } = open();
     const name = await define(store);
     const { executionId } = await startWorker(store, name);
@@ -626,7 +629,7 @@ function describeRelease(setup: StoreSetup): void {
 function describeSurplus(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("gives back only the tokens above the limit, in any order of askers", async () => {
+  test("release_surplus gives back only the tokens above the limit, in any order of askers", async () => {
     const { store } = open();
     const name = await define(store, { limit: 6 });
     const first = await startWorker(store, name, { want: 3 });
@@ -656,7 +659,7 @@ function describeSurplus(setup: StoreSetup): void {
     expect(await tryStart(store, name)).toBe("limited");
   });
 
-  test("never gives back a token in use, however often it is said", async () => {
+  test("release_surplus never gives back a token in use, however often it is said", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     const { executionId } = await startWorker(store, name, { want: 4 });
@@ -689,7 +692,7 @@ function describeSurplus(setup: StoreSetup): void {
     expect((await store.releaseSurplus({ executionId, keep: 1 })).status).toBe("fenced");
   });
 
-  test("keep of release_surplus: 0 and 1000 are taken, -1 and 1001 refused, naming field and value", async () => {
+  test("release_surplus takes a keep of 0 to 1000; -1 and 1001 are refused, naming field and value", async () => {
     const { store } = open();
     const name = await define(store);
     const { executionId } = await startWorker(store, name);
@@ -755,26 +758,29 @@ function describeText(setup: StoreSetup): void {
   const textTest = testWith(setup, "token text");
 
   for (const { how, text } of sameTexts) {
-    textTest(`S0.17: read ${how}: a free token is granted, the other left as it is`, async () => {
-      const opened = open();
-      const { store } = opened;
-      const name = await define(store, { limit: 2 });
-      await opened.writeTokens(name, text);
-      const worker = await startWorker(store, name);
-      expect(parseTokens(await opened.readTokens(name))).toEqual([
-        { id: firstId, status: "0", grantee: worker.number },
-        { id: secondId, status: "0", grantee: "153533" },
-      ]);
-      await worker.finish();
-      expect(parseTokens(await opened.readTokens(name))[0]).toEqual({
-        id: firstId,
-        status: "1",
-        grantee: worker.number,
-      });
-    });
+    textTest(
+      `a token text read ${how} lets a free token be granted, and the other is left as it is (S0.17)`,
+      async () => {
+        const opened = open();
+        const { store } = opened;
+        const name = await define(store, { limit: 2 });
+        await opened.writeTokens(name, text);
+        const worker = await startWorker(store, name);
+        expect(parseTokens(await opened.readTokens(name))).toEqual([
+          { id: firstId, status: "0", grantee: worker.number },
+          { id: secondId, status: "0", grantee: "153533" },
+        ]);
+        await worker.finish();
+        expect(parseTokens(await opened.readTokens(name))[0]).toEqual({
+          id: firstId,
+          status: "1",
+          grantee: worker.number,
+        });
+      },
+    );
   }
 
-  textTest("S0.17: the text is written back as it was read", async () => {
+  textTest("the token text is written back as it was read (S0.17)", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 2 });
@@ -786,7 +792,7 @@ function describeText(setup: StoreSetup): void {
   });
 
   textTest(
-    "S0.2: after each start there are as many tokens as the limit, 200 as well as 1000",
+    "the token text has after each start as many tokens as the limit, 200 as well as 1000 (S0.2)",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -804,7 +810,7 @@ function describeText(setup: StoreSetup): void {
   );
 
   textTest(
-    "S0.4: lowered, the text keeps exactly the held ones; raised, it grows again",
+    "the token text of a lowered limit keeps exactly the held tokens, and of a raised one it grows again (S0.4)",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -823,7 +829,7 @@ function describeText(setup: StoreSetup): void {
 
   for (const { how, text } of damagedTexts) {
     textTest(
-      `S0.17: damaged (${how}): a named error, nothing granted, nothing changed`,
+      `a damaged token text (${how}) is a named error: nothing is granted, nothing changed (S0.17)`,
       async () => {
         const opened = open();
         const { store } = opened;
@@ -843,7 +849,7 @@ function describeText(setup: StoreSetup): void {
 
   for (const { what, call } of tokenCalls) {
     textTest(
-      `S0.17: ${what} finds it damaged: nothing is changed, and nothing stays locked`,
+      `${what} finds the token text damaged: nothing is changed, and nothing stays locked (S0.17)`,
       async () => {
         const opened = open();
         const { store } = opened;

@@ -327,7 +327,7 @@ function describeOpen(setup: StoreSetup): void {
     rollBackLeftOpen();
   });
 
-  test("its tasks are claimed by no execution, and no call waits for it", async () => {
+  test("an open transaction's tasks are claimed by no execution, and no call waits for it", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 5 });
@@ -341,7 +341,7 @@ function describeOpen(setup: StoreSetup): void {
     expect(idsOf(await worker.claim(5))).toEqual(pending.result.taskIds);
   });
 
-  test("with a new group's key, it keeps no other enqueue of that key waiting", async () => {
+  test("an open transaction with a new group's key keeps no other enqueue of that key waiting", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 5 });
@@ -356,7 +356,7 @@ function describeOpen(setup: StoreSetup): void {
     expect(await stateOf(store, at(pending.result.taskIds, 0))).toBe("waiting");
   });
 
-  test("with a known group's key, it keeps no completion of that group waiting", async () => {
+  test("an open transaction with a known group's key keeps no completion of that group waiting", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 5 });
@@ -371,7 +371,7 @@ function describeOpen(setup: StoreSetup): void {
     expect((await statusOf(store, name)).scheduled).toBe(0);
   });
 
-  test("with a duplicate, it doesn't keep the first task from ending", async () => {
+  test("an open transaction with a duplicate doesn't keep the first task from ending", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -387,7 +387,7 @@ function describeOpen(setup: StoreSetup): void {
   });
 
   lockTest(
-    "with a key, another enqueue of that key waits for it and then gets its id",
+    "another enqueue of an open transaction's key waits for it and then gets its id",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -469,7 +469,7 @@ function describeOpen(setup: StoreSetup): void {
   });
 
   testWaiting(
-    "that enqueues has its operation id: a maker's move with it waits, and is refused",
+    "an open transaction that enqueues has its operation id: a maker's move with it waits, and is refused",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -492,7 +492,7 @@ function describeOpen(setup: StoreSetup): void {
   );
 
   testWaiting(
-    "that is rolled back leaves its operation id to one of two that wait for it; the other is a repeat",
+    "a transaction that is rolled back leaves its operation id to one of two waiting calls; the other is a repeat",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -511,7 +511,7 @@ function describeOpen(setup: StoreSetup): void {
   );
 
   testWaiting(
-    "that came late for a wave leaves its operation id to one of two others; the second is a repeat",
+    "a transaction that came late for a wave leaves its operation id to one of two others; the second is a repeat",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -542,7 +542,7 @@ function describeOpen(setup: StoreSetup): void {
   );
 
   testWaiting(
-    "that holds a worker's row: a call and its repeat, which both wait for it, claim once",
+    "a transaction that holds a worker's row lets a call and its repeat, which both wait for it, claim once",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -562,7 +562,7 @@ function describeOpen(setup: StoreSetup): void {
   );
 
   testWaiting(
-    "that holds a watermark: an advance and its repeat, which both wait for it, move it once",
+    "a transaction that holds a watermark lets an advance and its repeat, which both wait for it, move it once",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -585,7 +585,7 @@ function describeOpen(setup: StoreSetup): void {
   );
 
   testWaiting(
-    "that holds a definition: a stay that is reclaimed while its end waits for it has not ended",
+    "an execution that is reclaimed while its end waits for a transaction with its definition has not ended",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -615,7 +615,7 @@ function describeOpen(setup: StoreSetup): void {
       "raw sql",
       "exact clock",
     )(
-      "that holds a task of a dead worker: a worker that comes back, or ends, while a reclaim waits for it isn't reclaimed",
+      "a worker that comes back, or ends, while a reclaim waits for a transaction with its task isn't reclaimed",
       async () => {
         const opened = open();
         const { store } = opened;
@@ -699,7 +699,7 @@ function describeOpen(setup: StoreSetup): void {
   );
 
   lockTest(
-    "with a completion of a group's task: a claim of others doesn't wait for it",
+    "a claim of others doesn't wait for an open transaction that completes a group's task",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -718,7 +718,7 @@ function describeOpen(setup: StoreSetup): void {
   );
 
   lockTest(
-    "busy: a group that is locked too long: nothing happened, and the same call number may be used again",
+    "a group that is locked too long is busy: nothing happened, and the same call number may be used again",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -751,7 +751,7 @@ async function holdRow(opened: TestStore, setup: StoreSetup, what: Parameters<ty
 function describeRules(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("gives the result of its body", async () => {
+  test("a transaction gives the result of its body", async () => {
     const { store } = open();
     expect(await store.transaction(() => Promise.resolve("result"))).toBe("result");
     expect(await store.transaction((transaction) => Promise.resolve(transaction.dialect))).toBe(
@@ -789,7 +789,7 @@ function describeRules(setup: StoreSetup): void {
     expect((await statusOf(store, name)).ready).toBe(0);
   });
 
-  test("ten at once don't mix", async () => {
+  test("ten transactions at once don't mix", async () => {
     const { store } = open();
     const name = await define(store);
     const calls = Array.from({ length: 10 }, (_, index) =>

@@ -104,7 +104,7 @@ function describeAdvance(setup: StoreSetup): void {
     ]);
   });
 
-  test("of a definition with the longest name, and of a watermark with the longest one", async () => {
+  test("advance_watermark takes the longest name of a definition, and of a watermark", async () => {
     const { store } = open();
     const name = await define(store, {}, "n".repeat(200));
     const watermark = "w".repeat(200);
@@ -152,7 +152,7 @@ function describeAdvance(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ ready: 0 });
   });
 
-  test("without tasks only the watermark moves", async () => {
+  test("advance_watermark without tasks moves only the watermark", async () => {
     const { store } = open();
     const name = await define(store);
 
@@ -282,7 +282,7 @@ function describeAdvance(setup: StoreSetup): void {
 function describeRepeats(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("with the same operation id it gives the first answer, also when the watermark went on", async () => {
+  test("advance_watermark with the same operation id gives the first answer, also when the watermark went on", async () => {
     const { store } = open();
     const name = await define(store);
     const input = advance(name, { operationId: operationId() });
@@ -405,7 +405,7 @@ function describeBadAdvance(setup: StoreSetup): void {
 function describeInside(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("it commits with the transaction, or not at all", async () => {
+  test("advance_watermark commits with the transaction, or not at all", async () => {
     const { store } = open();
     const name = await define(store);
     const broken = new Error("no");
@@ -464,7 +464,7 @@ function describeSet(setup: StoreSetup): void {
     expect(await read(store, name)).toMatchObject({ value: '{"last":"5"}', version: "2" });
   });
 
-  test("none: the value is gone, the version goes on, so that no old reader mistakes it", async () => {
+  test("set_watermark to none removes the value, and the version goes on, so that no old reader mistakes it", async () => {
     const { store } = open();
     const name = await define(store);
     await store.advanceWatermark(advance(name));
@@ -483,7 +483,7 @@ function describeSet(setup: StoreSetup): void {
     });
   });
 
-  test("one that doesn't exist is made: makers begin where an operator says", async () => {
+  test("set_watermark makes a watermark that doesn't exist: makers begin where an operator says", async () => {
     const { store } = open();
     const name = await define(store);
 
@@ -495,7 +495,7 @@ function describeSet(setup: StoreSetup): void {
     expect(await read(store, name)).toMatchObject({ value: "[7]", version: "1" });
   });
 
-  test("only from the expected version, if one is given", async () => {
+  test("set_watermark moves only from the expected version, if one is given", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -534,7 +534,7 @@ function describeSet(setup: StoreSetup): void {
   });
 
   testWith(setup, "audit")(
-    "its actor, its reason, the old and the new value are written down",
+    "set_watermark writes down its actor, its reason, the old and the new value",
     async () => {
       const opened = open();
       const name = await define(opened.store);
@@ -601,7 +601,7 @@ function describeSet(setup: StoreSetup): void {
 function describeList(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("by definition as registered, then name, with the instant of the last change", async () => {
+  test("list_watermarks lists by definition as registered, then name, with the instant of the last change", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, {}, uniqueName("z"));

@@ -237,7 +237,7 @@ function describeReturns(setup: StoreSetup): void {
     setup,
     "row locks",
     "raw sql",
-  )("one whose wave is ended just now comes back on its own, the others to theirs", async () => {
+  )("a task whose wave is ended just now comes back on its own, the others to theirs", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 20 });
@@ -282,7 +282,7 @@ function describeDamage(setup: StoreSetup): void {
   const open = useStore(setup);
 
   testWith(setup, "raw sql")(
-    "that is gone: a named error, and nothing ends or comes back",
+    "a wave's counter that is gone is a named error, and nothing ends or comes back",
     async () => {
       const opened = open();
       const { store } = opened;

@@ -41,7 +41,7 @@ const unknown = asTaskId("999999999");
 function describeTold(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("below the limit how many are free; at limit 0 everything that is held", async () => {
+  test("work tells how many tokens are free below the limit, and at limit 0 everything that is held", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     await enqueue(store, name, 4);
@@ -53,7 +53,7 @@ function describeTold(setup: StoreSetup): void {
     expect(await worker.work({ want: 1 })).toMatchObject({ overLimit: 3, freeTokens: 0 });
   });
 
-  test("ended and fenced also when nothing is ready, with nothing of earlier calls", async () => {
+  test("work tells an ended and a fenced execution also when nothing is ready, with nothing of earlier calls", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 5, leaseMs: 10_000 });
@@ -83,7 +83,7 @@ function describeTold(setup: StoreSetup): void {
     expect(await dead.work({ want: 1 })).toMatchObject({ ...empty, status: "fenced" });
   });
 
-  test("refused completions in the order in which they were told, and only in that call", async () => {
+  test("work tells refused completions in the order in which they were told, and only in that call", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     await enqueue(store, name, 3);
@@ -132,7 +132,7 @@ async function claimedOf({ store }: TestStore, name: string): Promise<ClaimedTas
 function describeRepeats(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("counts the started claims of that call only", async () => {
+  test("a repeat of work counts the started claims of that call only", async () => {
     const { store } = open();
     const name = await define(store, { limit: 3, prefetchMax: 1 });
     await enqueue(store, name, 6);
@@ -143,7 +143,7 @@ function describeRepeats(setup: StoreSetup): void {
     expect((await worker.again({ want: 3 })).claimed).toEqual(second.claimed);
   });
 
-  test("renews the lease", async () => {
+  test("a repeat of work renews the lease", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 1, leaseMs: 10_000 });
@@ -160,7 +160,7 @@ function describeRepeats(setup: StoreSetup): void {
 function describeStarted(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("it is kept also when nothing is ready", async () => {
+  test("a claim reported as started is kept also when nothing is ready", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1, prefetchMax: 2 });
     const ids = await enqueue(store, name, 2);
@@ -173,7 +173,7 @@ function describeStarted(setup: StoreSetup): void {
     expect((await factsOf(store, at(ids, 1))).claim?.isPrefetched).toBe(false);
   });
 
-  test("beside completions with results", async () => {
+  test("claims are reported as started beside completions with results", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1, prefetchMax: 2 });
     const ids = await enqueue(store, name, 3);
@@ -187,7 +187,7 @@ function describeStarted(setup: StoreSetup): void {
     expect((await factsOf(store, at(ids, 2))).claim?.isPrefetched).toBe(true);
   });
 
-  test("only they take tokens that the next claims of the same call would take", async () => {
+  test("claims reported as started take tokens before the next claims of the same call", async () => {
     const { store } = open();
     const name = await define(store, { limit: 3, prefetchMax: 1 });
     const ids = await enqueue(store, name, 9);
@@ -220,7 +220,7 @@ function describeSolo(setup: StoreSetup): void {
   const open = useStore(setup);
   const settings = { limit: 10, leaseMs, lostMax: 9, prefetchMax: 1 };
 
-  test("runs alone also when nothing else was ready when it was claimed", async () => {
+  test("a held task that was lost twice runs alone also when nothing else was ready when it was claimed", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, settings);
@@ -232,7 +232,7 @@ function describeSolo(setup: StoreSetup): void {
     expect((await statusOf(store, name)).ready).toBe(2);
   });
 
-  test("runs alone while calls of the same execution name tasks that aren't its own", async () => {
+  test("a held task that was lost twice runs alone while calls of its execution name tasks that aren't its own", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, settings);
@@ -250,7 +250,7 @@ function describeSolo(setup: StoreSetup): void {
     expect(await worker.claim(3)).toEqual([]);
   });
 
-  test("isn't claimed beside others that are held, and stays first for the next", async () => {
+  test("a task that was lost twice isn't claimed beside others that are held, and stays first for the next", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, settings);
@@ -266,7 +266,7 @@ function describeSolo(setup: StoreSetup): void {
     expect(await stateOf(store, later)).toBe("ready");
   });
 
-  test("comes back alone when its execution ends", async () => {
+  test("a held task that was lost twice comes back alone when its execution ends", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, settings);

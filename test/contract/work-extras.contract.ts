@@ -38,7 +38,7 @@ function describeEach(setup: StoreSetup): void {
     isSuspect: false,
   };
 
-  test("its checkpoint, trace, group or newer build, where it has one, and nothing of its neighbours", async () => {
+  test("work tells each task's checkpoint, trace, group or newer build, where it has one, and nothing of its neighbours", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     const worker = await startWorker(store, name, { want: 10, build: 1 });
@@ -101,7 +101,7 @@ function describeEach(setup: StoreSetup): void {
     },
   );
 
-  test("which attempt it is", async () => {
+  test("work tells which attempt each claimed task is", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     await enqueue(store, name, 3);
@@ -133,7 +133,7 @@ function describePlaces(setup: StoreSetup): void {
   const open = useStore(setup);
 
   testWith(setup, "raw sql")(
-    "comes to higher ranks of its priority, then to later priorities, each by rank and id",
+    "work behind a place comes to higher ranks of its priority, then to later priorities, each by rank and id",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -162,7 +162,7 @@ function describeIdle(setup: StoreSetup): void {
   const open = useStore(setup);
   const writeTest = testWith(setup, "write detection");
 
-  writeTest("writes nothing while its tasks are due later", async () => {
+  writeTest("work writes nothing while its tasks are due later", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -174,7 +174,7 @@ function describeIdle(setup: StoreSetup): void {
   });
 
   writeTest(
-    "writes nothing while its definition is paused, though tasks are ready or due",
+    "work writes nothing while its definition is paused, though tasks are ready or due",
     async () => {
       const opened = open();
       const { store } = opened;

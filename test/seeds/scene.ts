@@ -50,7 +50,7 @@ export function describeScenes<Kind extends Stage>(
 
   describe("the behaviours", () => {
     for (const scene of own) {
-      test(`${scene.numbers}: ${scene.title}`, async () => {
+      test(`${scene.title} (${scene.numbers})`, async () => {
         const stage = await setup.open();
         try {
           await scene.play(stage);
@@ -72,7 +72,7 @@ export function describeScenes<Kind extends Stage>(
     for (const scene of own) {
       for (const fault of scene.faults) {
         if (!dialectsOf(scene, fault).includes(setup.dialect)) continue;
-        test(`planted, ${fault.numbers}: ${fault.what}: is found`, async () => {
+        test(`a planted fault is found: ${fault.what} (${fault.numbers})`, async () => {
           let finding = await findingOf(setup, scene, fault);
           for (let tries = 1; tries < (fault.tries ?? 1) && !fault.found.test(finding); tries += 1)
             finding = await findingOf(setup, scene, fault);

@@ -35,24 +35,30 @@ function suite(
 const results: JestResults = {
   testResults: [
     suite("test/contract/memory.test.ts", [
-      ["S0.1, S0.2: as many", "passed"],
-      ["S0.1: fails", "failed"],
+      ["as many run (S0.1, S0.2)", "passed"],
+      ["one fails (S0.1)", "failed"],
     ]),
-    suite("test/contract/concurrency.postgres.test.ts", [["S0.1 to S0.2: amid load", "passed"]]),
+    suite("test/contract/concurrency.postgres.test.ts", [
+      ["limits hold amid load (S0.1 to S0.2)", "passed"],
+    ]),
     suite("test/seeds/scenes/postgres.test.ts", [
-      ["planted, S0.1: one too many: is found", "passed"],
-      ["planted, S4.16: a lock is left: is found", "passed"],
+      ["a planted fault is found: one too many (S0.1)", "passed"],
+      ["a planted fault is found: a lock is left (S4.16)", "passed"],
     ]),
-    suite("test/seeds/planted/postgres.test.ts", [["S0.2: as many", "passed"]], "planted, S0.2: x"),
+    suite(
+      "test/seeds/planted/postgres.test.ts",
+      [["as many run (S0.2)", "passed"]],
+      "planted, S0.2: x",
+    ),
     suite("test/contract/tsql-simulated.test.ts", [
-      ["S0.2: needs more (skipped: nothing waits)", "pending"],
+      ["a task needs more (S0.2) (skipped: nothing waits)", "pending"],
     ]),
     suite(
       "test/contract/mssql.test.ts",
-      [["S0.1: as many", "pending"]],
+      [["as many run (S0.1)", "pending"]],
       "SQL Server (skipped: no address)",
     ),
-    suite("test/e2e/other.test.ts", [["S0.2: elsewhere", "failed"]]),
+    suite("test/e2e/other.test.ts", [["one runs elsewhere (S0.2)", "failed"]]),
     {
       name: join(root, "test/contract/postgres.test.ts"),
       status: "failed",

@@ -95,7 +95,7 @@ export function tabulate(results: JestResults, behaviours: readonly Behaviour[])
       problems.push(`${file} could not be run: ${(suite.message ?? "").split("\n")[0] ?? ""}`);
     return suite.assertionResults.map((test): Shown => {
       const titles = [...test.ancestorTitles, test.title];
-      const isPlanted = titles.some((title) => title.startsWith("planted, "));
+      const isPlanted = titles.some((title) => /^(?:planted, |a planted fault )/.test(title));
       return {
         // A fault says all that it breaks; each of its tests stands for its own numbers.
         numbers: numbersOf(isPlanted ? test.title : titles.join(" / ")),

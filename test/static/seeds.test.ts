@@ -36,13 +36,13 @@ function readTexts(): string[] {
 
 /** Scenes keep their numbers and their titles apart. */
 const sceneTitles = [...scenes, ...postgresLockScenes, ...tsqlLockScenes].map(
-  ({ numbers, title }) => `${numbers}: ${title}`,
+  ({ numbers, title }) => `${title} (${numbers})`,
 );
 
-/** Without its numbers; the sign for a value is the same in the table (`N`) and in the source (`%i`, `${limit}`). */
+/** Without its numbers, which stand at the end; the sign for a value is the same in the table (`N`) and in the source (`%i`, `${limit}`). */
 function skeleton(title: string): string {
   return title
-    .replace(/^(?:(?:[A-Z]\d+(?:\.\d+)?(?:, | to | )?)+: )+/, "")
+    .replace(/ \((?:S\d\.\d+(?:, | to |\)))+$/, "")
     .replace(/%[a-z]|\$\{[^}]*\}|\bN\b/g, "*")
     .replace(/\s+/g, " ")
     .trim();
@@ -50,7 +50,7 @@ function skeleton(title: string): string {
 
 const rows = readBehaviours();
 const texts = [...readTexts(), ...sceneTitles];
-/** Those that name a behaviour, as `S1.3, S1.8: what holds`. */
+/** Those that name a behaviour, as `what holds (S1.3, S1.8)`. */
 const titles = texts.filter((text) => /\bS[0-4]\.\d+\b/.test(text));
 const carried = new Set(titles.flatMap(numbersOf));
 const quotesOf = (row: Behaviour): string[] =>
@@ -92,11 +92,12 @@ describe("the table of the source texts' behaviours", () => {
   });
 
   test("finds a number without a proof, and one that is proved in secret", () => {
-    expect(numbersOf("S0.3 to S0.6, K3: the limit changes")).toEqual([
+    expect(numbersOf("the limit changes (S0.3 to S0.6, S1.2)")).toEqual([
       "S0.3",
       "S0.4",
       "S0.5",
       "S0.6",
+      "S1.2",
     ]);
     expect(carried.has("S9.1")).toBe(false);
     expect(skeleton("limit %i holds")).toBe(skeleton("limit N holds"));

@@ -84,7 +84,7 @@ export const claimScenes: readonly Scene[] = [
   {
     numbers: "S1.6",
     title:
-      "while one claim is open, another returns at once with the rest, with groups and without",
+      "a claim returns at once with the rest while another one is open, with groups and without",
     play: async (stage) => {
       const halves = [
         [0, 1, 2, 3, 4, 5],
@@ -118,7 +118,7 @@ export const claimScenes: readonly Scene[] = [
   },
   {
     numbers: "S1.11",
-    title: "what a claim stepped over or gave up is there for the next one, in order",
+    title: "a claim leaves the tasks that it stepped over or gave up for the next one, in order",
     play: async (stage) => {
       const store = stage.openStore(2);
       const name = await define(store, { limit: 12, prefetchMax: 0 });
@@ -146,7 +146,7 @@ export const claimScenes: readonly Scene[] = [
   {
     numbers: "S2.4, S2.5",
     title:
-      "with n rows taken by open claims the next ones come at once; all taken is an empty answer, not the end of the work",
+      "a claim gets the next rows at once behind n taken ones; an empty answer says that all are taken, not that work has ended",
     play: async (stage) => {
       const store = stage.openStore(2);
       const name = await define(store, { limit: 12, prefetchMax: 0 });

@@ -214,7 +214,7 @@ export const drainScenes: readonly Scene[] = [
   },
   {
     numbers: "S1.7",
-    title: `${String(agents)} agents, ${String(groupCount)} groups of ${String(slots)} slots: no error of a key, never more of a group at a time`,
+    title: `${String(agents)} agents on ${String(groupCount)} groups of ${String(slots)} slots never exceed a group's slots, and meet no error of a key`,
     play: showGroups,
     faults: [
       {
@@ -253,7 +253,7 @@ export const drainScenes: readonly Scene[] = [
   {
     numbers: "S0.12",
     title:
-      "15 connections start, claim, end and die amid heartbeats, limit changes, reclaims and enqueues: no deadlock, no error",
+      "15 connections start, claim, end and die amid heartbeats, limit changes, reclaims and enqueues without deadlock or error",
     on: ["postgres", "mssql"],
     play: showMixedLoad,
     faults: [

@@ -246,7 +246,7 @@ export const postgresLockScenes: readonly Scene<PostgresStage>[] = [
   {
     numbers: "S0.13",
     title:
-      "granting and returning go by the definition's primary key only, and lock no table and no range",
+      "a grant and a return go by the definition's primary key only, and lock no table and no range",
     on: ["postgres"],
     play: showPrimaryKeys,
     faults: [
@@ -328,7 +328,7 @@ export const postgresLockScenes: readonly Scene<PostgresStage>[] = [
   {
     numbers: "S4.16",
     title:
-      "an advisory lock belongs to its transaction: it is waited for two seconds, keeps no other call, and none is left",
+      "an advisory lock ends with its transaction: a call waits for it two seconds at most, and no other call is kept",
     on: ["postgres"],
     play: showAdvisoryLocks,
     faults: [

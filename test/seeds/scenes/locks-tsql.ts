@@ -99,7 +99,7 @@ const claimOnce = `              DELETE FROM NextReady
 export const tsqlLockScenes: readonly Scene<TsqlStage>[] = [
   {
     numbers: "S2.2",
-    title: "in the model, a claim looks for its tasks once",
+    title: "a claim looks for its tasks once, in the model",
     on: ["mssql"],
     play: showOneReference,
     faults: [
@@ -129,7 +129,7 @@ export const tsqlLockScenes: readonly Scene<TsqlStage>[] = [
   {
     numbers: "S3.11",
     title:
-      "in the model, a claim of a thousand locks rows only, of tables that never escalate, and keeps no other reader",
+      "a claim of a thousand locks rows only, of tables that never escalate, and keeps no other reader, in the model",
     on: ["mssql"],
     play: showNoEscalation,
     faults: [
@@ -154,7 +154,7 @@ export const tsqlLockScenes: readonly Scene<TsqlStage>[] = [
   {
     numbers: "S4.16",
     title:
-      "an application lock belongs to its transaction: its status is looked at, it is waited for two seconds, keeps no other call, and none is left",
+      "an application lock ends with its transaction: a call checks its status, waits two seconds at most, and keeps no other call",
     on: ["mssql"],
     play: showApplicationLocks,
     faults: [

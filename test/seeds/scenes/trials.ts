@@ -258,7 +258,8 @@ const forgettingOperations = (): StoreChange => (store) =>
 export const trialScenes: readonly Scene[] = [
   {
     numbers: "S3.6",
-    title: "ten tasks, two workers: five rounds in pairs, each task once, both workers used",
+    title:
+      "ten tasks run in five rounds of pairs on two workers: each task once, both workers used",
     play: showPairs,
     faults: [
       {
@@ -285,7 +286,7 @@ export const trialScenes: readonly Scene[] = [
   {
     numbers: "S4.4, S4.5",
     title:
-      "five schedulers at once with 1 to 5 readers: ten entries each, order by order, never more than the readers, in the text's time",
+      "five schedulers at once with 1 to 5 readers get ten entries each, order by order, never above the readers, in time",
     play: showOrders,
     faults: [
       {

@@ -285,7 +285,8 @@ async function showNoSpanningTransaction(stage: Stage): Promise<void> {
 export const workerScenes: readonly Scene[] = [
   {
     numbers: "S3.1",
-    title: "as many handlers at once as tokens, however many are claimed; one more worker adds one",
+    title:
+      "as many handlers run at once as there are tokens, however many tasks are claimed; one more worker adds one",
     play: showParallelism,
     faults: [
       {
@@ -318,7 +319,7 @@ export const workerScenes: readonly Scene[] = [
   },
   {
     numbers: "S3.5",
-    title: "each attempt is in the log with worker, end, outcome and error",
+    title: "each attempt stands in the log with worker, end, outcome and error",
     play: showLog,
     faults: [
       {
@@ -338,7 +339,7 @@ export const workerScenes: readonly Scene[] = [
   {
     numbers: "S3.10",
     title:
-      "while a handler runs no transaction is open, others see its entry, and what it rolls back is its own",
+      "no transaction is open while a handler runs, others see its entry, and its rollback undoes its own rows only",
     play: showNoSpanningTransaction,
     faults: [
       {
