@@ -26,7 +26,7 @@ beforeEach(() => {
 const resize = { name: "resize-image" };
 
 describe("tasks", () => {
-  test("one is added, wakes a worker, and can be explained and listed", async () => {
+  test("a task is added, wakes a worker, and can be explained and listed", async () => {
     const added = await api.call({
       route: "api-enqueue",
       params: resize,
@@ -59,7 +59,7 @@ describe("tasks", () => {
     expect(listed.body).toMatchObject({ tasks: [{ task, state: "ready" }] });
   });
 
-  test("many are added at once; a scheduled one leaves a delayed hint", async () => {
+  test("many tasks are added at once; a scheduled one leaves a delayed hint", async () => {
     const tasks = [
       { payload: null, priority: 1 },
       { payload: [1], runInMs: 3_600_000 },
@@ -238,7 +238,7 @@ test("an attempt tells its worker, and the error with its causes", async () => {
 });
 
 describe("definitions", () => {
-  test("are listed, alone, and summed up in the status", async () => {
+  test("the definitions are listed, alone, and summed up in the status", async () => {
     const all = await api.call({ route: "api-definitions" });
     expect(
       (all.body as { definitions: { name: string }[] }).definitions.map(({ name }) => name),
@@ -334,7 +334,7 @@ describe("errors", () => {
     expect(JSON.stringify(response.body)).toContain("did you mean `resize-image`?");
   });
 
-  test("without a near name those that exist are listed", async () => {
+  test("an error without a near name lists those that exist", async () => {
     const response = await api.call({ route: "api-executions", query: { definition: "zzz" } });
     expect(response.status).toBe(404);
     expect(JSON.stringify(response.body)).toContain(
@@ -431,7 +431,7 @@ describe("a refusal names the caller's own member", () => {
   const refusalOf = async (request: ApiRequest) => (await api.call(request)).body;
   const problem = (field: string) => ({ problems: [expect.objectContaining({ field })] });
 
-  test("of instants that no database knows", async () => {
+  test("the caller's own member is named in a refusal of instants that no database knows", async () => {
     for (const at of ["0000-01-01T00:00:00Z", "9999-12-31T23:59:59-01:00"]) {
       expect(
         await refusalOf({ route: "api-tasks", params: resize, query: { createdSince: at } }),
@@ -446,7 +446,7 @@ describe("a refusal names the caller's own member", () => {
     }
   });
 
-  test("of what only the database refuses", async () => {
+  test("the caller's own member is named in a refusal of what only the database refuses", async () => {
     const admin = Object.assign(Object.create(api.admin) as Admin, {
       enqueue: () =>
         Promise.reject(new InvalidArgumentError("group_key: expected another text (a b)")),
@@ -461,12 +461,12 @@ describe("a refusal names the caller's own member", () => {
     });
   });
 
-  test("of a batch that doesn't exist", async () => {
+  test("the caller's own member is named in a refusal of a batch that doesn't exist", async () => {
     const refused = await api.call({ route: "api-batch", params: { id: "999999" } });
     expect(refused).toMatchObject({ status: 404, body: problem("batch") });
   });
 
-  test("of a payload with U+0000, with its place", async () => {
+  test("the caller's own member is named in a refusal of a payload with U+0000, with its place", async () => {
     const body = { payload: { customer: { lines: ["a", "b\u0000"] } } };
     expect(await refusalOf({ route: "api-enqueue", params: resize, body })).toMatchObject({
       problems: [{ field: "payload", expected: expect.stringMatching(/ at customer\.lines\.1$/) }],

@@ -77,7 +77,7 @@ async function addedBy(out: string) {
 }
 
 describe("enqueue beside an app on the package", () => {
-  test("refuses a payload that the kind's schema refuses, with the problem", () => {
+  test("the command enqueue refuses a payload that the kind's schema refuses, with the problem", () => {
     const app = writeApp("app", code);
     const refused = taskgate(app, "enqueue", "mail", "--payload", '{"id":"x"}');
     expect(refused).toMatchObject({ code: 2, out: "" });
@@ -89,7 +89,7 @@ describe("enqueue beside an app on the package", () => {
     expect(from.error).toContain("line 2");
   }, 120_000);
 
-  test("refuses an unknown kind with the near one, unless it is allowed", () => {
+  test("the command enqueue refuses an unknown kind with the near one, unless it is allowed", () => {
     const app = writeApp("app", code);
     const words = ["enqueue", "mail", "--kind", "mial", "--payload", '{"id":1}'];
     const refused = taskgate(app, ...words);
@@ -100,7 +100,7 @@ describe("enqueue beside an app on the package", () => {
     expect(taskgate(app, ...words, "--allow-unknown-kind").code).toBe(0);
   }, 120_000);
 
-  test("computes group and dedupe key, prints nothing else on standard output, and ends", async () => {
+  test("the command enqueue computes group and dedupe key, prints nothing else on standard output, and ends", async () => {
     const app = writeApp("app", code);
     const words = ["enqueue", "keyed", "--payload", '{"id":7}', "--json"];
     const { code: exit, out, error } = taskgate(app, ...words);
@@ -108,7 +108,7 @@ describe("enqueue beside an app on the package", () => {
     expect(await addedBy(out)).toMatchObject({ group: { key: "customer 7" }, dedupeKey: "7" });
   }, 120_000);
 
-  test("upgrades the payload of an older version", async () => {
+  test("the command enqueue upgrades the payload of an older version", async () => {
     const app = writeApp("app", code);
     const words = ["enqueue", "orders", "--payload", '{"id":"5"}', "--json"];
     const { code: exit, out } = taskgate(app, ...words);
@@ -135,7 +135,7 @@ describe("enqueue beside an app that can't be loaded", () => {
       reason: "name @azure/functions",
     },
   ])(
-    "adds the task, and says in a line that an app that $name didn't check it",
+    "the command enqueue adds the task, and says in a line that an app that $name didn't check it",
     ({ name, source, manifest, reason }) => {
       const app = writeApp(name.replaceAll(/\W/g, "-"), source, manifest);
       const added = taskgate(app, ...words);
@@ -148,7 +148,7 @@ describe("enqueue beside an app that can't be loaded", () => {
     60_000,
   );
 
-  test("loads no program that isn't an app on the package, and says nothing", () => {
+  test("the command enqueue loads no program that isn't an app on the package, and says nothing", () => {
     const app = writeApp("foreign", 'console.log("started");', {});
     expect(taskgate(app, ...words)).toMatchObject({ code: 0, error: "" });
     expect(taskgate(folder, ...words)).toMatchObject({ code: 0, error: "" });

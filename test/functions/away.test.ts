@@ -83,7 +83,7 @@ async function endsInTime(host: HostChild): Promise<void> {
 }
 
 describe("the status page", () => {
-  test("answers its files at once, and never asks the database", async () => {
+  test("the status page answers its files at once, and never asks the database", async () => {
     const silent = await startSilent();
     const host = await start(silent.url);
     for (const file of ["", "/app.js", "/style.css", "/nothing"]) {
@@ -183,7 +183,7 @@ describe("endRuntime", () => {
     expect([503, 504]).toContain((await pending)?.status);
   }, 60_000);
 
-  test("ends at once where nothing has run", async () => {
+  test("the call of endRuntime ends at once where nothing has run", async () => {
     const silent = await startSilent();
     const host = await start(silent.url);
     await endsInTime(host);

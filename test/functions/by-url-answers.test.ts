@@ -152,7 +152,7 @@ describe("a command that changes something does by an app's address what it does
     ...["definitions", "groups", "watermarks", "limits", "schedules"],
     ...["audit -n 100", "batches", "tasks flights", "tasks send-invoice --state dead"],
     ...["tasks parse-movies --state scheduled", "export nightly-report"],
-  ])("afterwards `taskgate %s` is the same of both databases", async (line) => {
+  ])("the command `taskgate %s` answers the same of both databases afterwards", async (line) => {
     const words = [...line.split(" "), "--json"];
     const [one, other] = [await near.taskgate(...words), await far.taskgate(...words)];
     expect(linesOf(other.out)).toEqual(linesOf(one.out));

@@ -70,7 +70,7 @@ describe("the program and an app that runs elsewhere", () => {
     );
   }, 120_000);
 
-  test("refuse payloads and handlers that the code of the app refuses", async () => {
+  test("the program and the app refuse payloads and handlers that the code of the app refuses", async () => {
     const payload = await taskgate("enqueue", "check-row", "--payload", '{"row":"x"}');
     expect(payload).toMatchObject({ code: 2, out: "", error: expect.stringContaining("row") });
     const kind = await taskgate("enqueue", "check-row", "--kind", "check-rows");

@@ -73,7 +73,7 @@ const as = (roles: string, ...words: readonly string[]) =>
   run(signedIn, words, { TASKGATE_TOKEN: `as:${roles}` });
 
 describe("a caller that signs in with a token", () => {
-  test("as an operator changes things in its own name", async () => {
+  test("an operator with a token changes things in its own name", async () => {
     expect((await as("Taskgate.Operator", "pause", "greet", "--reason", "night")).code).toBe(0);
     expect((await as("Taskgate.Operator", "resume", "greet")).code).toBe(0);
     const { out } = await as("Taskgate.Reader", "audit", "greet", "-n", "2", "--json");
@@ -84,7 +84,7 @@ describe("a caller that signs in with a token", () => {
     ]);
   });
 
-  test("as a reader looks at everything, and a change is refused with the wanted role", async () => {
+  test("a reader with a token looks at everything, and a change is refused with the wanted role", async () => {
     expect((await as("Taskgate.Reader", "status")).code).toBe(0);
     const refused = await as("Taskgate.Reader", "pause", "greet");
     expect(refused.code).toBe(1);
@@ -93,7 +93,7 @@ describe("a caller that signs in with a token", () => {
     );
   });
 
-  test("without the role sees the sizes of payload and result in their place", async () => {
+  test("a caller without the role sees the sizes of payload and result in their place", async () => {
     const shown = async (roles: string, id: string) => {
       const { out } = await as(roles, "explain", id, "--json");
       return (JSON.parse(out) as { facts: object }).facts;
@@ -127,7 +127,7 @@ describe("a caller that signs in with a token", () => {
     expect(whole.out).toContain('"payload":{"name":"Ada"},"result":{"text":"Hello"}');
   });
 
-  test("without a role or a token is told of the missing one", async () => {
+  test("a caller without a role or a token is told of the missing one", async () => {
     expect((await as("Other", "status")).out).toContain("Taskgate.Reader or Taskgate.Operator");
     const { code, out } = await run(signedIn, ["status"], {});
     expect([code, out]).toEqual([1, expect.stringContaining("set TASKGATE_FUNCTION_KEY")]);
@@ -138,7 +138,7 @@ describe("a caller with a key, of an app whose operator API is off,", () => {
   const withKey = (...words: readonly string[]) =>
     run(keyed, words, { TASKGATE_FUNCTION_KEY: "k-1" });
 
-  test("looks and enqueues, and of a change is told that the app lacks the route", async () => {
+  test("a caller with a key looks and enqueues, and of a change is told that the app lacks the route", async () => {
     expect((await withKey("tasks", "greet")).code).toBe(0);
     expect((await withKey("enqueue", "greet", "--payload", '{"name":"Cy"}')).code).toBe(0);
     const { code, out } = await withKey("limit", "greet", "1");
@@ -146,7 +146,7 @@ describe("a caller with a key, of an app whose operator API is off,", () => {
     expect(out).toMatch(/no route `PUT definitions\/greet\/limit`: TASKGATE_OPERATOR_API is off/);
   });
 
-  test("that is a wrong one isn't let in", async () => {
+  test("a caller with a wrong key isn't let in", async () => {
     const { code, out } = await run(keyed, ["status"], { TASKGATE_FUNCTION_KEY: "k-2" });
     expect([code, out]).toEqual([1, expect.stringContaining("has no such key")]);
     expect(out).not.toContain("k-2");

@@ -54,7 +54,7 @@ async function enqueueFrom(path: string, ...words: readonly string[]): Promise<S
 }
 
 describe("enqueue --from by an app's address", () => {
-  test("cuts a slice that is too long for a request, and adds each line once", async () => {
+  test("the command enqueue --from cuts a slice that is too long for a request, and adds each line once", async () => {
     // A thousand lines are less than 2 MiB as CSV, and more as JSON with the names of their fields.
     const field = "a-field-with-a-very-long-name-".repeat(30);
     const rows = Array.from({ length: 900 }, (_, at) => `${String(at)},${"x".repeat(1_800)}`);
@@ -71,7 +71,7 @@ describe("enqueue --from by an app's address", () => {
     expect((await enqueueFrom(path, "--key", "id")).at(-1)).toMatchObject({ enqueued: 0 });
   }, 60_000);
 
-  test("cuts a slice of too many values for a request", async () => {
+  test("the command enqueue --from cuts a slice of too many values for a request", async () => {
     const wide = JSON.stringify(Array.from({ length: 500 }, () => 1));
     const path = fileOf("wide.ndjson", Array.from({ length: 500 }, () => wide).join("\n"));
     const steps = await enqueueFrom(path);
@@ -79,7 +79,7 @@ describe("enqueue --from by an app's address", () => {
     expect(await payloads()).toHaveLength(500);
   }, 60_000);
 
-  test("names the line that the app refuses, and says up to which line all are in", async () => {
+  test("the command enqueue --from names the line that the app refuses, and says up to which line all are in", async () => {
     const path = fileOf("bad.ndjson", '{"id":1}\n{"id":2}\n7\n');
     const { code, out } = await api.byUrl("enqueue", name, "--from", path);
     expect([code, out]).toEqual([2, expect.stringMatching(/line 3\.payload: got 7/)]);

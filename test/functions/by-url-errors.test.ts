@@ -87,7 +87,7 @@ describe("an error of the app", () => {
     );
   });
 
-  test("of many problems those beyond the listed are counted, as with a database", async () => {
+  test("an error of many problems counts those beyond the listed ones, as with a database", async () => {
     const problems = ["a", "b"].map((field) => ({ field, value: "1", expected: "another" }));
     const details = { problems, moreProblems: 9_980 };
     const { read } = await ask(failing(new InvalidArgumentError("many", { details })));
@@ -111,38 +111,38 @@ describe("an error of the app", () => {
 });
 
 describe("a caller that isn't let in", () => {
-  test("without a secret is told which variables there are", async () => {
+  test("a caller without a secret is told which variables there are", async () => {
     const { read, change } = await ask(answering(401));
     expect([read.code, change.code]).toEqual([1, 1]);
     expect(read.error).toContain("doesn't let the caller in (401)");
     expect(read.error).toContain("set TASKGATE_FUNCTION_KEY to a function key of the app, or");
   });
 
-  test("with a key is told that the app has no such key, or wants a sign-in", async () => {
+  test("a caller with a key is told that the app has no such key, or wants a sign-in", async () => {
     const { app, read } = await ask(answering(401), { TASKGATE_FUNCTION_KEY: secret });
     expect(read.error).toContain("the app has no such key as TASKGATE_FUNCTION_KEY says");
     expect(app.seen[0]?.headers).toMatchObject({ "x-functions-key": secret });
     expect(app.seen[0]?.headers).not.toHaveProperty("authorization");
   });
 
-  test("with a token is told that it is too old, and how to get another one", async () => {
+  test("a caller with a token is told that it is too old, and how to get another one", async () => {
     const { app, read } = await ask(answering(401), { TASKGATE_TOKEN: secret });
     expect(read.error).toMatch(/TASKGATE_TOKEN is too old, .*`az account get-access-token/);
     expect(app.seen[0]?.headers).toMatchObject({ authorization: `Bearer ${secret}` });
   });
 
-  test("without the app role is told which role is wanted", async () => {
+  test("a caller without the app role is told which role is wanted", async () => {
     const { read } = await ask(failing(new SignInError(403, "This wants the app role X")));
     expect(read.code).toBe(1);
     expect(read.error).toContain("refuses the sign-in (403). This wants the app role X.");
   });
 
-  test("by the platform is told of the allowed addresses", async () => {
+  test("a caller that the platform refuses is told of the allowed addresses", async () => {
     const { read } = await ask(answering(403, "<h1>Ip Forbidden</h1>"));
     expect([read.code, read.error]).toEqual([1, expect.stringContaining("API_ALLOWED_ADDRESSES")]);
   });
 
-  test("by a redirect to a sign-in page is told to sign in; the redirect isn't followed", async () => {
+  test("a caller that is redirected to a sign-in page is told to sign in; the redirect isn't followed", async () => {
     const location = "https://login.microsoftonline.com/common?x";
     const { read, app } = await ask(answering(302, "", { location }), {
       TASKGATE_FUNCTION_KEY: secret,
@@ -272,7 +272,7 @@ describe("an answer that isn't Taskgate's", () => {
     );
   });
 
-  test("where no app is the prefix is told", async () => {
+  test("the prefix is told where no app is", async () => {
     const { read } = await ask(answering(404));
     expect(read.code).toBe(1);
     expect(read.error).toMatch(

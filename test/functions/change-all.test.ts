@@ -74,7 +74,7 @@ async function counts(): Promise<Record<string, number>> {
 }
 
 describe("taskgate cancel NAME --all", () => {
-  test("ends the tasks that were added twice, and no task of another definition or of before", async () => {
+  test("the command cancel --all ends the tasks that were added twice, and no task of another definition or of before", async () => {
     const other = uniqueName("other");
     await api.register(other);
     await enqueue(api.store, other, 3);
@@ -103,7 +103,7 @@ describe("taskgate cancel NAME --all", () => {
     expect((await api.store.listDefinitions({ name: other })).definitions[0]?.ready).toBe(3);
   });
 
-  test("takes ready, scheduled and waiting tasks, and running ones where --state says so", async () => {
+  test("the command cancel --all takes ready, scheduled and waiting tasks, and running ones where --state says so", async () => {
     await enqueue(api.store, name, 2);
     const worker = await startWorker(api.store, name, { want: 1 });
     await worker.claim(1);
@@ -131,7 +131,7 @@ describe("taskgate cancel NAME --all", () => {
     });
   });
 
-  test("asks again for a task that is locked at this moment, and tells one that stays locked", async () => {
+  test("the command cancel --all asks again for a task that is locked at this moment, and tells one that stays locked", async () => {
     const [task = ""] = await enqueue(api.store, name, 3);
     await withClient(api.ownerUrl, async (client) => {
       const lock = async (): Promise<void> => {
@@ -157,7 +157,7 @@ describe("taskgate cancel NAME --all", () => {
     });
   });
 
-  test("ends at Ctrl+C between two calls and says what it has done", async () => {
+  test("the command cancel --all ends at Ctrl+C between two calls and says what it has done", async () => {
     await enqueue(api.store, name, numbered(2_500));
     const stop = new AbortController();
     const onError = (text: string): void => {
@@ -170,7 +170,7 @@ describe("taskgate cancel NAME --all", () => {
     expect(await counts()).toMatchObject({ ready: 1_500, cancelled: 1_000 });
   });
 
-  test("does the same by the address of an app", async () => {
+  test("the command cancel --all does the same by the address of an app", async () => {
     await enqueue(api.store, name, numbered(1_200));
     const where = await api.byUrl("cancel", name, "--all", "--where", "n=7");
     expect(where.out).toContain("1 task is cancelled.");
@@ -193,7 +193,7 @@ describe("taskgate redrive NAME --all", () => {
     await worker.finish();
   }
 
-  test("runs all dead tasks again, also more than one call takes, the oldest first", async () => {
+  test("the command redrive --all runs all dead tasks again, also more than one call takes, the oldest first", async () => {
     for (let round = 0; round < 3; round += 1) await die(500);
     const done = await run(["redrive", name, "--all"]);
     expect(done).toMatchObject({ code: 0, out: "1500 tasks will run again." });
@@ -203,7 +203,7 @@ describe("taskgate redrive NAME --all", () => {
     expect(ids.slice(0, 250).every((id) => id <= (ids[250] ?? 0))).toBe(true);
   });
 
-  test("finds the tasks of an error behind thousands that died later of another one, and so does the API", async () => {
+  test("the command redrive --all finds the tasks of an error behind thousands that died later of another one, and so does the API", async () => {
     await die(10_400);
     const like = "Error: order # is refused";
     const body = { definition: name, kind: name, like };
@@ -217,7 +217,7 @@ describe("taskgate redrive NAME --all", () => {
     expect(await counts()).toMatchObject({ dead: 5_200, ready: 5_200 });
   });
 
-  test("takes those of one error, of a payload, or the oldest few", async () => {
+  test("the command redrive --all takes those of one error, of a payload, or the oldest few", async () => {
     await die(20);
     const like = ["redrive", name, "--all", "--like", "Error: order # is refused"];
     expect((await run([...like, "--where", "n=3"])).out).toBe("1 task will run again.");
@@ -232,7 +232,7 @@ describe("taskgate redrive NAME --all", () => {
 });
 
 describe("taskgate reschedule WHEN NAME --all", () => {
-  test("brings delayed tasks forward and leaves ready ones alone", async () => {
+  test("the command reschedule --all brings delayed tasks forward and leaves ready ones alone", async () => {
     await enqueue(api.store, name, [{}, { runInMs: 86_400_000 }, { runInMs: 86_400_000 }]);
     const done = await run(["reschedule", "now", name, "--all"]);
     expect(done).toMatchObject({ code: 0, out: "2 tasks are rescheduled." });

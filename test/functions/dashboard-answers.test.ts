@@ -44,32 +44,40 @@ async function confirm(page: Page): Promise<void> {
 }
 
 describe("a change whose answer is lost", () => {
-  testHere(`is told as one that may have been made${chromiumNote}`, async () => {
-    const page = await stage().open("definitions/reports");
-    await page.shows("Pause");
-    await meddle(
-      page,
-      "async (...[real, ...request]) => { await real(...request); throw new TypeError('lost'); }",
-    );
-    await page.click('[aria-label="pause reports"]');
-    await confirm(page);
-    await page.shows("It may have been done: the app doesn't answer. Look before you do it again.");
-    // It was, and the page shows that at once.
-    await page.until(`document.querySelector('[aria-label="resume reports"]') !== null`);
-    expect(await stage().api.admin.definitions("reports")).toMatchObject([{ paused: true }]);
-  });
-
-  testHere(`is told so when what stands before the app answers${chromiumNote}`, async () => {
-    const page = await stage().open("definitions/reports");
-    await meddle(page, "async () => new Response('<h1>Bad Gateway</h1>', { status: 502 })");
-    await page.click('[aria-label="resume reports"]');
-    await confirm(page);
-    await page.shows("It may have been done: the answer was 502, without words.");
-    expect(await stage().api.admin.definitions("reports")).toMatchObject([{ paused: true }]);
-  });
+  testHere(
+    `a change whose answer is lost is told as one that may have been made${chromiumNote}`,
+    async () => {
+      const page = await stage().open("definitions/reports");
+      await page.shows("Pause");
+      await meddle(
+        page,
+        "async (...[real, ...request]) => { await real(...request); throw new TypeError('lost'); }",
+      );
+      await page.click('[aria-label="pause reports"]');
+      await confirm(page);
+      await page.shows(
+        "It may have been done: the app doesn't answer. Look before you do it again.",
+      );
+      // It was, and the page shows that at once.
+      await page.until(`document.querySelector('[aria-label="resume reports"]') !== null`);
+      expect(await stage().api.admin.definitions("reports")).toMatchObject([{ paused: true }]);
+    },
+  );
 
   testHere(
-    `adds one task for one press, however often the browser asks${chromiumNote}`,
+    `a change whose answer is lost is told so when a proxy before the app answers${chromiumNote}`,
+    async () => {
+      const page = await stage().open("definitions/reports");
+      await meddle(page, "async () => new Response('<h1>Bad Gateway</h1>', { status: 502 })");
+      await page.click('[aria-label="resume reports"]');
+      await confirm(page);
+      await page.shows("It may have been done: the answer was 502, without words.");
+      expect(await stage().api.admin.definitions("reports")).toMatchObject([{ paused: true }]);
+    },
+  );
+
+  testHere(
+    `a change whose answer is lost adds one task for one press, however often the browser asks${chromiumNote}`,
     async () => {
       const { api } = stage();
       const page = await stage().open("schedules");
@@ -97,7 +105,7 @@ describe("a change whose answer is lost", () => {
 });
 
 describe("a task's page", () => {
-  testHere(`keeps what it shows while nothing answers${chromiumNote}`, async () => {
+  testHere(`a task's page keeps what it shows while nothing answers${chromiumNote}`, async () => {
     const page = await stage().open(`tasks/${task}`);
     await page.shows("Payload");
     await page.shows("reports");
@@ -112,7 +120,7 @@ describe("a task's page", () => {
   });
 
   testHere(
-    `says of an id that no task has that there is none, and of no id what one is${chromiumNote}`,
+    `a task's page says of an id that no task has that there is none, and of no id what one is${chromiumNote}`,
     async () => {
       const unknown = await stage().open("tasks/999999");
       await unknown.shows("There is no task 999999, or its retention is over");
@@ -153,7 +161,7 @@ describe("the dialog of a rate", () => {
       "2 per day, at most 1 at once",
     ],
   ])(
-    `shows the rate in force, and sets it as it is told: %j${chromiumNote}`,
+    `the dialog of a rate shows the rate in force, and sets it as it is told: %j${chromiumNote}`,
     async (rate, shown, told) => {
       const { api } = stage();
       await api.admin.setRate({ definition: "reports", rate, changedBy: "a test" });

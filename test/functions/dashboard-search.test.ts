@@ -42,7 +42,7 @@ const write = (page: Page, field: string, text: string): Promise<unknown> =>
 
 describe("the form that finds tasks", () => {
   testHere(
-    `writes what it asks for into the address, and shows the hits${chromiumNote}`,
+    `the form that finds tasks writes what it asks for into the address, and shows the hits${chromiumNote}`,
     async () => {
       const page = await stage().open(`tasks?definition=${name}`);
       await page.shows("One definition's tasks");
@@ -68,7 +68,7 @@ describe("the form that finds tasks", () => {
     ["audit", "audit-actor"],
     ["groups", "groups-key"],
   ])(
-    `keeps the text of one field while another is filled: %s${chromiumNote}`,
+    `the form that finds tasks keeps the text of one field while another is filled: %s${chromiumNote}`,
     async (place, field) => {
       const page = await stage().open(place);
       // The first look writes what the address says.
@@ -85,18 +85,21 @@ describe("the form that finds tasks", () => {
     },
   );
 
-  testHere(`is open and filled where an address asks for something${chromiumNote}`, async () => {
-    const page = await stage().open(`tasks?definition=${name}&state=dead&where=customer.id%3D1`);
-    await page.shows("Found 1, looked at 1 task: all of them.");
-    expect(await page.evaluate(`document.querySelector(".find").open`)).toBe(true);
-    expect(await page.evaluate(`document.querySelector("#find-where").value`)).toBe(
-      "customer.id=1",
-    );
-    expect(await shownTasks(page)).toEqual([ids[0]]);
-  });
+  testHere(
+    `the form that finds tasks is open and filled where an address asks for something${chromiumNote}`,
+    async () => {
+      const page = await stage().open(`tasks?definition=${name}&state=dead&where=customer.id%3D1`);
+      await page.shows("Found 1, looked at 1 task: all of them.");
+      expect(await page.evaluate(`document.querySelector(".find").open`)).toBe(true);
+      expect(await page.evaluate(`document.querySelector("#find-where").value`)).toBe(
+        "customer.id=1",
+      );
+      expect(await shownTasks(page)).toEqual([ids[0]]);
+    },
+  );
 
   testHere(
-    `teaches where nothing is found, and tells what the API refuses${chromiumNote}`,
+    `the form that finds tasks teaches where nothing is found, and tells what the API refuses${chromiumNote}`,
     async () => {
       const page = await stage().open(`tasks?definition=${name}&key=none`);
       await page.shows("No such task was found.");
@@ -106,14 +109,17 @@ describe("the form that finds tasks", () => {
     },
   );
 
-  testHere(`says where it stopped, and goes on from there${chromiumNote}`, async () => {
-    const page = await stage().open(`tasks?definition=big&where=n%3D${String(many - 1)}`);
-    await page.shows("Found 0, looked at 5,000 tasks, and stopped in ready behind task");
-    await page.click('[aria-label="look at the next tasks"]');
-    await page.shows("Found 1, looked at 6,000 tasks: all of them.");
-    expect(await shownTasks(page)).toHaveLength(1);
-    expect(page.problems).toEqual([]);
-  });
+  testHere(
+    `the form that finds tasks says where it stopped, and goes on from there${chromiumNote}`,
+    async () => {
+      const page = await stage().open(`tasks?definition=big&where=n%3D${String(many - 1)}`);
+      await page.shows("Found 0, looked at 5,000 tasks, and stopped in ready behind task");
+      await page.click('[aria-label="look at the next tasks"]');
+      await page.shows("Found 1, looked at 6,000 tasks: all of them.");
+      expect(await shownTasks(page)).toHaveLength(1);
+      expect(page.problems).toEqual([]);
+    },
+  );
 });
 
 testHere(

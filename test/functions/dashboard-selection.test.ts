@@ -84,64 +84,70 @@ describe("a selection", () => {
     expect(page.problems).toEqual([]);
   });
 
-  testHere(`of all shown tasks is rescheduled, then cancelled${chromiumNote}`, async () => {
-    const { api } = stage();
-    await api.register("all", { limit: 0 });
-    const ids = await enqueue(api.store, "all", 3);
-    const page = await stage().open("tasks?definition=all&state=ready");
-    await lists(page, ids[2]);
-    await page.click("#select-all");
-    await page.shows("3 tasks selected");
-    await tick(page, `task ${String(ids[0])}`);
-    await page.shows("2 tasks selected");
-    await page.click('[aria-label="reschedule the selected tasks"]');
-    await page.shows("Of 2: 2 will get the new time.");
-    await confirm(page);
-    await page.shows("2 rescheduled.");
-    await page.evaluate(`location.hash = "#tasks?definition=all&state=scheduled"; 1`);
-    await page.until(`document.querySelector('table[aria-label="Tasks, scheduled"]') !== null`);
-    await lists(page, ids[1]);
-    await page.click("#select-all");
-    await page.click('[aria-label="cancel the selected tasks"]');
-    await page.shows("Of 2: 2 will end now.");
-    // Another operator was faster with one of them.
-    await api.store.cancelTasks({ taskIds: [String(ids[1]) as never], changedBy: "other" });
-    await confirm(page);
-    await page.shows("1 cancelled. Not changed: 1 cancelled.");
-    const { tasks: ready } = await api.admin.tasks({
-      definition: "all",
-      states: ["ready"],
-      max: 9,
-    });
-    expect(ready.map(({ task }) => task)).toEqual(ids.slice(0, 1));
-    expect(page.problems).toEqual([]);
-  });
+  testHere(
+    `a selection of all shown tasks is rescheduled, then cancelled${chromiumNote}`,
+    async () => {
+      const { api } = stage();
+      await api.register("all", { limit: 0 });
+      const ids = await enqueue(api.store, "all", 3);
+      const page = await stage().open("tasks?definition=all&state=ready");
+      await lists(page, ids[2]);
+      await page.click("#select-all");
+      await page.shows("3 tasks selected");
+      await tick(page, `task ${String(ids[0])}`);
+      await page.shows("2 tasks selected");
+      await page.click('[aria-label="reschedule the selected tasks"]');
+      await page.shows("Of 2: 2 will get the new time.");
+      await confirm(page);
+      await page.shows("2 rescheduled.");
+      await page.evaluate(`location.hash = "#tasks?definition=all&state=scheduled"; 1`);
+      await page.until(`document.querySelector('table[aria-label="Tasks, scheduled"]') !== null`);
+      await lists(page, ids[1]);
+      await page.click("#select-all");
+      await page.click('[aria-label="cancel the selected tasks"]');
+      await page.shows("Of 2: 2 will end now.");
+      // Another operator was faster with one of them.
+      await api.store.cancelTasks({ taskIds: [String(ids[1]) as never], changedBy: "other" });
+      await confirm(page);
+      await page.shows("1 cancelled. Not changed: 1 cancelled.");
+      const { tasks: ready } = await api.admin.tasks({
+        definition: "all",
+        states: ["ready"],
+        max: 9,
+      });
+      expect(ready.map(({ task }) => task)).toEqual(ids.slice(0, 1));
+      expect(page.problems).toEqual([]);
+    },
+  );
 
-  testHere(`of groups of failures is redriven after one count${chromiumNote}`, async () => {
-    const { api } = stage();
-    await die(api, "groups", ["no row 1", "no row 2", "too slow", "left alone"]);
-    const page = await stage().open("failures?definition=groups");
-    await page.shows("left alone");
-    await tick(page, "2 of groups, groups: no row 2");
-    await tick(page, "1 of groups, groups: too slow");
-    await page.shows("2 groups selected");
-    expect(await findBarriers(page)).toEqual([]);
-    await sleep(3_300);
-    expect(await ticked(page)).toHaveLength(2);
-    await page.click('[aria-label="redrive the selected groups"]');
-    await page.shows("3 dead tasks of 2 groups will run again");
-    await confirm(page);
-    await page.shows("3 redriven.");
-    const { tasks: left } = await api.admin.tasks({
-      definition: "groups",
-      states: ["dead"],
-      max: 9,
-    });
-    expect(left.map(({ error }) => error)).toEqual(["left alone"]);
-    expect(page.problems).toEqual([]);
-  });
+  testHere(
+    `a selection of groups of failures is redriven after one count${chromiumNote}`,
+    async () => {
+      const { api } = stage();
+      await die(api, "groups", ["no row 1", "no row 2", "too slow", "left alone"]);
+      const page = await stage().open("failures?definition=groups");
+      await page.shows("left alone");
+      await tick(page, "2 of groups, groups: no row 2");
+      await tick(page, "1 of groups, groups: too slow");
+      await page.shows("2 groups selected");
+      expect(await findBarriers(page)).toEqual([]);
+      await sleep(3_300);
+      expect(await ticked(page)).toHaveLength(2);
+      await page.click('[aria-label="redrive the selected groups"]');
+      await page.shows("3 dead tasks of 2 groups will run again");
+      await confirm(page);
+      await page.shows("3 redriven.");
+      const { tasks: left } = await api.admin.tasks({
+        definition: "groups",
+        states: ["dead"],
+        max: 9,
+      });
+      expect(left.map(({ error }) => error)).toEqual(["left alone"]);
+      expect(page.problems).toEqual([]);
+    },
+  );
 
-  testHere(`can't be made by a caller who may only read${chromiumNote}`, async () => {
+  testHere(`a selection can't be made by a caller who may only read${chromiumNote}`, async () => {
     const { api } = stage();
     const [id = ""] = await die(api, "reader", ["it broke"]);
     const server = await servePage(api.admin, { operatorApi: false });

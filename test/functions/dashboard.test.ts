@@ -150,7 +150,7 @@ describe("each view", () => {
     await south.shows("Times: UTC");
   });
 
-  testHere(`nothing is asked while the tab is hidden${chromiumNote}`, async () => {
+  testHere(`a hidden tab asks nothing${chromiumNote}`, async () => {
     const page = await open("overview");
     await page.shows("2 of 4");
     const asked = (): Promise<unknown> =>
@@ -185,18 +185,21 @@ describe("the search", () => {
     return page;
   };
 
-  testHere(`of a number opens the task, one that isn't there too${chromiumNote}`, async () => {
-    const page = await find("999999");
-    await page.shows("There is no task 999999");
-    expect(await page.evaluate("location.hash")).toBe("#tasks/999999");
-  });
+  testHere(
+    `the search for a number opens the task, one that isn't there too${chromiumNote}`,
+    async () => {
+      const page = await find("999999");
+      await page.shows("There is no task 999999");
+      expect(await page.evaluate("location.hash")).toBe("#tasks/999999");
+    },
+  );
 
-  testHere(`of a definition's name opens it${chromiumNote}`, async () => {
+  testHere(`the search for a definition's name opens it${chromiumNote}`, async () => {
     const page = await find("fetch");
     await page.shows("At most 4 run at once");
   });
 
-  testHere(`of a part of a name shows what has it${chromiumNote}`, async () => {
+  testHere(`the search for a part of a name shows what has it${chromiumNote}`, async () => {
     const page = await find("import of");
     await page.shows("import of May");
     await page.shows("import of June");
@@ -204,7 +207,7 @@ describe("the search", () => {
     await page.shows("All batches");
   });
 
-  testHere(`of a group's key finds the group${chromiumNote}`, async () => {
+  testHere(`the search for a group's key finds the group${chromiumNote}`, async () => {
     const page = await find("customer-7");
     await page.shows("customer-7 of fetch");
   });
@@ -212,7 +215,7 @@ describe("the search", () => {
 
 describe("an app", () => {
   testHere(
-    `without the routes of operators has no button that changes${chromiumNote}`,
+    `an app without the routes of operators has no button that changes${chromiumNote}`,
     async () => {
       const readOnly = await servePage(api.admin, { operatorApi: false });
       try {
@@ -232,7 +235,7 @@ describe("an app", () => {
     },
   );
 
-  testHere(`without newer routes shows the rest${chromiumNote}`, async () => {
+  testHere(`an app without newer routes shows the rest${chromiumNote}`, async () => {
     const newer = [
       "failures",
       "failures/redrive",
@@ -313,7 +316,7 @@ describe("buttons", () => {
   );
 
   testHere(
-    `of two operators the second is told what the first has changed, and nothing is lost${chromiumNote}`,
+    `the second of two operators is told what the first has changed, and nothing is lost${chromiumNote}`,
     async () => {
       await api.register("raced", { limit: 3 });
       const first = await open("definitions/raced");

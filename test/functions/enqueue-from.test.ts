@@ -128,7 +128,7 @@ describe("enqueue --from", () => {
     expect(out[0]).toMatch(/^2 tasks were added .* due in (1 h|59 min)/);
   });
 
-  test("with a key a repeat adds nothing, also when the first tasks have ended, and goes on with the rest", async () => {
+  test("a repeat of enqueue --from with a key adds nothing, also when the first tasks have ended, and goes on with the rest", async () => {
     const file = fileOf(lines(1_200));
     const key = ["--from", file, "--key", "id"];
     await enqueue(key);
@@ -197,7 +197,7 @@ describe("enqueue --from", () => {
     expect(rest.out).toEqual([`No task was added: ${file} has none behind line 2000.`]);
   });
 
-  test("what the database refuses of a task names the line", async () => {
+  test("a refusal by the database names the line of the task", async () => {
     const group = { groupBy: "eu", isGroupComputed: false, priority: null, runInMs: null };
     const kinds = [{ kind: name, ...group, dedupeBy: null, dedupeMs: null }];
     await api.store.registerDefinition(
@@ -267,7 +267,7 @@ async function shell(line: string): Promise<string> {
 }
 
 describe("the program", () => {
-  test("reads standard input, and Ctrl+C ends it while it waits there", async () => {
+  test("the program reads standard input, and Ctrl+C ends it while it waits there", async () => {
     expect(await shell(`printf '{"id":1}\\n{"id":2}' | taskgate enqueue ${name} --from -`)).toMatch(
       /^2 tasks were added .*\ncode 0\n$/,
     );

@@ -83,7 +83,7 @@ describe("tasks by the text of their error", () => {
     "Error: Timed out",
   ];
 
-  test("are exported, newest first, and counted as left out where there are more than --max", async () => {
+  test("the tasks with an error's text are exported, newest first, and counted as left out where there are more than --max", async () => {
     const ids = await deadWith(errors);
     const filter = ["--state", "dead", "--error", "timed out"];
     const all = await run(["export", name, ...filter]);
@@ -97,7 +97,7 @@ describe("tasks by the text of their error", () => {
     expect(where.lines.map(({ task }) => task)).toEqual([at(ids, 1)]);
   });
 
-  test("are listed with the tasks that were looked at", async () => {
+  test("the tasks with an error's text are listed with the tasks that were looked at", async () => {
     const ids = await deadWith(errors);
     const words = ["tasks", name, "--state", "dead", "--error", "timed out"];
     const whole = JSON.parse((await run([...words, "--json"])).out.join("\n")) as Line;
@@ -113,7 +113,7 @@ describe("tasks by the text of their error", () => {
 });
 
 describe("taskgate export", () => {
-  test("without a terminal says how far it is at most every 30 s", async () => {
+  test("the command export without a terminal says how far it is at most every 30 s", async () => {
     await enqueue(api.store, name, 40);
     const { error } = await run(["export", name]);
     expect(error).toEqual([
@@ -122,7 +122,7 @@ describe("taskgate export", () => {
     ]);
   });
 
-  test("writes payload, result and error of tasks of every state, and says how many", async () => {
+  test("the command export writes payload, result and error of tasks of every state, and says how many", async () => {
     await scene();
     const { code, lines, error } = await run(["export", name]);
     expect(code).toBe(0);
@@ -145,7 +145,7 @@ describe("taskgate export", () => {
     expect(lines[3]?.["finishedAt"]).toMatch(/^\d{4}-/);
   });
 
-  test("writes the states that are asked for, and with --json nothing but lines", async () => {
+  test("the command export writes the states that are asked for, and with --json nothing but lines", async () => {
     await scene();
     const { lines, error } = await run(["export", name, "-s", "dead", "-s", "done", "--json"]);
     expect(lines.map(({ state }) => state)).toEqual(["dead", "done"]);
@@ -167,7 +167,7 @@ describe("taskgate export", () => {
     expect(readFileSync(path, "utf8").trim().split("\n")).toHaveLength(5);
   });
 
-  test("writes all tasks of a state, however many; --max is a choice", async () => {
+  test("the command export writes all tasks of a state, however many; --max is a choice", async () => {
     await enqueue(api.store, name, 2_003);
     const few = await run(["export", name, "-s", "ready", "-n", "2"]);
     expect([few.code, few.lines.length]).toEqual([0, 2]);
@@ -209,7 +209,7 @@ describe("taskgate export", () => {
 });
 
 describe("enqueue --from a file of an export", () => {
-  test("makes the same tasks again, and options win over the lines", async () => {
+  test("the command enqueue --from a file of an export makes the same tasks again, and options win over the lines", async () => {
     await scene();
     const path = join(folder, `${name}.ndjson`);
     await run(["export", name, "--to", path]);

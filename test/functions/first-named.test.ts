@@ -121,7 +121,7 @@ test("the routes that a setting leaves out are those that call what only operato
 });
 
 describe("an enqueue that no worker would run is refused:", () => {
-  test("of the app's own task while its definition belongs to another app", async () => {
+  test("an enqueue of the app's own task is refused while its definition belongs to another app", async () => {
     const forgetOwners = "truncate taskgate.definition_owner";
     await withClient(url, (client) => client.query(forgetOwners));
     await store.registerApp({ app: "billing", definitions: ["beside"], address: null });
@@ -145,7 +145,7 @@ describe("an enqueue that no worker would run is refused:", () => {
     await withClient(url, (client) => client.query(forgetOwners));
   });
 
-  test("of the definition that holds the tokens of calls under a limit", async () => {
+  test("an enqueue of the definition that holds the tokens of calls under a limit is refused", async () => {
     const response = await call({
       route: "api-enqueue",
       params: { name: "calls:partner" },

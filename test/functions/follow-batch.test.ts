@@ -132,7 +132,7 @@ describe("batch --follow", () => {
     expect([code, pauses]).toEqual([1, [2_000]]);
   });
 
-  test("with --json each look is a line; Ctrl+C is 130", async () => {
+  test("each look of batch --follow with --json is a line; Ctrl+C is 130", async () => {
     const id = await started([2], "halt");
     const { code, out, error } = await follow([id, "--follow", "--json"], [() => work(id, 1)]);
     expect(code).toBe(130);
@@ -144,7 +144,7 @@ describe("batch --follow", () => {
     expect(error).toEqual([]);
   });
 
-  test("goes on when the database is away between two looks, and shows that", async () => {
+  test("the command batch --follow goes on when the database is away between two looks, and shows that", async () => {
     const id = await started([1], "halt");
     const network = await startNetwork(new URL(api.operatorUrl));
     const { code, shown } = await follow(

@@ -83,7 +83,7 @@ test("a gate that has ended before its first use opens nothing", async () => {
 });
 
 describe("gate.enqueue", () => {
-  test("goes on after another gate of the process has ended, and that one says so", async () => {
+  test("a gate goes on after another one of the process has ended, and that one says so", async () => {
     const other = taskgate({ tasks: [tidy] });
     await other.enqueue(tidy, null, { dedupeKey: "ends" });
     await other.end();
@@ -95,7 +95,7 @@ describe("gate.enqueue", () => {
     await withClient(scene.url, (client) => client.query("delete from taskgate.task"));
   });
 
-  test("stores the task, registers its definition and leaves a hint", async () => {
+  test("gate.enqueue stores the task, registers its definition and leaves a hint", async () => {
     const made = await scene.gate.enqueue(greet, { name: "Ada" }, { dedupeKey: "ada" });
     expect(made).toMatchObject({ outcome: "enqueued", taskId: expect.stringMatching(/^\d+$/) });
     expect(await waiting()).toEqual(['greet {"name":"Ada"}']);
@@ -104,7 +104,7 @@ describe("gate.enqueue", () => {
     await until("the hint has come", async () => (await hinted()).includes("greet"));
   });
 
-  test("refuses a payload that the schema refuses, and an unknown option, by name", async () => {
+  test("gate.enqueue refuses a payload that the schema refuses, and an unknown option, by name", async () => {
     const { gate } = scene;
     await expect(gate.enqueue(greet, { name: 7 } as never)).rejects.toThrow(
       "name: expected a text",
@@ -138,7 +138,7 @@ describe("gate.enqueueMany and gate.enqueueAll", () => {
   });
 });
 
-test("GET results refuses parameters, as every route without a query does", async () => {
+test("the route GET results refuses parameters, as every route without a query does", async () => {
   const handlers = new Map<string, HttpHandler>();
   const add = (name: string, { handler }: { handler: HttpHandler }) => handlers.set(name, handler);
   scene.gate.api({ http: add } as never);

@@ -93,7 +93,7 @@ const withTag = (request: ApiRequest, tag: string): ApiRequest => ({
 });
 
 describe.each(things)("the settings of $title", ({ read, changes }) => {
-  test("have a tag that each change under its condition replaces", async () => {
+  test("the settings have a tag that each change under its condition replaces", async () => {
     const name = await scene();
     for (const change of changes(name)) {
       const before = tagIn(await call(read(name)));
@@ -118,7 +118,7 @@ describe.each(things)("the settings of $title", ({ read, changes }) => {
     }
   });
 
-  test("have the same tag as a row of the list, and it stays while tasks come", async () => {
+  test("the settings have the same tag as a row of the list, and it stays while tasks come", async () => {
     const name = await scene();
     const before = tagIn(await call(read(name)));
     await enqueue(api.store, name, [{ group: "eu" }, { group: "eu" }, { group: "eu" }]);
@@ -149,7 +149,7 @@ test("a refused limit tells the current values and leaves no entry in the audit"
   ]);
 });
 
-test("of two changes with one tag at the same time one is made", async () => {
+test("one of two changes with one tag at the same time is made", async () => {
   const name = await scene();
   const tag = tagIn(await call({ route: "api-definition", params: { name } }));
   const put = (limit: number) =>
@@ -314,7 +314,7 @@ describe("the header If-Match", () => {
   const put = async (tag: string, params: Record<string, string>, key = "eu") =>
     call(withTag({ route: "api-group", params, body: { key, slots: 3 } }, tag));
 
-  test("takes a list of tags, and any settings with *", async () => {
+  test("the header If-Match takes a list of tags, and any settings with *", async () => {
     const name = await scene();
     const query = { definition: name };
     const tag = tagIn(await call({ route: "api-groups", query }));
@@ -325,7 +325,7 @@ describe("the header If-Match", () => {
     expect((await put(`W/${weak}`, { name })).status).toBe(412);
   });
 
-  test("keeps a thing from being made", async () => {
+  test("the header If-Match keeps a thing from being made", async () => {
     const name = await scene();
     for (const tag of ["*", '"any"']) {
       const answer = await put(tag, { name }, "new");
@@ -336,13 +336,16 @@ describe("the header If-Match", () => {
     });
   });
 
-  test.each(["", "tag", '"open', '"a" "b"', ",", "*,"])("is refused as %j", async (header) => {
-    const name = await scene();
-    const answer = await put(header, { name });
-    expect(answer).toMatchObject({ status: 400, body: { problems: [{ field: "If-Match" }] } });
-  });
+  test.each(["", "tag", '"open', '"a" "b"', ",", "*,"])(
+    "the header If-Match is refused as %j",
+    async (header) => {
+      const name = await scene();
+      const answer = await put(header, { name });
+      expect(answer).toMatchObject({ status: 400, body: { problems: [{ field: "If-Match" }] } });
+    },
+  );
 
-  test("changes nothing where the definition is unknown, and names near ones", async () => {
+  test("the header If-Match changes nothing where the definition is unknown, and names near ones", async () => {
     const name = await scene();
     expect((await put("*", { name: `${name}x` })).status).toBe(404);
   });

@@ -27,7 +27,7 @@ function sendLines(answersInMs: readonly (number | null)[]): ReturnType<typeof c
 }
 
 describe("the API before a database that says nothing", () => {
-  test("answers every route with 503 and retry-after within 5 s", async () => {
+  test("the API before a silent database answers every route with 503 and retry-after within 5 s", async () => {
     const routes = createApiRoutes(never<Admin>);
     const begun = performance.now();
     const answers = await Promise.all(
@@ -59,7 +59,7 @@ describe("the API before a database that says nothing", () => {
     });
   }, 20_000);
 
-  test("leaves no timer behind where the answer came", async () => {
+  test("the API before a silent database leaves no timer behind where the answer came", async () => {
     const before = process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
     await expect(
       inTime(Promise.resolve(7), { reads: true, ending: new AbortController().signal }),

@@ -58,7 +58,7 @@ const unavailable = {
 };
 
 describe("an HTTP function under a limit", () => {
-  test("answers 503 with Retry-After while the database refuses connections", async () => {
+  test("an HTTP function under a limit answers 503 with Retry-After while the database refuses connections", async () => {
     const { gate, ran, call } = open("postgres://u:p@127.0.0.1:1/d", 0);
     expect(await call(1)).toEqual(unavailable);
     expect(await call(2)).toEqual(unavailable);
@@ -66,7 +66,7 @@ describe("an HTTP function under a limit", () => {
     await gate.end();
   }, 20_000);
 
-  test("answers 503 within 4 s after waitMs while the database is silent, and its handler runs no more", async () => {
+  test("an HTTP function under a limit answers 503 within 4 s after waitMs while the database is silent, and its handler runs no more", async () => {
     const { gate, ran, call } = open(network.url, 300);
     expect(await call(1)).toEqual({ body: "served" });
     await expect(call(-1)).rejects.toThrow("the handler's own");

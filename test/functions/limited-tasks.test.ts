@@ -31,15 +31,18 @@ describe("names of handlers that a bundler may have made", () => {
     ["esbuild", ["handler", "handler2"], "(handler2); with handler beside it a bundler"],
     ["esbuild, in another order", ["handler12", "handler"], "with handler12 beside it a bundler"],
     ["rollup", ["handler", "handler$1"], "with handler beside it a bundler"],
-  ])("are refused while the app is loaded: %s", (_, names, message) => {
-    expect(() => addAll(new LimitedTasks(), names)).toThrow(message);
-  });
+  ])(
+    "a handler's name that a bundler may have made is refused while the app is loaded: %s",
+    (_, names, message) => {
+      expect(() => addAll(new LimitedTasks(), names)).toThrow(message);
+    },
+  );
 
   test.each([
     ["names that the app gives", [{ given: "e" }, { given: "e2" }]],
     ["a number without the name before it", ["step2", "step3"]],
     ["a name that goes on", ["notify", "notifyAll", "notify2nd"]],
-  ])("are no matter with %s", (_, names) => {
+  ])("a handler's name that a bundler may have made is no matter with %s", (_, names) => {
     expect(addAll(new LimitedTasks(), names).kinds).toHaveLength(names.length);
   });
 });
@@ -47,7 +50,7 @@ describe("names of handlers that a bundler may have made", () => {
 describe("the stored message of a function", () => {
   const stored = { message: { order: 1 }, functionName: "refund", triggerMetadata: {} };
 
-  test("runs the handler of its kind, in a process that knows the function as the kind's or not at all", async () => {
+  test("the stored message of a function runs its kind's handler, also in a process that lacks the function for the kind", async () => {
     const tasks = new LimitedTasks();
     const { ran, kinds } = addAll(tasks, ["refund", "invoice"]);
     const [refund, invoice] = kinds;
@@ -59,7 +62,7 @@ describe("the stored message of a function", () => {
     expect(ran).toEqual(["refund", "refund"]);
   });
 
-  test("waits for a process of another build where the function has another handler here", async () => {
+  test("the stored message of a function waits for a process of another build where the function has another handler here", async () => {
     const tasks = new LimitedTasks();
     const { ran, kinds } = addAll(tasks, [{ given: "sendRefund" }, { given: "sendInvoice" }]);
     const [refund, invoice] = kinds;

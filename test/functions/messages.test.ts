@@ -111,7 +111,7 @@ async function doneKeys(kind: string): Promise<string[]> {
 
 /** First in this file: tasks of the others leave hints of their own. */
 describe("run", () => {
-  test("what isn't a hint goes to the poison queue at the first try, with the reason", async () => {
+  test("a message that isn't a hint goes to the poison queue at the first try, with the reason", async () => {
     await send("taskgate-hints", { definition: "greet" });
     await untilExecuted("run");
     expect((await take("taskgate-hints-poison")).map(({ text }) => text)).toEqual([
@@ -141,7 +141,7 @@ describe("run", () => {
 });
 
 describe("ingest", () => {
-  test("one bad and one unrouted event of an array go to the poison queue at the first try, each with its reason; the good ones are ingested", async () => {
+  test("a bad and an unrouted event of an array go to the poison queue at once, with reasons; the good ones are ingested", async () => {
     const unrouted = { ...landed("b"), type: "unheard-of" };
     const bad = { ...landed("c"), source: 5 };
     await send("taskgate-ingest", [landed("a"), unrouted, bad, landed("d")]);
@@ -251,7 +251,7 @@ describe("ingest", () => {
     expect(await doneKeys("refreshed")).toHaveLength(before.length + 2);
   });
 
-  test("what isn't an event at all goes there, too, at the first try", async () => {
+  test("a message that isn't an event at all goes to the poison queue, too, at the first try", async () => {
     await send("taskgate-ingest", "{ broken");
     await untilExecuted("ingest");
     expect((await take("taskgate-ingest-poison")).map(({ text }) => text)).toEqual([
@@ -293,7 +293,7 @@ describe("taskgate replay", () => {
     });
   });
 
-  test("moves refused messages, and those that the host gave up, at most so many; each is ingested once", async () => {
+  test("the command replay moves refused messages, and those that the host gave up, at most so many; each is ingested once", async () => {
     const names = ["r1", "r2", "r3"];
     await send("taskgate-ingest-poison", { taskgate: { reason: "x" }, message: landed("r1") });
     await send("taskgate-ingest-poison", landed("r2"));
@@ -355,7 +355,7 @@ describe("taskgate replay", () => {
     expect((await take("unread-poison")).map(({ text }) => text)).toEqual(["new"]);
   });
 
-  test("without a storage it says which setting is missing", async () => {
+  test("the command replay without a storage it says which setting is missing", async () => {
     const errors: string[] = [];
     const code = await runCli({
       words: ["replay", "hints"],

@@ -25,7 +25,7 @@ async function age(minutes: Readonly<Record<string, number>>): Promise<void> {
 }
 
 describe("the oldest ready tasks", () => {
-  test("stand with their ages under all priorities", async () => {
+  test("the oldest ready tasks stand with their ages under all priorities", async () => {
     await api.register("few");
     const [low = "", first = "", second = ""] = await enqueue(api.store, "few", [
       { priority: 500 },
@@ -56,7 +56,7 @@ describe("the oldest ready tasks", () => {
     );
   });
 
-  test("of more than 1,000 those that start next are compared, and the oldest of the first 100 of each priority", async () => {
+  test("the oldest of more than 1,000 ready tasks is one of those that start next, and of the first 100 of each priority", async () => {
     await api.register("many");
     await enqueue(api.store, "many", 1_000);
     const [last = ""] = await enqueue(api.store, "many", [{ priority: 900 }]);
@@ -68,7 +68,7 @@ describe("the oldest ready tasks", () => {
     );
   });
 
-  test("none are said to be none", async () => {
+  test("the oldest of no ready tasks is said to be none", async () => {
     await api.register("none");
     expect((await api.taskgate("tasks", "none", "--oldest")).out).toBe("No task of none is ready.");
   });

@@ -43,7 +43,7 @@ async function walk(
 }
 
 describe("tasks", () => {
-  test("that are ready are shown once each while some are claimed and others come in front", async () => {
+  test("the ready tasks are shown once each while some are claimed and others come in front", async () => {
     const name = await define(api.store, { limit: 50, prefetchMax: 0 });
     const ids = await enqueue(api.store, name, 12);
     const worker = await startWorker(api.store, name, { want: 20 });
@@ -59,7 +59,7 @@ describe("tasks", () => {
     expect(ids.slice(-6).filter((id) => !shown.includes(id))).toEqual([]);
   });
 
-  test("that are dead are shown once each while others die", async () => {
+  test("the dead tasks are shown once each while others die", async () => {
     const name = await define(api.store, { limit: 50 });
     await enqueue(api.store, name, 12);
     const worker = await startWorker(api.store, name, { want: 20 });
@@ -163,7 +163,7 @@ describe("a cursor", () => {
   const cursorOf = async (request: ApiRequest): Promise<string> =>
     (await ask(request)).cursor ?? "";
 
-  test("is null behind the thousandth row, and `more` tells of the rest", async () => {
+  test("a cursor is null behind the thousandth row, and `more` tells of the rest", async () => {
     const name = await define(api.store);
     const groups = Array.from({ length: 1_001 }, (_, at) => ({ group: `g${String(at)}` }));
     await enqueue(api.store, name, groups);
@@ -175,7 +175,7 @@ describe("a cursor", () => {
     expect(second["groups"]).toHaveLength(400);
   });
 
-  test("of tasks leads beyond the thousandth one, to the last", async () => {
+  test("a cursor of tasks leads beyond the thousandth one, to the last", async () => {
     const name = await define(api.store);
     const ids = await enqueue(api.store, name, 2_500);
     const query = { max: "900" };
@@ -183,7 +183,7 @@ describe("a cursor", () => {
     expect(rows.map(({ task }) => task)).toEqual(ids);
   });
 
-  test("of tasks of several states leads from one state to the next", async () => {
+  test("a cursor of tasks of several states leads from one state to the next", async () => {
     const name = await define(api.store);
     const ready = await enqueue(api.store, name, 3);
     const scheduled = await enqueue(api.store, name, [{ runInMs: 60_000 }, { runInMs: 60_000 }]);
@@ -192,7 +192,7 @@ describe("a cursor", () => {
     expect(rows.map(({ task }) => task)).toEqual([...scheduled, ...ready]);
   });
 
-  test("is taken with another `max`", async () => {
+  test("a cursor is taken with another `max`", async () => {
     const name = await define(api.store);
     await enqueue(api.store, name, 5);
     const params = { name };

@@ -81,7 +81,7 @@ const bytes = Buffer.byteLength(payload);
 
 describe("a payload", () => {
   test.each(["ready", "done", "dead", "cancelled"])(
-    "of a task that is %s has its size for a reader, and its content for the role",
+    "a payload of a task that is %s has its size for a reader, and its content for the role",
     async (state) => {
       const params = { id: ids[state] ?? "" };
       const hidden = await get("api-task", reader, params);
@@ -97,7 +97,7 @@ describe("a payload", () => {
     },
   );
 
-  test("of a schedule is hidden alike", async () => {
+  test("a payload of a schedule is hidden alike", async () => {
     const hidden = await get("api-schedules", reader);
     expect(hidden.body).toMatchObject({ schedules: [{ payload: null, payloadBytes: bytes }] });
     const shown = await get("api-schedules", signedIn("Taskgate.Operator"));

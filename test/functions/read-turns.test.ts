@@ -60,7 +60,7 @@ test("a read whose request is over isn't run, and takes no turn", async () => {
   expect(hasRun).toBe(true);
 });
 
-test("of many requests for a list that hangs the database is asked for two; a change and the next read aren't in their way", async () => {
+test("a list that hangs the database is asked for by two of many requests; a change and the next read aren't in their way", async () => {
   const hanging = createGate();
   let asked = 0;
   const admin = {

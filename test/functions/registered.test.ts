@@ -60,7 +60,7 @@ function describeTrigger(bindings: Record<string, Binding>): string {
 }
 
 describe("the compiled app", () => {
-  test("registers exactly these functions", () => {
+  test("the compiled app registers exactly these functions", () => {
     const found = Object.fromEntries(
       report.functions.map(({ name, bindings }) => [name, describeTrigger(bindings)]),
     );
@@ -128,7 +128,7 @@ describe("the compiled app", () => {
     ]);
   });
 
-  test("without the routes of operators reading and enqueueing stay", async () => {
+  test("the compiled app without the routes of operators keeps reading and enqueueing", async () => {
     const { functions } = await load(entry, { TASKGATE_OPERATOR_API: "off" });
     const names = functions.map(({ name }) => name);
     const left = report.functions.map(({ name }) => name).filter((name) => !names.includes(name));
@@ -164,7 +164,7 @@ describe("the compiled app", () => {
     );
   });
 
-  test("has the hooks for traces and for the end of the process, and no other", () => {
+  test("the compiled app has the hooks for traces and for the end of the process, and no other", () => {
     expect([...report.hooks].sort()).toEqual(["appTerminate", "preInvocation"]);
   });
 
@@ -175,7 +175,7 @@ describe("the compiled app", () => {
     expect(open.map(({ name }) => name)).toEqual(["dashboard"]);
   });
 
-  test("wants no key only where its setting and the platform both say that callers sign in", async () => {
+  test("the compiled app wants no key only where its setting and the platform both say that callers sign in", async () => {
     const open = async (settings: Record<string, string>): Promise<number> =>
       (await load(entry, settings)).functions.filter(({ bindings }) =>
         Object.values(bindings).some((binding) => binding["authLevel"] === "anonymous"),
@@ -190,7 +190,7 @@ describe("the compiled app", () => {
     expect(await open({ WEBSITE_AUTH_ENABLED: "True" })).toBe(1);
   });
 
-  test("loads no driver, no telemetry and no storage client, and starts nothing", () => {
+  test("the compiled app loads no driver, no telemetry and no storage client, and starts nothing", () => {
     expect(packagesOf(report.files)).toEqual(expectedPackages);
     expect(
       report.files.filter((file) =>
@@ -238,7 +238,7 @@ describe("an app that has functions of these names", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("registers Taskgate's functions by names and below a prefix of its own", async () => {
+  test("gate.register registers Taskgate's functions by names and below a prefix of its own", async () => {
     const options = `{ names: { run: "gate-run", sweep: "gate-sweep", ingest: "gate-in" }, api: { prefix: "gate" } }`;
     const { functions } = await loadWith(options);
     const named = functions.map(({ name }) => name);
@@ -250,13 +250,13 @@ describe("an app that has functions of these names", () => {
     expect(routes).toContain("GET gate/status (function)");
   });
 
-  test("leaves the HTTP API and the status page out with `api: false`", async () => {
+  test("gate.register leaves the HTTP API and the status page out with `api: false`", async () => {
     const { functions } = await loadWith("{ api: false }");
     expect(functions.map(({ name }) => name)).toEqual(["run", "sweep", "ingest"]);
   });
 
   test.each(["/gate", "", "a b", "1st"])(
-    "refuses the prefix %j and names the expected form",
+    "gate.register refuses the prefix %j and names the expected form",
     async (prefix) => {
       await expect(loadWith(`{ api: { prefix: ${JSON.stringify(prefix)} } }`)).rejects.toThrow(
         "prefix: expected 1 to 50 letters, digits and hyphens, a letter first",

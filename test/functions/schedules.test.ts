@@ -58,7 +58,7 @@ describe("over HTTP", () => {
     expect(unknown.status).toBe(404);
   });
 
-  test("paused, and resumed with the next instant from now, for which a hint is left", async () => {
+  test("a schedule is paused over HTTP, and resumed with the next instant from now, for which a hint is left", async () => {
     const body = { schedule: "nightly", reason: "too loud" };
     const paused = await post("api-schedule-pause", body);
     expect(paused.body).toEqual({
@@ -101,7 +101,7 @@ describe("on the command line", () => {
     expect(listed).toMatchObject({ schedules: [{ name: "nightly", paused: false }] });
   });
 
-  test("one is shown; to pause and to resume it is a mistake", async () => {
+  test("the command shows one schedule; to pause and to resume it is a mistake", async () => {
     const { code, out } = await taskgate("schedule", "orders", "nightly");
     expect([code, out]).toEqual([0, expect.stringContaining("0 2 * * *")]);
     expect((await taskgate("schedule", "orders", "nightly", "--pause", "--resume")).out).toContain(
@@ -133,7 +133,7 @@ describe("a run out of turn", () => {
     await setAll([hourly]);
   });
 
-  test("adds the task that an instant would, leaves a hint, and moves nothing", async () => {
+  test("a run out of turn adds the task that an instant would, leaves a hint, and moves nothing", async () => {
     const before = await scheduleNow();
     const run = await post("api-schedule-run", { schedule: "hourly" }, "reports");
     expect(run).toMatchObject({ status: 200, body: { definition: "reports", schedule: "hourly" } });
@@ -149,7 +149,7 @@ describe("a run out of turn", () => {
     expect(await scheduleNow()).toEqual({ ...before, inMs: expect.any(Number) });
   });
 
-  test("adds nothing for a repeat with its operation id, and has the instant that is asked for", async () => {
+  test("a run out of turn adds nothing for a repeat with its operation id, and has the instant that is asked for", async () => {
     const body = {
       scheduledFor: "2030-01-31T08:30:00+01:00",
       operationId: "3f1c5b7e-7b0e-4c0a-9a52-5a1f0f7f2d11",
@@ -163,7 +163,7 @@ describe("a run out of turn", () => {
     );
   });
 
-  test("works by command during a pause, for the only schedule without its name", async () => {
+  test("a run out of turn works by command during a pause, for the only schedule without its name", async () => {
     await taskgate("schedule", "reports", "--pause");
     const { code, out } = await taskgate("schedule", "reports", "--run");
     expect(code).toBe(0);
@@ -174,7 +174,7 @@ describe("a run out of turn", () => {
     await taskgate("schedule", "reports", "hourly", "--resume");
   });
 
-  test("has its reason in the audit, by HTTP and by command; a longer one is refused", async () => {
+  test("a run out of turn has its reason in the audit, by HTTP and by command; a longer one is refused", async () => {
     const auditOf = async (task: string) =>
       (await api.admin.audit({ object: task, max: 5 })).map(({ action, reason }) => [
         action,
@@ -194,7 +194,7 @@ describe("a run out of turn", () => {
     expect((await post("api-schedule-run", { reason: "" }, "reports")).status).toBe(400);
   });
 
-  test("of several schedules one must be named", async () => {
+  test("a run out of turn of several schedules must name one", async () => {
     await setAll([hourly, { ...hourly, name: "daily" }]);
     const { code, out } = await taskgate("schedule", "reports", "--run");
     expect(code).toBe(2);

@@ -35,14 +35,14 @@ const tooNew = new SchemaError("TASKGATE_SCHEMA_TOO_NEW", "too new: deploy");
 const away = new StoreUnavailableError("away");
 
 describe("the guard", () => {
-  test("asks once when the schema fits", async () => {
+  test("the guard asks once when the schema fits", async () => {
     const { asked, logged, pass } = setUp(["fits"]);
     for (let call = 0; call < 5; call += 1) await pass();
     expect(asked).toHaveLength(1);
     expect(logged).toEqual([]);
   });
 
-  test("refuses every call with the same error, logs it once, and asks again after 10 s", async () => {
+  test("the guard refuses every call with the same error, logs it once, and asks again after 10 s", async () => {
     const { time, asked, logged, pass } = setUp([tooOld, tooOld, tooNew, "fits"]);
     for (time.nowMs = 0; time.nowMs < 20_000; time.nowMs += 1_000) {
       await expect(pass()).rejects.toBe(tooOld);
@@ -80,7 +80,7 @@ describe("the functions' start", () => {
     await database.drop();
   });
 
-  test("on a database without the schema every invocation ends with one error that says what to run; the database is asked once", async () => {
+  test("every invocation on a database without the schema ends with one error that says what to run; the database is asked once", async () => {
     const connects = async (): Promise<number> => {
       const [row] = await rowsOf<{ n: number }>(
         database.url,
@@ -112,7 +112,7 @@ describe("the functions' start", () => {
     expect(await connects()).toBeLessThan(5);
   });
 
-  test("once it is migrated the same process may work, without a restart", async () => {
+  test("the same process may work once the schema is migrated, without a restart", async () => {
     const { time, options, guard } = setUp([]);
     const check = () => checkStoreSchema({ url: database.url });
     const pass = () => guard.pass({ ...options, check });

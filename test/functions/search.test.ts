@@ -61,7 +61,7 @@ async function ask(query: Record<string, string>, definition = name): Promise<An
 const idsOf = ({ tasks }: Answer): string[] => tasks.map(({ task }) => task);
 
 describe("GET tasks with filters", () => {
-  test("looks in all states unless some are named", async () => {
+  test("the route GET tasks looks in all states unless some are named", async () => {
     const all = await ask({ keyPrefix: "order-" });
     expect(all.tasks.map(({ state }) => state)).toEqual(["ready", "ready", "done", "dead"]);
     expect(all).toMatchObject({ more: false, cursor: null, lookedAt: 4, stoppedAt: null });
@@ -69,7 +69,7 @@ describe("GET tasks with filters", () => {
     expect(some.tasks.map(({ state }) => state)).toEqual(["dead", "done"]);
   });
 
-  test("finds by key, by group, and by a value in the payload that may have an equals sign", async () => {
+  test("the route GET tasks finds by key, by group, and by a value in the payload that may have an equals sign", async () => {
     expect(idsOf(await ask({ key: "order-3" }))).toEqual([ids[2]]);
     expect(idsOf(await ask({ group: "customer-2" }))).toEqual([ids[1]]);
     expect(idsOf(await ask({ where: "customer.id=4" }))).toEqual([ids[3]]);
@@ -77,14 +77,14 @@ describe("GET tasks with filters", () => {
     expect(idsOf(await ask({ where: "customer.name=Ada" }))).toEqual([]);
   });
 
-  test("finds by times, in the states that have them", async () => {
+  test("the route GET tasks finds by times, in the states that have them", async () => {
     const since = "2020-01-01T00:00:00Z";
     expect(idsOf(await ask({ finishedSince: since }))).toEqual([ids[0], ids[1]]);
     expect(idsOf(await ask({ createdBefore: since }))).toEqual([]);
     expect(idsOf(await ask({ createdSince: since, state: "ready" }))).toEqual([ids[2], ids[3]]);
   });
 
-  test("looks at 5,000 tasks, says where it stopped, and goes on from there", async () => {
+  test("the route GET tasks looks at 5,000 tasks, says where it stopped, and goes on from there", async () => {
     const query = { where: `n=${String(many - 1)}` };
     const first = await ask(query, "big");
     expect(first).toMatchObject({
@@ -136,14 +136,14 @@ describe("GET tasks with filters", () => {
 });
 
 describe("taskgate tasks with filters", () => {
-  test("shows the tasks that it found, with their states", async () => {
+  test("the command tasks shows the tasks that it found, with their states", async () => {
     const { code, out } = await api.taskgate("tasks", name, "--key-prefix", "order-");
     expect(code).toBe(0);
     expect(out.split("\n")[0]).toMatch(/TASK +KIND +STATE/);
     for (const id of ids) expect(out).toMatch(new RegExp(`^ *${id} `, "m"));
   });
 
-  test("finds by each filter", async () => {
+  test("the command tasks finds by each filter", async () => {
     const shown = async (...words: string[]): Promise<string[]> => {
       const { code, out } = await api.taskgate("tasks", name, "--json", ...words);
       expect(code).toBe(0);
@@ -160,7 +160,7 @@ describe("taskgate tasks with filters", () => {
     expect(await shown("-s", "dead", "-s", "done")).toEqual([ids[1], ids[0]]);
   });
 
-  test("says where it stopped, and --all looks on to the end", async () => {
+  test("the command tasks says where it stopped, and --all looks on to the end", async () => {
     const where = `n=${String(many - 1)}`;
     const some = await api.taskgate("tasks", "big", "--where", where);
     expect(some.out).toBe(

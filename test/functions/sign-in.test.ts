@@ -191,7 +191,7 @@ describe("the host", () => {
     ["keys, behind the platform's sign-in", "function", keysBehindSignIn],
     ["entra, but the platform checks no sign-in", "function", entraSwitchedOff],
     ["entra", "anonymous", entra],
-  ])("lets callers in with %s: %s", (_, level, signIn) => {
+  ])("the host lets callers in with %s: %s", (_, level, signIn) => {
     const rejecting = (): Promise<never> => Promise.reject(new Error("not called"));
     const routes = [
       ...createApiRoutes(rejecting, { operatorApi: true, signIn }),
@@ -228,7 +228,7 @@ describe("the audit", () => {
       },
       actor: "http:7-8",
     },
-  ])("has $actor for $who", async ({ signIn, headers, actor }) => {
+  ])("the audit has $actor for $who", async ({ signIn, headers, actor }) => {
     expect((await call("api-limit", signIn, headers)).status).toBe(200);
     const last = await withClient(api.ownerUrl, (client) =>
       client.query<{ changed_by: string }>(

@@ -43,7 +43,7 @@ describe("over HTTP", () => {
     expect(again.body).toMatchObject({ tasks: [{ outcome: "gone", state: "cancelled" }, {}] });
   });
 
-  test("who cancelled a running task, and why, is told with the task", async () => {
+  test("the caller that cancelled a running task, and its reason, are told with the task", async () => {
     const [id] = await enqueue(api.store, "orders", 1);
     const worker = await startWorker(api.store, "orders");
     const task = await worker.claimOne();
@@ -108,7 +108,7 @@ describe("over HTTP", () => {
 });
 
 describe("shared limits", () => {
-  test("one is set and listed with those that draw from it", async () => {
+  test("a shared limit is set and listed with those that draw from it", async () => {
     await api.register("pick", { sharedLimits: [{ name: "partner", limit: 3 }] });
     const put = { route: "api-shared-limit", params: { name: "partner" }, body: { limit: 2 } };
     expect((await api.call(put)).body).toMatchObject({ status: "set", oldLimit: 3, newLimit: 2 });
@@ -137,7 +137,7 @@ describe("watermarks", () => {
   const put = (body: object) =>
     api.call({ route: "api-watermark", params: { name: "orders" }, body });
 
-  test("over HTTP: set, refused from another version, listed, taken away", async () => {
+  test("a watermark over HTTP is set, refused from another version, listed, taken away", async () => {
     const body = { watermark: "by-id", value: { last: "1000" }, version: "0" };
     const change = { definition: "orders", watermark: "by-id" };
     expect((await put(body)).body).toEqual({ ...change, status: "set", old: null, version: "1" });
@@ -151,7 +151,7 @@ describe("watermarks", () => {
     expect((await put({ watermark: "by-id" })).status).toBe(400);
   });
 
-  test("on the command line", async () => {
+  test("a watermark on the command line is set, listed and taken away", async () => {
     const back = ["watermark", "orders", "daily", "--set", '{"until":"2026-01-01T00:00:00Z"}'];
     expect(await taskgate(...back, "--reason", "late data")).toEqual({
       code: 0,

@@ -29,7 +29,7 @@ async function waiting(): Promise<number> {
 }
 
 describe("a task per line", () => {
-  test("all are enqueued in slices, and the answer sums them up", async () => {
+  test("all tasks of a stream are enqueued in slices, and the answer sums them up", async () => {
     const before = await waiting();
     const response = await send(lines(1_201));
     expect(response).toMatchObject({
@@ -52,7 +52,7 @@ describe("a task per line", () => {
     expect(await waiting()).toBe(before + 1_000);
   });
 
-  test("of a first slice that is bad nothing is done", async () => {
+  test("a bad first slice does nothing", async () => {
     const before = await waiting();
     const response = await send(`${lines(400)}{"payload":{"n":1e309}}\n{"payload":\n`);
     expect(response.status).toBe(400);
@@ -96,7 +96,7 @@ describe("a task per line", () => {
     });
   });
 
-  test("nothing, bytes that are no UTF-8 and an operationId are refused", async () => {
+  test("an empty stream, bytes that are no UTF-8 and an operationId are refused", async () => {
     expect(await send("")).toMatchObject({ status: 400, body: { problems: [{ field: "body" }] } });
     expect(await send("\n\n")).toMatchObject({
       status: 400,
@@ -123,7 +123,7 @@ describe("a task per line", () => {
     expect(response).toMatchObject({ status: 413, body: { problems: [{ field: "body" }] } });
   });
 
-  test("others have their turn while a long body is read", async () => {
+  test("other requests have their turn while a long body is read", async () => {
     let turns = 0;
     const timer = setInterval(() => (turns += 1), 1);
     await send(`${"  \n".repeat(600_000)}x`);

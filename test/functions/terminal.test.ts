@@ -117,7 +117,7 @@ describe.each(fewOf(["a database", "the address of an app"]))("with %s", (place)
     });
   });
 
-  test("without a terminal nothing is asked", async () => {
+  test("a command without a terminal asks nothing", async () => {
     const [id = ""] = await enqueue(api.store, "greet", 1);
     expect(await shell(`taskgate cancel ${id} < /dev/null`)).toBe(`1 task is cancelled: ${id}\n`);
   });

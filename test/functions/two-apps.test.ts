@@ -228,7 +228,7 @@ describe("two apps in two processes", () => {
     await until("the invoice was sent", () => ended("returns") === 1);
   }, 60_000);
 
-  test("would be found out if a body ran without a token", () => {
+  test("a body that ran without a token would be found out", () => {
     appendFileSync(overlapFile, "");
     expect(mostAtOnce(["begin a", "begin b", "end a", "begin a", "end a", "end b"])).toBe(2);
   });

@@ -51,7 +51,7 @@ async function watch(words: string[], between: (() => Promise<unknown>)[], url =
 }
 
 describe("--watch", () => {
-  test("gives programs one JSON document a line, each of its own look", async () => {
+  test("the option --watch gives programs one JSON document a line, each of its own look", async () => {
     const words = ["status", "--json", "--every", "10m"];
     const { code, lines, pauses } = await watch(words, [() => enqueue(api.store, "greet", 3)]);
     expect(code).toBe(0);
@@ -60,7 +60,7 @@ describe("--watch", () => {
     expect(ready).toMatchObject([{ ready: 0 }, { ready: 3 }]);
   });
 
-  test("goes on when the database is away between two looks, and says so", async () => {
+  test("the option --watch goes on when the database is away between two looks, and says so", async () => {
     const network = await startNetwork(new URL(api.operatorUrl));
     const { code, lines } = await watch(
       ["status", "--watch", "--timeout", "1s"],
@@ -74,20 +74,20 @@ describe("--watch", () => {
     expect(lines.at(-1)).toContain("ready");
   });
 
-  test("ends at once with what can't be right later", async () => {
+  test("the option --watch ends at once with what can't be right later", async () => {
     const { code, lines, pauses } = await watch(["definitions", "nobody", "--watch"], []);
     expect(code).toBe(3);
     expect(lines.join("\n")).toContain("nobody");
     expect(pauses).toEqual([]);
   });
 
-  test("refuses a time that is none, with the field and the expected form", async () => {
+  test("the option --watch refuses a time that is none, with the field and the expected form", async () => {
     const { code, lines } = await watch(["status", "--every", "soon"], []);
     expect(code).toBe(2);
     expect(lines.join("\n")).toContain("--every: got `soon`, expected a time of 1ms to 1h");
   });
 
-  test("draws over the look before on a terminal, and ends with 0 at Ctrl+C", async () => {
+  test("the option --watch draws over the look before on a terminal, and ends with 0 at Ctrl+C", async () => {
     const program = join(root, "dist/shared/cli/main.js");
     // Ctrl+C reaches the shell too: with a trap it lives on to tell the code.
     const line = `trap : INT; '${process.execPath}' '${program}' status --every 300ms; echo "code $?"`;
@@ -119,7 +119,7 @@ describe("a reader that has seen enough", () => {
     ["limits --watch --every 200ms --json"],
     ["export greet"],
   ])(
-    "ends `taskgate %s` at once with 0",
+    "a command whose reader has seen enough, `taskgate %s`, ends at once with 0",
     async (words) => {
       await enqueue(api.store, "greet", 600);
       const program = `'${process.execPath}' '${join(root, "dist/shared/cli/main.js")}'`;

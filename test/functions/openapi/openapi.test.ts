@@ -187,14 +187,14 @@ async function validateApi(text: string): Promise<{ code: number; out: string }>
 }
 
 describe("The document", () => {
-  test("is valid OpenAPI 3.1, and a fault in it is found", async () => {
+  test("the document is valid OpenAPI 3.1, and a fault in it is found", async () => {
     const text = JSON.stringify(document);
     expect(await validateApi(text)).toMatchObject({ code: 0 });
     const broken = text.replace('"in":"query"', '"in":"nowhere"');
     expect((await validateApi(broken)).code).not.toBe(0);
   });
 
-  test("has every route of the API with its method, and no other", () => {
+  test("the document has every route of the API with its method, and no other", () => {
     const routes = createApiRoutes(() => Promise.reject(new Error("asked"))).map(
       ({ methods, route }) => `${String(methods[0])} /${route}`,
     );
@@ -202,7 +202,7 @@ describe("The document", () => {
     expect(told.sort()).toEqual(routes.sort());
   });
 
-  test("leaves out operators' routes where the app does, and the key where callers sign in", async () => {
+  test("the document leaves out operators' routes where the app does, and the key where callers sign in", async () => {
     const routes = createApiRoutes(() => Promise.resolve(api.admin), {
       operatorApi: false,
       signIn: { apiSignIn: "entra", hasPlatformSignIn: true },
@@ -234,7 +234,7 @@ describe("The document", () => {
 });
 
 describe("Requests that the document allows", () => {
-  test("are taken, and answered as it says", async () => {
+  test("the requests that the document allows are taken, and answered as it says", async () => {
     const dice = new Dice(1);
     const taken = new Set<string>();
     for (const given of operations()) {
@@ -270,7 +270,7 @@ describe("Requests that the document allows", () => {
 });
 
 describe("Requests that the document forbids", () => {
-  test("are refused as a whole, with the member named", async () => {
+  test("the requests that the document forbids are refused as a whole, with the member named", async () => {
     const dice = new Dice(2);
     let refused = 0;
     for (const given of operations()) {
@@ -292,7 +292,7 @@ describe("Requests that the document forbids", () => {
     expect(refused).toBeGreaterThan(200);
   }, 120_000);
 
-  test("are refused for their query, with the parameter named", async () => {
+  test("the requests that the document forbids are refused for their query, with the parameter named", async () => {
     let refused = 0;
     for (const given of operations()) {
       const known = given.operation.parameters.filter((parameter) => parameter.in === "query");
