@@ -36,19 +36,19 @@ async function cancelMeanwhile(pumps: readonly PumpBatchAnswer["status"][]) {
 }
 
 describe("a cancel of a batch that another call is opening", () => {
-  test("ends the tasks that the other call has admitted since they were listed", async () => {
+  test("a cancel of an opening batch ends the tasks that the other call has admitted since they were listed", async () => {
     const { answer, ended } = await cancelMeanwhile(["pumped"]);
     expect(ended).toEqual(["7", "8"]);
     expect(answer).toMatchObject({ status: "cancelled", tasks: 2 });
   });
 
-  test("waits for the other call's slice, and ends its tasks", async () => {
+  test("a cancel of an opening batch waits for the other call's slice, and ends its tasks", async () => {
     const { ended, pumped } = await cancelMeanwhile(["busy", "busy", "pumped"]);
     expect(ended).toEqual(["7", "8"]);
     expect(pumped).toBe(3);
   });
 
-  test("leaves a batch to the sweep that stays busy for two seconds", async () => {
+  test("a cancel of an opening batch leaves it to the sweep when it stays busy for two seconds", async () => {
     const { ended, pumped } = await cancelMeanwhile(Array.from({ length: 99 }, () => "busy"));
     expect(ended).toEqual([]);
     expect(pumped).toBe(20);

@@ -12,18 +12,18 @@ const event = { eventId: "1", source: "/a", type: "landed" };
 const textOf = (length: number): string => "x".repeat(length);
 
 describe("a message that is put back", () => {
-  test("is read as it came, with its count, as text or parsed", () => {
+  test("a message that is put back is read as it came, with its count, as text or parsed", () => {
     const text = writePutBack(event, 3) ?? "";
     expect(readDelivery(text)).toEqual({ tries: 3, message: event });
     expect(readDelivery(JSON.parse(text))).toEqual({ tries: 3, message: event });
   });
 
-  test("has no members on top that would hide the host's own", () => {
+  test("a message that is put back has no members on top that would hide the host's own", () => {
     const members = Object.keys(JSON.parse(writePutBack(event, 1) ?? "") as object);
     expect(members).toEqual(["taskgate", "message"]);
   });
 
-  test("goes without its count where both don't fit into a queue's message", () => {
+  test("a message that is put back goes without its count where both don't fit into a queue's message", () => {
     const large = { ...event, data: { text: textOf(49_152 - 80) } };
     expect(fitsWithNote(large, 1)).toBe(false);
     expect(readDelivery(writePutBack(large, 7))).toMatchObject({ tries: 0 });
@@ -33,7 +33,7 @@ describe("a message that is put back", () => {
 });
 
 describe("a message that is refused", () => {
-  test("stands in the poison queue with its reason and is read as it came when it is moved back", () => {
+  test("a refused message stands in the poison queue with its reason and is read as it came when it is moved back", () => {
     const text = writeRefused(event, "No route takes it") ?? "";
     expect(JSON.parse(text)).toEqual({
       taskgate: { reason: "No route takes it" },
@@ -42,14 +42,14 @@ describe("a message that is refused", () => {
     expect(readDelivery(text)).toEqual({ tries: 0, message: event });
   });
 
-  test("that isn't JSON keeps its text", () => {
+  test("a refused message that isn't JSON keeps its text", () => {
     expect(readDelivery(writeRefused("{ broken", "Not an event"))).toEqual({
       tries: 0,
       message: "{ broken",
     });
   });
 
-  test("keeps numbers that are larger than all others: moved back, it is refused again and not taken with null", () => {
+  test("a refused message keeps numbers that are larger than all others: moved back, it is refused again and not taken with null", () => {
     const huge: unknown = JSON.parse(
       '{"eventId":"1","source":"/a","type":"t","data":{"n":[1e400,-1e400]}}',
     );
@@ -58,7 +58,7 @@ describe("a message that is refused", () => {
     expect(readEvents(readDelivery(text).message)).toMatchObject({ ok: false });
   });
 
-  test("goes without the reason where both don't fit", () => {
+  test("a refused message goes without the reason where both don't fit", () => {
     const large = { text: textOf(48_500) };
     expect(JSON.parse(writeRefused(large, textOf(900)) ?? "")).toEqual(large);
   });
@@ -90,7 +90,7 @@ describe("a message without an envelope", () => {
 });
 
 describe("readEachEvent", () => {
-  test("reads each event of an array for itself, with its original text", () => {
+  test("readEachEvent reads each event of an array for itself, with its original text", () => {
     const bad = { eventId: "2", source: "/a" };
     const each = readEachEvent([event, bad]);
     expect(each).toMatchObject({
@@ -102,7 +102,7 @@ describe("readEachEvent", () => {
     });
   });
 
-  test("refuses an empty array and one of more than 1,000 events as a whole", () => {
+  test("readEachEvent refuses an empty array and one of more than 1,000 events as a whole", () => {
     const many = Array.from({ length: 1_001 }, () => event);
     expect([readEachEvent([]).ok, readEachEvent(many).ok]).toEqual([false, false]);
   });

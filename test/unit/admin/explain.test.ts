@@ -51,14 +51,14 @@ function deciding(facts: object): string[] {
 }
 
 describe("the sentence that decides", () => {
-  test("of a scheduled task is when it is due", () => {
+  test("the sentence of a scheduled task tells when it is due", () => {
     expect(deciding({ state: "scheduled", dueInMs: 3_000 })).toEqual(["It is not due for 3 s."]);
     expect(deciding({ state: "scheduled", dueInMs: -2_000 })).toEqual([
       "It has been due for 2 s: the next worker of `resize-image` or the next sweep makes it ready.",
     ]);
   });
 
-  test("of a waiting task are the holders of its group", () => {
+  test("the sentence of a waiting task tells the holders of its group", () => {
     expect(deciding({ state: "waiting", group })).toEqual([
       "Group `customer 7` is full: 1 of 1 slot in use, held by task 16.",
     ]);
@@ -73,7 +73,7 @@ describe("the sentence that decides", () => {
     ]);
   });
 
-  test("of a ready task is the limit, with the holders of the tokens and their times", () => {
+  test("the sentence of a ready task tells the limit, with the holders of the tokens and their times", () => {
     const holders = [{ ...holder, startedAt: "2026-01-31T08:30:00Z" }];
     expect(deciding({ held: 4, holders })).toEqual([
       "The limit of `resize-image` is reached: 4 tokens, set by the code, held by web-1:7 (execution 3, 4 tokens, since 2026-01-31T08:30:00Z, lease left 25 s).",
@@ -86,7 +86,7 @@ describe("the sentence that decides", () => {
     ]);
   });
 
-  test("names at most five holders, and which of them are dead", () => {
+  test("the sentence of a ready task names at most five holders, and which of them are dead", () => {
     const holders = Array.from({ length: 7 }, (_, index) => ({
       ...holder,
       tokens: 1,
@@ -100,7 +100,7 @@ describe("the sentence that decides", () => {
     expect(sentence).toContain("; and 2 more.");
   });
 
-  test("of a ready task is a pause before anything else, and all that holds it back is said", () => {
+  test("the sentence of a ready task tells a pause before anything else, and all that holds it back is said", () => {
     expect(
       explain({ paused: true, held: 4, holders: [holder], readyAhead: 12 }).map(
         (reason) => reason.code,
@@ -108,7 +108,7 @@ describe("the sentence that decides", () => {
     ).toEqual(["state", "paused", "limit-reached", "queue-position"]);
   });
 
-  test("of a task that no worker has taken for long asks for the app that has it", () => {
+  test("the sentence of a ready task that no worker has taken for long asks for the app that has it", () => {
     const way =
       "Does an app run that has `resize-image`? Where the task, its function or the app was renamed, give it the old name back until its tasks are done.";
     expect(deciding({ unserved: `Of it 2 tasks are ready. ${way}`, readyAhead: 0 })).toEqual([
@@ -119,7 +119,7 @@ describe("the sentence that decides", () => {
     ]);
   });
 
-  test("of a ready task that nothing holds back is its place", () => {
+  test("the sentence of a ready task that nothing holds back tells its place", () => {
     expect(deciding({ readyAhead: 12, held: 1 })).toEqual([
       "12 tasks are ahead of it in `resize-image`.",
     ]);
@@ -137,7 +137,7 @@ describe("the sentence that decides", () => {
     );
   });
 
-  test("of a claimed task are its worker, its fence and the time since the claim", () => {
+  test("the sentence of a claimed task tells its worker, its fence and the time since the claim", () => {
     expect(deciding({ state: "claimed", claim })).toEqual([
       "Claimed by web-1:7 (execution 3) since 2026-01-31T08:30:00.000Z, fence 41, lease left 25 s: it is running.",
     ]);
@@ -152,7 +152,7 @@ describe("the sentence that decides", () => {
     ).toMatch(/whose lease is over for 1 s: the next worker or sweep takes the task back\.$/);
   });
 
-  test("of a blocked task is its wave", () => {
+  test("the sentence of a blocked task tells its wave", () => {
     expect(deciding({ state: "blocked" })[0]).toMatch(/^Its wave isn't open/);
   });
 
@@ -179,7 +179,7 @@ describe("the sentence that decides", () => {
     },
   );
 
-  test("of a blocked task names the command that helps", () => {
+  test("the sentence of a blocked task names the command that helps", () => {
     const ofBatch = (batchState: "draft" | "halted") =>
       deciding({ state: "blocked", wave: { ...wave, batchState, state: "blocked" } })[0];
     expect(ofBatch("halted")).toContain("`taskgate batch 3 --resume` opens the next wave");
@@ -190,7 +190,7 @@ describe("the sentence that decides", () => {
 describe("the sentence about the end", () => {
   const finishedAt = "2026-01-31T08:31:00Z";
 
-  test("tells who did it and how long it took", () => {
+  test("the sentence about the end tells which worker did the task and how long it took", () => {
     expect(deciding({ state: "done", finishedAt, worker: "web-1:7", durationMs: 1_234 })).toEqual([
       "Done at 2026-01-31T08:31:00Z by web-1:7 in 1 s.",
     ]);
@@ -199,7 +199,7 @@ describe("the sentence about the end", () => {
     ]);
   });
 
-  test("tells why it was cancelled, where that was said", () => {
+  test("the sentence about the end tells why the task was cancelled, where that was said", () => {
     const cancelled = { state: "cancelled", finishedAt, lastError: "ordered twice" } as const;
     expect(deciding(cancelled)).toEqual([
       "Cancelled at 2026-01-31T08:31:00Z. Reason: ordered twice.",
@@ -223,14 +223,14 @@ describe("the sentence about the end", () => {
       { lostCount: 4, attempts: [{ outcome: "lost" }] },
       "its worker died under it 4 times, 3 are allowed.",
     ],
-  ])("tells why it is dead: %j", (facts, why) => {
+  ])("the sentence about the end tells why the task is dead: %j", (facts, why) => {
     const state = "dead";
     expect(deciding({ ...facts, state, finishedAt })).toEqual([
       `Dead since 2026-01-31T08:31:00Z because ${why}`,
     ]);
   });
 
-  test("names the last error by its first line", () => {
+  test("the sentence about the end names the last error by its first line", () => {
     const facts = {
       state: "dead",
       failedCount: 5,

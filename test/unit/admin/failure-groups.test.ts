@@ -30,7 +30,7 @@ describe("like errors", () => {
     ...changes,
   });
 
-  test("are one group: counts add up, the newest one gives error and example", () => {
+  test("like errors are one group: counts add up, the newest one gives error and example", () => {
     const later = "2026-11-22T02:00:00.000Z";
     const newer = failure({ error: "order 2", lastAt: later, taskIds: [asTaskId("9")] });
     for (const failures of [

@@ -39,7 +39,7 @@ test("a list of batches is never asked for more than a hundred", async () => {
   expect(asked).toEqual([100, 21]);
 });
 
-test("behind a list that was cut stands how to see more, behind a whole one nothing", () => {
+test("a list that was cut says behind it how to see more, a whole one says nothing", () => {
   expect(describeCut({ rows: [1, 2], more: false })).toBe("");
   expect(describeCut({ rows: [1, 2], more: true })).toBe(
     "\n\nThe first 2; there are more: --max N shows up to 1000.",

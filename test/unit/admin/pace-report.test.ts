@@ -34,12 +34,12 @@ async function paceOf(
 }
 
 describe("a slow task", () => {
-  test("is claimed for longer than 99 in 100 of its kind ran", async () => {
+  test("a task is slow when it is claimed for longer than 99 in 100 of its kind ran", async () => {
     const { running } = await paceOf({}, { claimedMs: [1_999, 2_001] });
     expect(running.map(({ isSlow }) => isSlow)).toEqual([false, true]);
   });
 
-  test("where tasks are prefetched, may have waited for as many of the longest kind on its token", async () => {
+  test("a slow task of prefetched ones may have waited for as many of the longest kind on its token", async () => {
     const claimedMs = [2_001, 41_999, 42_001];
     const { running } = await paceOf({ prefetchMax: 2 }, { claimedMs });
     expect(running.map(({ isSlow }) => isSlow)).toEqual([false, false, true]);
@@ -51,7 +51,7 @@ describe("the time until all is done", () => {
     oldestReady: { taskId: asTaskId("7"), createdAt: ago(ms), dueAt: ago(ms) },
   });
 
-  test("is that of the rate where it lets tasks start more slowly than they ended", async () => {
+  test("the time until all is done is that of the rate where it lets tasks start more slowly than they ended", async () => {
     const rate = { count: 2, periodMs: 3_600_000, burst: 1 };
     const rated = { ready: 5, rate, rateInMs: 600_000 };
     expect(await paceOf(rated, {})).toMatchObject({ untilDoneMs: 600_000 + 4 * 1_800_000 });
@@ -60,14 +60,14 @@ describe("the time until all is done", () => {
     });
   });
 
-  test("isn't told where all tasks wait for groups, which may be paused", async () => {
+  test("the time until all is done isn't told where all tasks wait for groups, which may be paused", async () => {
     expect(await paceOf({ waiting: 3 }, {})).toMatchObject({
       ...{ untilDoneMs: null, heldUpBy: "all of them wait for their groups" },
     });
     expect(await paceOf({ waiting: 3, ready: 1 }, {})).toMatchObject({ heldUpBy: null });
   });
 
-  test("is told between two workers, and not where none has come for longer than a sweep takes", async () => {
+  test("the time until all is done is told between two workers, and not where none has come for longer than a sweep takes", async () => {
     const idle = { ready: 50, executions: 0 };
     expect(await paceOf(idle, { pace: oldest(20_000) })).toMatchObject({
       ...{ untilDoneMs: 30_000, heldUpBy: null, oldestReady: { task: "7", ageMs: 20_000 } },

@@ -33,7 +33,7 @@ describe("messages", () => {
     ["1e309", Infinity],
     ["25 digits", 1.2345678901234568e24],
     ["beyond 2^53", 2 ** 53],
-  ])("of a parsed event a number that may have been changed is refused: %s", (_, n) => {
+  ])("a number of a parsed event that may have been changed is refused: %s", (_, n) => {
     expect(readEachEvent({ ...event, data: { n } })).toMatchObject({
       value: [{ read: { ok: false, problems: [{ field: "data" }] } }],
     });

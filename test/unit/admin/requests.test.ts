@@ -42,7 +42,7 @@ describe("names and ids", () => {
 });
 
 describe("an enqueue", () => {
-  test("of one task with all members becomes the store's own form", () => {
+  test("an enqueue of one task with all members becomes the store's own form", () => {
     const task = {
       kind: "k",
       priority: -5,
@@ -59,7 +59,7 @@ describe("an enqueue", () => {
     });
   });
 
-  test("of many keeps their order and names the entry of a problem", () => {
+  test("an enqueue of many keeps their order and names the entry of a problem", () => {
     const request = valueOf(readEnqueueRequest({ tasks: [{ payload: [1] }, { payload: null }] }));
     expect(request.tasks).toEqual([{ payload: "[1]" }, { payload: null }]);
     const bad = readEnqueueRequest({
@@ -68,7 +68,7 @@ describe("an enqueue", () => {
     expect(fieldsOf(bad)).toEqual(["tasks[1].prioritty", "tasks[1].payload", "tasks[2]"]);
   });
 
-  test("of 10,000 tasks passes, of more or of 8 MiB doesn't", () => {
+  test("an enqueue of 10,000 tasks passes, of more or of 8 MiB doesn't", () => {
     const many = (count: number, text: string) => ({
       tasks: Array.from({ length: count }, () => ({ payload: { text } })),
     });
@@ -77,7 +77,7 @@ describe("an enqueue", () => {
     expect(fieldsOf(readEnqueueRequest(many(200, "x".repeat(60_000))))).toEqual(["tasks"]);
   });
 
-  test("reads an instant with its zone, and refuses days that don't exist", () => {
+  test("an enqueue reads an instant with its zone, and refuses days that don't exist", () => {
     const at = (runAt: string) => readEnqueueRequest({ payload: null, runAt });
     expect(valueOf(at("2026-01-31T08:30:00+02:00")).tasks[0]?.runAt).toEqual(
       new Date("2026-01-31T06:30:00Z"),
@@ -97,11 +97,11 @@ describe("an enqueue", () => {
     [{ runInMs: 1, runAt: "2026-01-31T08:30:00Z" }, "runAt"],
     [{ groupScope: "global" }, "groupScope"],
     [{ dedupeMs: 5 }, "dedupeMs"],
-  ])("checks relations: %j", (members, field) => {
+  ])("an enqueue checks relations: %j", (members, field) => {
     expect(fieldsOf(readEnqueueRequest({ payload: null, ...members }))).toEqual([field]);
   });
 
-  test("counts a payload's bytes in UTF-8", () => {
+  test("an enqueue counts a payload's bytes in UTF-8", () => {
     const ofLength = (length: number, character: string) =>
       readEnqueueRequest({ payload: [character.repeat(length)] });
     expect(ofLength(65_532, "a").ok).toBe(true);
@@ -118,18 +118,18 @@ describe("an enqueue", () => {
     ["a text", "text"],
     ["a number", 5],
     ["true", true],
-  ])("refuses a payload with %s", (_, payload) => {
+  ])("an enqueue refuses a payload with %s", (_, payload) => {
     expect(fieldsOf(readEnqueueRequest({ payload }))).toEqual(["payload"]);
   });
 
-  test("accepts 100 levels, and refuses more without running out of stack", () => {
+  test("an enqueue accepts 100 levels, and refuses more without running out of stack", () => {
     const nested = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels));
     expect(readEnqueueRequest({ payload: nested(100) }).ok).toBe(true);
     expect(fieldsOf(readEnqueueRequest({ payload: nested(102) }))).toEqual(["payload"]);
     expect(fieldsOf(readEnqueueRequest({ payload: nested(30_000) }))).toEqual(["payload"]);
   });
 
-  test("keeps large and small numbers that are exact", () => {
+  test("an enqueue keeps large and small numbers that are exact", () => {
     const payload = { a: 2 ** 53 - 1, b: 1e300, c: 0.1, d: -0 };
     expect(valueOf(readEnqueueRequest({ payload })).tasks[0]?.payload).toBe(
       JSON.stringify(payload),
@@ -200,7 +200,7 @@ describe("a hint", () => {
     ["resize-image", { taskDefinition: "resize-image" }],
     [2024, { taskDefinition: "2024" }],
     [{ taskDefinition: 2024 }, { taskDefinition: "2024" }],
-  ])("may arrive as %j", (message, hint) => {
+  ])("a hint may arrive as %j", (message, hint) => {
     expect(valueOf(readHint(message))).toEqual(hint);
   });
 
@@ -215,7 +215,7 @@ describe("a hint", () => {
     [{ definition: "a" }],
     [{ taskDefinition: "" }],
     [NaN],
-  ])("is refused when it is %j", (message) => {
+  ])("a hint is refused when it is %j", (message) => {
     expect(readHint(message).ok).toBe(false);
   });
 });
@@ -223,13 +223,13 @@ describe("a hint", () => {
 describe("an event", () => {
   const event = { id: "1", source: "/a", type: "landed", subject: "", time: null, data: {} };
 
-  test("is read in our own form, as text, too", () => {
+  test("an event is read in our own form, as text, too", () => {
     const own = { eventId: "1", source: "/a", type: "landed" };
     expect(valueOf(readEvents(own))).toEqual([event]);
     expect(valueOf(readEvents(JSON.stringify([own, own])))).toEqual([event, event]);
   });
 
-  test("is read as CloudEvents 1.0 with extensions", () => {
+  test("an event is read as CloudEvents 1.0 with extensions", () => {
     const cloud = {
       specversion: "1.0",
       id: "1",
@@ -244,7 +244,7 @@ describe("an event", () => {
     expect(fieldsOf(readEvents({ ...cloud, specversion: "0.3" }))).toEqual(["specversion"]);
   });
 
-  test("is read in Event Grid's schema", () => {
+  test("an event is read in Event Grid's schema", () => {
     const grid = {
       id: "1",
       topic: "/a",
@@ -275,7 +275,7 @@ describe("an event", () => {
     [{}],
     [{ eventId: null, source: "/a", type: "t" }],
     [{ eventId: "1", source: "/a", type: "t", data: 5 }],
-  ])("is refused when it is %j", (message) => {
+  ])("an event is refused when it is %j", (message) => {
     expect(readEvents(message).ok).toBe(false);
   });
 });

@@ -88,7 +88,7 @@ describe("statistics of a definition", () => {
 });
 
 describe("the last two hours of all definitions", () => {
-  test("each has a number per ten minutes, the current ones last", async () => {
+  test("each definition has a number per ten minutes of the last two hours, the current ones last", async () => {
     const { store } = storeOf([
       period({ at: "2026-11-22T03:10:00.000Z", done: 5, failed: 1, lost: 2 }),
       period({ at: "2026-11-22T01:20:00.000Z", done: 7 }),

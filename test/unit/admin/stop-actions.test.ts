@@ -17,7 +17,7 @@ function openStore(): TaskStore {
 }
 
 describe("a stop of everything", () => {
-  test("pauses more definitions and schedules than one call lists, and its end resumes all of them", async () => {
+  test("a stop of everything pauses more definitions and schedules than one call lists, and its end resumes all of them", async () => {
     const store = openStore();
     for (let number = 0; number < 1_003; number += 1) await define(store, {}, `d${String(number)}`);
     const many = Array.from({ length: 100 }, (_, number) => schedule({ name: String(number) }));
@@ -32,7 +32,7 @@ describe("a stop of everything", () => {
     expect((await statusOf(store, "d1002")).paused).toBe(false);
   });
 
-  test("is on where nothing is registered yet, and its end resumes those that came meanwhile", async () => {
+  test("a stop of everything is on where nothing is registered yet, and its end resumes those that came meanwhile", async () => {
     const store = openStore();
     expect(await stopAll({ store, ...tools }, ada)).toEqual({
       definitions: [],
@@ -50,7 +50,7 @@ describe("a stop of everything", () => {
     });
   });
 
-  test("names a definition that is locked, and does not try it for ever", async () => {
+  test("a stop of everything names a definition that is locked, and does not try it for ever", async () => {
     const store = openStore();
     await define(store, {}, "free");
     await define(store, {}, "locked");
@@ -67,7 +67,7 @@ describe("a stop of everything", () => {
     expect((await resumeAll({ store, ...tools }, ada)).definitions).toEqual(["locked"]);
   });
 
-  test("is not held up by definitions that never answer", async () => {
+  test("a stop of everything is not held up by definitions that never answer", async () => {
     const store = openStore();
     const names = Array.from({ length: 12 }, (_, number) => `d${String(number)}`).sort();
     const last = names[11] ?? "";

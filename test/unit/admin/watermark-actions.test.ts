@@ -23,13 +23,13 @@ const clear = (calls: Pick<Admin, "setWatermark">, watermark: string, definition
   calls.setWatermark({ definition, watermark, value: null, changedBy });
 
 describe("a watermark that is cleared", () => {
-  test("has no value then, and is still there", async () => {
+  test("a watermark that is cleared has no value then, and is still there", async () => {
     const calls = await openCalls(["by-id"]);
     expect(await clear(calls, "by-id")).toMatchObject({ status: "set", old: [1], version: "2" });
     expect(await clear(calls, "by-id")).toMatchObject({ status: "set", old: null, version: "3" });
   });
 
-  test("is refused with near names where the definition doesn't have it, and isn't made", async () => {
+  test("a clear of a watermark is refused with near names where the definition doesn't have it, and makes none", async () => {
     const calls = await openCalls(["by-id", "by-day"]);
     await expectError(clear(calls, "by-Idd"), {
       code: "TASKGATE_ARG_UNKNOWN",
@@ -44,7 +44,7 @@ describe("a watermark that is cleared", () => {
     expect(await calls.watermarks({ name: "import", max: 10 })).toHaveLength(2);
   });
 
-  test("is refused where the definition has none, or isn't there", async () => {
+  test("a clear of a watermark is refused where the definition has none, or isn't there", async () => {
     const calls = await openCalls([]);
     const code = "TASKGATE_ARG_UNKNOWN";
     const value = "the definition has none";

@@ -25,7 +25,7 @@ function messageOf(words: string[]): string {
 }
 
 describe("the command line", () => {
-  test("gives arguments, options and flags", () => {
+  test("the command line gives arguments, options and flags", () => {
     expect(
       parseCommandLine(["tasks", "a", "--state=dead", "--json", "--max", "5"], commands),
     ).toMatchObject({
@@ -38,7 +38,7 @@ describe("the command line", () => {
     });
   });
 
-  test("takes what follows -- as arguments, and - as a value", () => {
+  test("the command line takes what follows -- as arguments, and - as a value", () => {
     expect(parseCommandLine(["pause", "--", "--odd-name"], commands)).toMatchObject({
       args: ["--odd-name"],
     });
@@ -47,7 +47,7 @@ describe("the command line", () => {
     });
   });
 
-  test("reads every word, however many there are: the option behind a thousand ids decides the database", () => {
+  test("the command line reads every word, however many there are: the option behind a thousand ids decides the database", () => {
     const ids = Array.from({ length: 1_200 }, (_, at) => String(at + 1));
     expect(parseCommandLine(["cancel", ...ids, "--db", "postgres://x"], commands)).toMatchObject({
       args: ids,
@@ -154,13 +154,13 @@ describe("help for programs", () => {
     return JSON.parse(lines.join("")) as Record<string, unknown>;
   }
 
-  test("is a JSON document with every command and option", async () => {
+  test("the help for programs is a JSON document with every command and option", async () => {
     const { commands: told } = await helpOf("help", "--json");
     expect(told).toHaveLength(commands.length);
     expect(await helpOf("--json", "--help")).toEqual(await helpOf("help", "--json"));
   });
 
-  test("of a command has its options, arguments and examples", async () => {
+  test("the help of a command has its options, arguments and examples", async () => {
     const help = await helpOf("help", "tasks", "--json");
     expect(help).toMatchObject({
       name: "tasks",
@@ -181,7 +181,7 @@ describe("taskgate work", () => {
       ["--app", "nothing"],
       `--app: got \`${resolve("/nowhere/nothing")}\`, expected the folder of an app`,
     ],
-  ])("refuses %j with 2", async (words, message) => {
+  ])("taskgate work refuses %j with 2", async (words, message) => {
     const errors: string[] = [];
     const output = {
       line: () => undefined,
@@ -210,7 +210,7 @@ describe("counts in sentences", () => {
     dead: 0,
   };
 
-  test("one is singular, none and several are plural, and only a count that stopped says so", () => {
+  test("a count of one is singular, none and several are plural, and only a count that stopped says so", () => {
     expect(describeWork({ totals, nextDueMs: 59_000, expired: 1 })).toBe(
       "1 execution runs 1 task; 3 ready, 1 scheduled, 0 waiting for a group, 0 dead; next due in 59 s, 1 execution past its lease",
     );
@@ -242,7 +242,7 @@ describe("the target", () => {
   const find = (databaseUrl: string | undefined, environment: Record<string, string>) =>
     findTarget({ databaseUrl, environment, folder });
 
-  test("is --db before the environment before the local run", () => {
+  test("the target is --db before the environment before the local run", () => {
     writeLocal(JSON.stringify(local));
     const environment = { TASKGATE_DATABASE_URL: "postgres://a@b/c" };
 
@@ -292,7 +292,7 @@ describe("the target", () => {
     });
   });
 
-  test("none at all says what to do", () => {
+  test("a command without any target says what to do", () => {
     expect(() => find(undefined, {})).toThrow(
       /Give --db postgres:\/\/.., set TASKGATE_DATABASE_URL, or run `taskgate dev`/,
     );
@@ -313,7 +313,7 @@ describe("the app in place of a database", () => {
     findApp({ url: undefined, databaseUrl: undefined, environment: {}, ...options });
   const database = { TASKGATE_DATABASE_URL: "postgres://a@b/c" };
 
-  test("is --url before everything, and TASKGATE_URL behind each way to name a database", () => {
+  test("the app's address is --url before everything, and TASKGATE_URL behind each way to name a database", () => {
     expect(find({ url, environment: database })).toMatchObject({ origin: "--url" });
     const environment = { TASKGATE_URL: "https://other.example" };
     expect(find({ url, environment })?.base).toBe("https://app.example/api");
@@ -331,7 +331,7 @@ describe("the app in place of a database", () => {
     expect(find({ environment: { ...environment, TASKGATE_DATABASE_URL: "" } })).not.toBeNull();
   });
 
-  test("is refused beside --db", () => {
+  test("the app's address is refused beside --db", () => {
     expect(() => find({ url, databaseUrl: "postgres://a@b/c" })).toThrow(
       "--url: got two addresses, expected either --url or --db, not both",
     );
@@ -359,7 +359,7 @@ describe("the app in place of a database", () => {
     expect(() => find({ url: given })).toThrow(/http:\/\/ is for this machine only/);
   });
 
-  test("gets its secrets from the environment alone", () => {
+  test("the app's address gets its secrets from the environment alone", () => {
     const secrets = { TASKGATE_FUNCTION_KEY: "k-1==", TASKGATE_TOKEN: "a.b-c_d" };
     expect(find({ url, environment: secrets })?.signIn).toEqual({ key: "k-1==", token: "a.b-c_d" });
     expect(find({ url })?.signIn).toEqual({ key: null, token: null });
@@ -382,7 +382,7 @@ describe("tables", () => {
     );
   });
 
-  test("are cut at the terminal's width", () => {
+  test("a table is cut at the terminal's width", () => {
     expect(renderTable([{ name: "resize-image" }], columns, { columns: 10 }).split("\n")).toEqual([
       "NAME    ..",
       "resize....",

@@ -69,11 +69,11 @@ describe("a CSV reader", () => {
     [" a , b ", [[" a ", " b "]]],
     ["\ufeffid,name", [["id", "name"]]],
     ["ä,漢,🙂", [["ä", "漢", "🙂"]]],
-  ])("reads %j", async (text, records) => {
+  ])("a CSV reader reads %j", async (text, records) => {
     expect(await texts(text)).toEqual(records);
   });
 
-  test("tells the lines of each record, and which of its fields stood in quotes", async () => {
+  test("a CSV reader tells the lines of each record, and which of its fields stood in quotes", async () => {
     const [, record] = await recordsOf('id,note\n7,"two\nlines"\n');
     expect(record).toMatchObject({
       number: 2,
@@ -82,7 +82,7 @@ describe("a CSV reader", () => {
     });
   });
 
-  test("reads the same in pieces of any size", async () => {
+  test("a CSV reader reads the same in pieces of any size", async () => {
     const text = 'id,note\r\n1,"ä ""quoted"", 漢\n🙂"\r\n2,plain\r\n';
     const whole = await recordsOf(text);
     for (let size = 1; size < 12; size += 1) expect(await recordsOf(text, size)).toEqual(whole);
@@ -96,11 +96,11 @@ describe("a CSV reader", () => {
       `"${"x\n".repeat(800)}`,
       /^line 1: got a field in quotes without its end, .*at most 1000 bytes/,
     ],
-  ])("refuses %j with the record's line", async (text, message) => {
+  ])("a CSV reader refuses %j with the record's line", async (text, message) => {
     await expect(recordsOf(text)).rejects.toThrow(message);
   });
 
-  test("refuses bytes that aren't UTF-8 and a line that is too long, with the line", async () => {
+  test("a CSV reader refuses bytes that aren't UTF-8 and a line that is too long, with the line", async () => {
     async function* broken(): AsyncGenerator<Uint8Array> {
       yield Uint8Array.of(0x61, 0x0a, 0xff, 0x0a);
     }
@@ -124,11 +124,11 @@ describe("a payload from a record", () => {
     return payload ?? problems.answer().problems;
   };
 
-  test("has the names of the first record, and texts", async () => {
+  test("a record's payload has the names of the first record, and texts", async () => {
     expect(await read("id,ok,name\n7,true,")).toEqual({ id: "7", ok: "true", name: "" });
   });
 
-  test("has numbers, true, false and null where types are asked for, but not of fields in quotes", async () => {
+  test("a record's payload has numbers, true, false and null where types are asked for, but not of fields in quotes", async () => {
     const text = 'a,b,c,d,e,f,g,h,i\n7,-1.5e3,true,false,null,007,"7",1,5\n';
     expect(await read(text, true)).toEqual({
       ...{ a: 7, b: -1500, c: true, d: false, e: null, f: "007", g: "7", h: 1, i: 5 },
@@ -148,7 +148,7 @@ describe("a payload from a record", () => {
     ["a,b\n1", [{ field: "line 2", value: "1 value", expected: "2, one for each column: a, b" }]],
     ["a\n1e999", [{ field: "line 2.a", value: "1e999" }]],
     ["n\n12345678901234567890123", [{ field: "line 2.n" }]],
-  ])("refuses %j", async (text, problems) => {
+  ])("a record's payload is refused with %j", async (text, problems) => {
     expect(await read(text, true)).toMatchObject(problems);
   });
 

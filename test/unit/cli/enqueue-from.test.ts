@@ -16,7 +16,7 @@ const done: FromDone = { ...noneDone(0), calls: 2, lines: 2_001, enqueued: 1_999
 const task = (number: number) => ({ number, last: number, bytes: 9, read: () => null });
 
 describe("sentences about a file", () => {
-  test("tell how to go on, with and without a key", () => {
+  test("the sentences about a file tell how to go on, with and without a key", () => {
     expect(howToGoOn(done, plan, [])).toBe(
       "All tasks up to line 2001 are enqueued: --after-line 2001 goes on behind it.",
     );
@@ -35,7 +35,7 @@ describe("sentences about a file", () => {
     );
   });
 
-  test("have exact sums, one or several", () => {
+  test("the sentences about a file have exact sums, one or several", () => {
     expect(describeDone(done, plan)).toBe("1999 tasks were added to greet, 1 was there already.");
     const many = { ...done, enqueued: 1, duplicates: 1_000_000, replaced: 2 };
     expect(describeDone(many, plan)).toBe(
@@ -44,7 +44,7 @@ describe("sentences about a file", () => {
     expect(describeDone(noneDone(0), plan)).toBe("No task was added: a.csv has none.");
   });
 
-  test("have a bar where the length is known", () => {
+  test("the sentences about a file have a bar where the length is known", () => {
     expect(describeProgress(done, 0.5, 61_000)).toBe(
       "[############------------]  50 %  line 2001: 1999 added, 1 there already, about 1 min 1 s left",
     );
@@ -55,7 +55,7 @@ describe("sentences about a file", () => {
 describe("an error that names tasks by their place", () => {
   const tasks = [{ number: 4 }, { number: 9 }];
 
-  test("names their lines, in message, field and problems", () => {
+  test("an error of several tasks names their lines, in message, field and problems", () => {
     const error = new InvalidArgumentError("tasks[1].payload: expected an object (5)", {
       code: "TASKGATE_ARG_RULE",
       details: { field: "tasks[1].payload" },
@@ -72,7 +72,7 @@ describe("an error that names tasks by their place", () => {
     expect(problemsOf(named)).toEqual([{ field: "line 4.kind", value: "x", expected: "y" }]);
   });
 
-  test("names the line of a call's only task, but not for what isn't the task's", () => {
+  test("an error names the line of a call's only task, but not for what isn't the task's", () => {
     const alone = [{ number: 4 }];
     expect(
       namingLines(new InvalidArgumentError("payload: expected what kind k takes"), alone),
@@ -82,7 +82,7 @@ describe("an error that names tasks by their place", () => {
     });
   });
 
-  test("stays as it is where it is no mistake of the caller's", () => {
+  test("an error stays as it is where it is no mistake of the caller's", () => {
     const away = new TaskgateError("TASKGATE_STORE_UNAVAILABLE", "tasks[0] is away");
     expect(namingLines(away, tasks)).toBe(away);
   });

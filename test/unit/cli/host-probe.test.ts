@@ -18,11 +18,11 @@ function write(name: string, value: unknown): void {
 }
 
 describe("doctor's advice on host.json", () => {
-  test("without the file it says that there is none", async () => {
+  test("doctor says of a missing host.json that there is none", async () => {
     expect(await adviseOnFolder(folder, {})).toBe("There is none in the current folder.");
   });
 
-  test("takes the time limit from local.settings.json, and a variable of the environment before it", async () => {
+  test("doctor takes the time limit from local.settings.json, and a variable of the environment before it", async () => {
     write("host.json", { version: "2.0", functionTimeout: "00:00:30" });
     write("local.settings.json", { Values: { TASKGATE_FUNCTION_TIMEOUT_MS: "30000" } });
     expect(await adviseOnFolder(folder, {})).toBe("Nothing to advise.");
@@ -32,7 +32,7 @@ describe("doctor's advice on host.json", () => {
     });
   });
 
-  test("notes values that can't be read", async () => {
+  test("doctor notes values that can't be read", async () => {
     write("host.json", { version: "2.0", functionTimeout: "00:10:00" });
     write("local.settings.json", { IsEncrypted: true, Values: {} });
     expect(await adviseOnFolder(folder, {})).toMatchObject({

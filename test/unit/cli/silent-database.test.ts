@@ -47,7 +47,7 @@ async function run(
 }
 
 describe("a command before a silent database", () => {
-  test("says so after 3 s and ends with exit code 4 after --timeout, on either", async () => {
+  test("a command before a silent database says so after 3 s and ends with exit code 4 after --timeout, on either", async () => {
     const addresses = ["postgres://u:secret-1@", "mssql://u:secret-1@"];
     const runs = await Promise.all(
       addresses.map((address) => run(["status", "--timeout", "4s"], address)),
@@ -65,7 +65,7 @@ describe("a command before a silent database", () => {
     }
   });
 
-  test("tells what the attempts met where they were answered", async () => {
+  test("a command tells what the attempts met where they were answered", async () => {
     const port = await findFreePort();
     const refused = `connect ECONNREFUSED 127.0.0.1:${String(port)}`;
     const { code, errors } = await run(["status", "--timeout", "1s"], "postgres://u:p@", port);
@@ -75,7 +75,7 @@ describe("a command before a silent database", () => {
     ]);
   });
 
-  test("tries for as long as it says where the attempts are answered, and tells that first", async () => {
+  test("a command tries for as long as it says where the attempts are answered, and tells that first", async () => {
     const port = await findFreePort();
     const refused = `PostgreSQL can't be reached: connect ECONNREFUSED 127.0.0.1:${String(port)}`;
     const words = ["status", "--timeout", "7s"];
@@ -90,7 +90,7 @@ describe("a command before a silent database", () => {
     expect(hangs).toBe(1);
   }, 20_000);
 
-  test("says of a change that it may still happen, and with --json one line only", async () => {
+  test("a command says of a change that it may still happen, and with --json one line only", async () => {
     const { code, errors } = await run(["pause", "demo", "--timeout", "300ms", "--json"]);
     expect(code).toBe(4);
     expect(errors).toHaveLength(1);

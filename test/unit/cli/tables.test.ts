@@ -19,7 +19,7 @@ const show = (width: number | null, theme = plainTheme): string =>
   renderTable([{ id: "17" }], columns, { columns: width, theme });
 
 describe("a table in a narrow terminal", () => {
-  test("has every word of its error at every width, and no line is longer than the terminal", () => {
+  test("a table in a narrow terminal has every word of its error at every width, and no line is longer than the terminal", () => {
     for (let width = 30; width <= 160; width += 1) {
       const text = show(width);
       for (const line of text.split("\n")) expect(textWidth(line)).toBeLessThanOrEqual(width);
@@ -31,7 +31,7 @@ describe("a table in a narrow terminal", () => {
     }
   });
 
-  test("wraps the error first, then leaves out spare columns and says so, then puts the error below", () => {
+  test("a table in a narrow terminal wraps the error first, then leaves out spare columns and says so, then puts the error below", () => {
     expect(show(null).split("\n")).toHaveLength(2);
     expect(show(100)).toMatch(
       /^TASK +CREATED +WORKER +ERROR\n +17 .*duplicate key value violates unique\n {60,}constraint/,
@@ -43,7 +43,7 @@ describe("a table in a narrow terminal", () => {
     expect(show(30)).toMatch(/^TASK +WORKER\n +17 {2}local-1 host-with-a-lo\.\.\n {4}duplicate/);
   });
 
-  test("keeps its width when it is coloured", () => {
+  test("a table in a narrow terminal keeps its width when it is coloured", () => {
     const theme = chooseTheme({ isTTY: true }, {});
     const colours = new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, "g");
     for (const width of [40, 80, 120])

@@ -183,13 +183,16 @@ describe("due instants", () => {
   const due = (missed: MissedPolicy, dueAt: string, now: string) =>
     dueRuns({ ...hourly, missed }, { dueAt: at(dueAt), now: at(now) });
 
-  test.each(["skip", "once", "all"] as const)("in time: the one instant (%s)", (missed) => {
-    expect(due(missed, "08:00:00", "08:00:00")).toEqual({
-      runAts: [at("08:00:00")],
-      nextRunAt: at("09:00:00"),
-    });
-    expect(due(missed, "08:00:00", "08:05:00").runAts).toEqual([at("08:00:00")]);
-  });
+  test.each(["skip", "once", "all"] as const)(
+    "a schedule that is in time has the one instant (%s)",
+    (missed) => {
+      expect(due(missed, "08:00:00", "08:00:00")).toEqual({
+        runAts: [at("08:00:00")],
+        nextRunAt: at("09:00:00"),
+      });
+      expect(due(missed, "08:00:00", "08:05:00").runAts).toEqual([at("08:00:00")]);
+    },
+  );
 
   test("after an outage: none, the last, or all of them", () => {
     const nextRunAt = at("12:00:00");
@@ -203,7 +206,7 @@ describe("due instants", () => {
     });
   });
 
-  test("at most 100 at a time; the rest is due still", () => {
+  test("due instants come at most 100 at a time; the rest is due still", () => {
     const minutely = { cron: "* * * * *", timeZone: "UTC", missed: "all" } as const;
     const { runAts, nextRunAt } = dueRuns(minutely, { dueAt: at("08:00:00"), now: at("12:00:00") });
     expect(runAts).toHaveLength(100);
@@ -239,7 +242,7 @@ describe("an expression or a zone that can't be used", () => {
     }).toThrow(message);
   });
 
-  test("others can", () => {
+  test("other schedules still fire beside one that can't be used", () => {
     for (const cron of ["@daily", "0 0 29 2 *", "*/5 8-17 * * MON-FRI", "0 12 L * *"])
       checkCron("schedule", { cron, timeZone: "America/New_York" });
   });

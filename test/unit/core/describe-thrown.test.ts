@@ -34,7 +34,7 @@ test("nested causes stand below the message, their stacks below its own", () => 
   ]);
 });
 
-test("at most five causes are told, and that there are others", () => {
+test("a described error tells five causes at most, and that there are others", () => {
   let error = new Error("cause 9");
   for (let at = 8; at >= 0; at -= 1) error = new Error(`cause ${String(at)}`, { cause: error });
   const told = describeThrown(error);
@@ -81,7 +81,7 @@ describe("a text of 4,000 characters", () => {
   const long = (mark: string): string =>
     `    at first${mark} (a.ts)\n${"    at between (b.ts)\n".repeat(5_000)}    at last${mark} (c.ts)`;
 
-  test("holds the beginning and the end of a stack of 100,000 characters", () => {
+  test("a text of 4,000 characters holds the beginning and the end of a stack of 100,000 characters", () => {
     const told = describeThrown(withStack("it broke", long("")));
     expect(told.length).toBeLessThanOrEqual(lengthMax);
     expect(told.length).toBeGreaterThan(lengthMax - 10);
@@ -90,7 +90,7 @@ describe("a text of 4,000 characters", () => {
     expect(told).toMatch(/at last \(c\.ts\)$/);
   });
 
-  test("holds every cause and a part of each stack, however long they are", () => {
+  test("a text of 4,000 characters holds every cause and a part of each stack, however long they are", () => {
     const root = withStack("r".repeat(5_000), long("3"));
     const middle = withStack("the middle", "    at short (d.ts)", root);
     const told = describeThrown(withStack("m".repeat(9_000), long("1"), middle));
@@ -101,14 +101,14 @@ describe("a text of 4,000 characters", () => {
       expect(told).toContain(title);
   });
 
-  test("holds the causes of an error with a message of 100,000 characters", () => {
+  test("a text of 4,000 characters holds the causes of an error with a message of 100,000 characters", () => {
     const cause = new Error("the cause");
     const told = describeThrown(new Error("m".repeat(100_000), { cause }));
     expect(told.length).toBeLessThanOrEqual(lengthMax);
     expect(told).toContain(" ..\ncaused by Error: the cause\n");
   });
 
-  test("holds six AggregateErrors in each other, all with long messages", () => {
+  test("a text of 4,000 characters holds six AggregateErrors in each other, all with long messages", () => {
     let error: Error = new Error("x".repeat(9_000));
     for (let at = 0; at < 7; at += 1)
       error = new AggregateError([error, error, error, error], "y".repeat(9_000), { cause: error });

@@ -51,7 +51,7 @@ describe("buckets of durations", () => {
 });
 
 describe("quantiles of buckets", () => {
-  test("nothing was counted: there is none", () => {
+  test("the quantiles are none where nothing was counted", () => {
     expect(quantileMs([], 0.5)).toBeNull();
   });
 

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { expect, test } from "@jest/globals";
 import { joinSignals } from "../../../shared/core/join-signals";
 
-test("joined signals abort with the first source that does, and with its reason", () => {
+test("a joined signal aborts with the first source that does, and with its reason", () => {
   const [one, other] = [new AbortController(), new AbortController()];
   const { signal } = joinSignals(one.signal, other.signal);
   expect(signal.aborted).toBe(false);
@@ -12,12 +12,12 @@ test("joined signals abort with the first source that does, and with its reason"
   expect(signal.reason).toBe("enough");
 });
 
-test("joined signals are aborted where a source is", () => {
+test("a joined signal is aborted where a source is", () => {
   const { signal } = joinSignals(new AbortController().signal, AbortSignal.abort("before"));
   expect([signal.aborted, signal.reason]).toEqual([true, "before"]);
 });
 
-test("joined signals that were left stay as they are, and leave nothing at their sources", () => {
+test("a joined signal that was left stays as it is, and leaves nothing at its sources", () => {
   const source = new AbortController();
   for (let call = 0; call < 100; call += 1) joinSignals(source.signal).leave();
   const { signal, leave } = joinSignals(source.signal);

@@ -18,7 +18,7 @@ describe("an option that other libraries have is answered with the one that does
     expect(() => define({ [name]: 4 })).toThrow(message);
   });
 
-  test("only where it is known there", () => {
+  test("an option of another library is answered only where its counterpart is known", () => {
     expect(() => {
       checkNames("enqueue", { delay: 4 }, ["runInMs", "runAt"]);
     }).toThrow("delay: unknown option of enqueue. Here it is `runInMs`. Known are runInMs, runAt");
@@ -34,7 +34,7 @@ test("a number that is given as a text is shown as one", () => {
   );
 });
 
-test("of several tasks the place stands within a sentence that names its field", () => {
+test("the place of one of several tasks stands within a sentence that names its field", () => {
   const of = (message: string): string =>
     (inTask(new InvalidArgumentError(message), { index: 1, of: 2 }) as Error).message;
   expect(of("Expected `payload` to be JSON")).toBe("Expected `tasks[1].payload` to be JSON");

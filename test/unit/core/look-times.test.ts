@@ -17,7 +17,7 @@ test("a session looks after 20 ms, after 200 ms, then every 250 ms, and ends aft
   expect(lingerPauseMs(0, own)).toBe(20);
 });
 
-test("where tasks tell of themselves a session looks every 250 ms only, for two seconds", () => {
+test("a session looks every 250 ms only, for two seconds, where tasks tell of themselves", () => {
   const pauses = Array.from({ length: 9 }, (_, reads) =>
     lingerPauseMs(reads + 1, { ...own, isNotified: true }),
   );
@@ -29,14 +29,14 @@ test.each([
   [false, [20, 200, null]],
   [true, [250, null]],
 ])(
-  "under a shared limit a session ends after a quarter of a second; notified: %p",
+  "a session under a shared limit ends after a quarter of a second; notified: %p",
   (isNotified, pauses) => {
     const looks = pauses.map((_, at) => lingerPauseMs(at + 1, { isNotified, isShared: true }));
     expect(looks).toEqual(pauses);
   },
 );
 
-test("polls become rarer while nothing is found, up to the longest pause", () => {
+test("the polls of a session become rarer while nothing is found, up to the longest pause", () => {
   const pauses = [0, 1, 2, 3, 4, 100].map((idlePolls) => pollPauseMs({ ...facts, idlePolls }));
   expect(pauses).toEqual([250, 500, 1_000, 2_000, 2_000, 2_000]);
 });

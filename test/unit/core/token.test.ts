@@ -14,11 +14,11 @@ const seedTokens = [
 const one = "I:ccc7b851-2404-4b2b-84e3-6898399a976d,S:1,G:0";
 
 describe("The token string of seed 000 (S0.17)", () => {
-  test("reads the seed's example: two tokens with ids, 1 free and 0 held, and grantees", () => {
+  test("the token reader reads the source text's example: two tokens with ids, 1 free and 0 held, and grantees", () => {
     expect(parseTokens(seedText)).toEqual(seedTokens);
   });
 
-  test("writes what it read", () => {
+  test("the token writer writes what the reader read", () => {
     expect(formatTokens(parseTokens(seedText))).toBe(seedText);
     expect(parseTokens(formatTokens(seedTokens))).toEqual(seedTokens);
   });
@@ -33,18 +33,18 @@ describe("The token string of seed 000 (S0.17)", () => {
     expect(free).toMatchObject({ isHeld: false, grantee: "153532" });
   });
 
-  test("reads | between the tokens", () => {
+  test("the token reader reads | between the tokens", () => {
     expect(parseTokens(seedText.replace(",I:747", "|I:747"))).toEqual(seedTokens);
   });
 
-  test("reads the three parts in any order", () => {
+  test("the token reader reads the three parts in any order", () => {
     const text =
       "G:153532,I:ccc7b851-2404-4b2b-84e3-6898399a976d,S:1,S:0,G:153533,I:747ebc4e-add4-4d95-9022-0d7a544af813";
     expect(parseTokens(text)).toEqual(seedTokens);
     expect(formatTokens(parseTokens(text))).toBe(seedText);
   });
 
-  test("writes ids in lower case and grantees without leading zeros, as the databases do", () => {
+  test("the token writer writes ids in lower case and grantees without leading zeros, as the databases do", () => {
     const text = "I:CCC7B851-2404-4B2B-84E3-6898399A976D,S:0,G:007";
     expect(formatTokens(parseTokens(text))).toBe("I:ccc7b851-2404-4b2b-84e3-6898399a976d,S:0,G:7");
   });
@@ -74,7 +74,7 @@ describe("The token string of seed 000 (S0.17)", () => {
     ["a blank", one.replace(",S", ", S")],
     ["a line end after it", `${one}\n`],
     ["parts of two tokens mixed", `${one.replace("G:0", "S:0")},${one.replace("S:1", "G:1")}`],
-  ])("refuses %s, and grants nothing from it", (_, text) => {
+  ])("the token reader refuses %s, and grants nothing from it", (_, text) => {
     const parse = (): unknown => parseTokens(text);
     expect(parse).toThrow(StoreContractError);
     expect(parse).toThrow("execution_tokens: not a list of I:,S:,G: triples (");

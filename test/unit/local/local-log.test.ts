@@ -24,7 +24,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-test("begins anew, readable by its owner only, also over a file that others could read", async () => {
+test("the local log begins anew, readable by its owner only, also over a file that others could read", async () => {
   writeFileSync(path, "of the last run");
   chmodSync(path, 0o644);
   const log = new LocalLog(path);
@@ -36,7 +36,7 @@ test("begins anew, readable by its owner only, also over a file that others coul
   if (process.platform !== "win32") expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-test("never takes more than twice its bound, and ends with the last line", async () => {
+test("the local log never takes more than twice its bound, and ends with the last line", async () => {
   const log = new LocalLog(path, { bytesMax: 1_000 });
   for (let line = 0; line < 500; line += 1) {
     log.add(`line ${String(line)} ${"x".repeat(80)}`);
@@ -50,7 +50,7 @@ test("never takes more than twice its bound, and ends with the last line", async
   if (process.platform !== "win32") expect(statSync(`${path}.1`).mode & 0o777).toBe(0o600);
 });
 
-test("goes on after the file couldn't be written for a while, and ends no run meanwhile", async () => {
+test("the local log goes on after the file couldn't be written for a while, and ends no run meanwhile", async () => {
   let nowMs = 0;
   mkdirSync(path);
   const log = new LocalLog(path, { nowMs: () => nowMs });

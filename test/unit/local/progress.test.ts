@@ -162,7 +162,7 @@ test("--json: an event each five seconds, and at once when a worker has ended or
   });
 });
 
-test("without a sample the progress is that of all tasks, and the keys change no limit", () => {
+test("the progress without a sample is that of all tasks, and the keys change no limit", () => {
   const own = progress({
     files: null,
     paced: { finished: 3, total: 12, isKnown: true, isCut: false },
@@ -197,7 +197,7 @@ test.each([
   }
 });
 
-test("what a dead letter says can't move the cursor", () => {
+test("the text of a dead letter can't move the cursor", () => {
   const evil = [
     { definition: "check-row", task: "9", finishedAt: "", reason: "\u001b[2J\u001b[Hgone" },
   ];
@@ -214,7 +214,7 @@ test.each([
   [{}, "", false],
   [{ isTTY: true }, "", true],
   [{ isTTY: true }, "1", false],
-])("colours of %j with NO_COLOR=%j: %s", (stream, noColour, isColoured) => {
+])("the colours of %j with NO_COLOR=%j are %s", (stream, noColour, isColoured) => {
   const theme = chooseTheme(stream, { NO_COLOR: noColour });
 
   expect(theme.bad("x") !== "x").toBe(isColoured);
@@ -261,7 +261,7 @@ test("a run is good when all files are in and only the expected dead letters exi
   expect(judge(progress(), { expected, poisoned: 0 })).toEqual({ isGood: true, problems: [] });
 });
 
-test("everything that isn't as expected is told", () => {
+test("every unexpected result is told", () => {
   const bad = progress({ files: { landed: 3, imported: 2 } });
 
   const verdict = judge(bad, {

@@ -82,7 +82,7 @@ test("bodies together are bounded until requests give them back", async () => {
   expect(await send(port, post(600) + "x".repeat(600))).toMatch(/^HTTP\/1.1 200 /);
 });
 
-test("of a GET nothing is read", async () => {
+test("a GET reads no body", async () => {
   const get = `GET / HTTP/1.1\r\nhost: a\r\ncontent-length: 104857600\r\n\r\n`;
   const answer = await send(await serve(), get);
   expect(answer).toMatch(/^HTTP\/1.1 200 /);

@@ -37,7 +37,7 @@ test("texts are filled at either side", () => {
   expect(padToWidth("abcdef", 4)).toBe("abcdef");
 });
 
-test("what could move the cursor or turn the text around becomes harmless", () => {
+test("a character that could move the cursor or turn the text around becomes harmless", () => {
   expect(printable("a\u001b[2Jb\nc\u202ed\u009b31m\u200fe")).toBe("a [2Jb c d 31m e");
   expect(printableLines("a\u001b[2Jb\nc\rd")).toBe("a [2Jb\nc d");
 });

@@ -58,7 +58,7 @@ test("the first notification goes out at once, those of the next 5 ms become one
   expect(hints).toEqual(["mail", "mail", "mail", "other"]);
 });
 
-test("where no process waits, none is looked for during 250 ms, and hints aren't held up", async () => {
+test("a hint looks for no process during 250 ms where none waits, and hints aren't held up", async () => {
   waiting = 0;
   const wakeUp = open();
   await wakeUp.hint("mail", { tasks: 1 });

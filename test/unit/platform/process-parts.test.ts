@@ -20,7 +20,7 @@ describe("the logger", () => {
     return { lines, logger: createConsoleLogger({ level: "info", form, clock, write }) };
   }
 
-  test("drops lines below its level", () => {
+  test("the logger drops lines below its level", () => {
     const { lines, logger } = linesOf("human");
     logger.debug("hidden");
     logger.info("seen");
@@ -28,7 +28,7 @@ describe("the logger", () => {
   });
 
   test.each(["human", "json"] as const)(
-    "writes a %s line of whatever JavaScript logs, and never throws",
+    "the logger writes a %s line of whatever JavaScript logs, and never throws",
     (form) => {
       const { lines, logger } = linesOf(form);
       const log = logger.error as (message: unknown, fields?: unknown) => void;
@@ -45,7 +45,7 @@ describe("the logger", () => {
     },
   );
 
-  test("writes one human line for any text", () => {
+  test("the logger writes one human line for any text", () => {
     const { lines, logger } = linesOf("human");
     logger.warn("two\nlines\u001b[2J", {
       definition: "a",
@@ -59,7 +59,7 @@ describe("the logger", () => {
     ]);
   });
 
-  test("writes one JSON object whose own members fields don't replace", () => {
+  test("the logger writes one JSON object whose own members fields don't replace", () => {
     const { lines, logger } = linesOf("json");
     logger.error("failed", { level: 3, worker: null });
     expect(JSON.parse(lines[0] ?? "")).toEqual({
@@ -98,7 +98,7 @@ describe("the build", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("is the setting, else the file's, else 0", () => {
+  test("the build is the setting, else the file's, else 0", () => {
     const path = join(folder, "build-info.json");
     expect(resolveBuild({ build: null }, [path])).toBe(0);
     writeFileSync(path, '{ "build": 1769848201000 }');
@@ -106,7 +106,7 @@ describe("the build", () => {
     expect(resolveBuild({ build: 7 }, [path])).toBe(7);
   });
 
-  test("of an app on the package is what `taskgate stamp` wrote beside its host.json", () => {
+  test("the build of an app on the package is what `taskgate stamp` wrote beside its host.json", () => {
     const root = join(__dirname, "../../..");
     const code = `
       process.chdir(${JSON.stringify(folder)});

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => azurite.stop());
 
-test("sends base64 to a queue that it makes, delayed as asked", async () => {
+test("a hint queue sends base64 to a queue that it makes, delayed as asked", async () => {
   const storage = {
     kind: "connection-string",
     connectionString: azurite.connectionString,

@@ -63,7 +63,7 @@ function setup() {
 }
 
 describe("hints at once", () => {
-  test("say the definition, and the trace where there is one", async () => {
+  test("a hint says the definition, and the trace where there is one", async () => {
     const { wakeUp, sent } = setup();
 
     await wakeUp.hint("a");
@@ -75,7 +75,7 @@ describe("hints at once", () => {
     ]);
   });
 
-  test("within 200 ms become one more at their end: work enqueued after the first is announced, too", async () => {
+  test("hints within 200 ms become one more at their end: work enqueued after the first is announced, too", async () => {
     const { wakeUp, sent, time } = setup();
     await wakeUp.hint("a");
 
@@ -91,7 +91,7 @@ describe("hints at once", () => {
     expect(sent).toHaveLength(3);
   });
 
-  test("that fail are logged, never thrown, and don't silence the next", async () => {
+  test("hints that fail are logged, never thrown, and don't silence the next", async () => {
     const { wakeUp, sent, failures, warnings } = setup();
     failures.push(new Error("403"));
 
@@ -104,7 +104,7 @@ describe("hints at once", () => {
 });
 
 describe("delayed hints", () => {
-  test("are rounded up to seconds and cut at 6 days", async () => {
+  test("delayed hints are rounded up to seconds and cut at 6 days", async () => {
     const { wakeUp, sent } = setup();
 
     await wakeUp.hint("a", { inMs: 1 });
@@ -114,7 +114,7 @@ describe("delayed hints", () => {
     expect(sent.map(([, delaySeconds]) => delaySeconds)).toEqual([1, 2, 518_400]);
   });
 
-  test("wait for the pending one, unless they come earlier by more than 1 s", async () => {
+  test("delayed hints wait for the pending one, unless they come earlier by more than 1 s", async () => {
     const { wakeUp, sent, time } = setup();
 
     await wakeUp.hint("a", { inMs: 60_000 });
@@ -129,7 +129,7 @@ describe("delayed hints", () => {
     expect(sent).toHaveLength(3);
   });
 
-  test("don't stand in for one at once", async () => {
+  test("delayed hints don't stand in for one at once", async () => {
     const { wakeUp, sent } = setup();
 
     await wakeUp.hint("a", { inMs: 1_000 });

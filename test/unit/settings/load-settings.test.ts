@@ -21,7 +21,7 @@ function problemsOf(environment: Environment): readonly string[] {
 }
 
 describe("defaults", () => {
-  test("hold for everything but the database", () => {
+  test("the defaults hold for everything but the database", () => {
     expect(loadSettings(minimal)).toMatchObject({
       database: { kind: "url", url },
       schema: "taskgate",
@@ -114,7 +114,7 @@ describe("the two ways to a database", () => {
     "postgresql://u:p@h/d",
     "mssql://u:p@h:1433/d?encrypt=true",
     "postgres:///d?host=/var/run/postgresql",
-  ])("accepts %s", (address) => {
+  ])("a setting of the database accepts %s", (address) => {
     expect(problemsOf({ TASKGATE_DATABASE_URL: address })).toEqual([]);
   });
 
@@ -185,7 +185,7 @@ describe("queues and telemetry", () => {
 });
 
 describe("problems", () => {
-  test("are listed all at once, unknown names with the near one", () => {
+  test("the problems of settings are listed all at once, unknown names with the near one", () => {
     const problems = problemsOf({
       TASKGATE_DATABSE_URL: url,
       TASKGATE_CONNECTIONS_MAX: "0",

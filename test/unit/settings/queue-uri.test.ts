@@ -31,11 +31,11 @@ describe("queueUriOf", () => {
     ["UseDevelopmentStorage=true", "http://127.0.0.1:10001/devstoreaccount1"],
     ["SharedAccessSignature=sig=c2VjcmV0", null],
     ["QueueEndpoint=x", null],
-  ])("reads %s, and gives no secret away", (text, uri) => {
+  ])("queueUriOf reads %s, and gives no secret away", (text, uri) => {
     expect(queueUriOf(ofText(text))).toBe(uri);
   });
 
-  test("gives one text for an account, by key or by identity", () => {
+  test("queueUriOf gives one text for an account, by key or by identity", () => {
     const uri = "https://orders.queue.core.windows.net";
     expect(queueUriOf(ofIdentity(`${uri}/`))).toBe(uri);
     expect(

@@ -50,7 +50,7 @@ const fails = (error: Error) => () => Promise.reject(error);
 const works = (): Promise<string> => Promise.resolve("answer");
 
 describe("run", () => {
-  test("calls while the store answers, all at once", async () => {
+  test("the breaker calls while the store answers, all at once", async () => {
     const { breaker, news } = setUp();
     const { call, answers, asked } = openCall();
     const calls = [breaker.run(call), breaker.run(call), breaker.run(call)];
@@ -148,14 +148,14 @@ describe("run", () => {
 });
 
 describe("enter", () => {
-  test("asks nothing while the store answers", async () => {
+  test("the breaker asks nothing while the store answers", async () => {
     const { breaker } = setUp();
     const { call, asked } = openCall();
     await breaker.enter(call);
     expect(asked()).toBe(0);
   });
 
-  test("while the store is away one asks and eleven are refused at once, without waiting", async () => {
+  test("the breaker lets one call ask while the store is away, and refuses eleven at once, without waiting", async () => {
     const { breaker } = setUp();
     await expect(breaker.run(fails(away))).rejects.toBe(away);
     const { call, answers, asked } = openCall();
@@ -171,7 +171,7 @@ describe("enter", () => {
     expect(asked()).toBe(1);
   });
 
-  test("lets in again when a probe was answered", async () => {
+  test("the breaker lets in again when a probe was answered", async () => {
     const { breaker, news } = setUp();
     await expect(breaker.run(fails(away))).rejects.toBe(away);
     await breaker.enter(() => Promise.resolve());
@@ -205,7 +205,7 @@ describe("a store behind the breaker", () => {
     await long;
   });
 
-  test("what a transaction's body throws says nothing of the store", async () => {
+  test("an error of a transaction's body says nothing of the store", async () => {
     const { breaker, news } = setUp();
     const store = behindBreaker(
       caller((body) => body(within)),

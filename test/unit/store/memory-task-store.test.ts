@@ -69,7 +69,7 @@ async function lose(name: string, times: number): Promise<void> {
 }
 
 describe("Groups", () => {
-  test("S1.3, S1.4: one slot: one is ready, the rest waits, and the end of one opens the next", async () => {
+  test("a group of one slot has one ready task, the rest waits, and the end of one opens the next (S1.3, S1.4)", async () => {
     const name = await define(store, { limit: 4 });
     const ids = await enqueue(store, name, [{ group: "g" }, { group: "g" }, { group: "g" }]);
     const worker = await startWorker(store, name, { want: 4 });
@@ -80,7 +80,7 @@ describe("Groups", () => {
     await expectSound();
   });
 
-  test("S1.3: three slots: freed slot numbers are filled again, lowest first", async () => {
+  test("freed slot numbers of a group of three are filled again, lowest first (S1.3)", async () => {
     const name = await define(store, { limit: 4, groupSlots: 3 });
     const ids = await enqueue(
       store,
@@ -108,7 +108,7 @@ describe("Groups", () => {
     await expectSound();
   });
 
-  test("S1.4: otherwise the retry leaves its slot to the next and queues again by its old id", async () => {
+  test("a retry of a group that isn't strict leaves its slot to the next and queues again by its old id (S1.4)", async () => {
     const name = await define(store, { limit: 4 });
     const [first, second, third] = await enqueue(
       store,
@@ -141,7 +141,7 @@ describe("Groups", () => {
     expect(await statusOf(store, two)).toMatchObject({ ready: 2, waiting: 0 });
   });
 
-  test("S1.10: a reclaimed task keeps its slot, a dead one hands it over", async () => {
+  test("a reclaimed task keeps its slot, a dead one hands it over (S1.10)", async () => {
     const name = await define(store, { lostMax: 1 });
     const ids = await enqueue(store, name, [{ group: "g" }, { group: "g" }]);
     await lose(name, 1);

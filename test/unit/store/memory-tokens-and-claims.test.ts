@@ -71,7 +71,7 @@ async function lose(name: string, times: number): Promise<void> {
 }
 
 describe("Tokens", () => {
-  test("S0.17: grants stand in the string, in list order, and the grantee stays after the return", async () => {
+  test("a grant stands in the string, in list order, and the grantee stays after the return (S0.17)", async () => {
     const name = await define(store, { limit: 3 });
     const first = await startWorker(store, name, { want: 2 });
     await startWorker(store, name);
@@ -80,7 +80,7 @@ describe("Tokens", () => {
     expect(tokens(name)).toEqual(["1:held by 1", "2:free 1", "3:held by 2"]);
   });
 
-  test("S0.7: at the end of the lease a holder lives, a millisecond later its token goes to the asker under a new id", async () => {
+  test("a holder lives at the end of the lease, and a millisecond later its token goes to the asker under a new id (S0.7)", async () => {
     const name = await define(store, { limit: 1, leaseMs: 1_000 });
     const holder = await startWorker(store, name);
     nowMs += 1_000;
@@ -102,7 +102,7 @@ describe("Tokens", () => {
     await expectSound();
   });
 
-  test("S0.4: a lowered limit takes free tokens first and stops no execution", async () => {
+  test("a lowered limit takes free tokens first and stops no execution (S0.4)", async () => {
     const name = await define(store, { limit: 4 });
     await startWorker(store, name, { want: 2 });
     await setLimit(store, name, 1);
@@ -110,7 +110,7 @@ describe("Tokens", () => {
     expect(await tryStart(store, name)).toBe("limited");
   });
 
-  test("S0.5: lowered, then raised while old runners remain: the new limit counts them", async () => {
+  test("a limit that is lowered, then raised while old runners remain, counts them (S0.5)", async () => {
     const name = await define(store, { limit: 4 });
     await startWorker(store, name, { want: 4 });
     await setLimit(store, name, 1);
@@ -137,7 +137,7 @@ describe("Tokens", () => {
     });
   });
 
-  test("S0.6: without a limit there is no string; back to one, runners of that time count", async () => {
+  test("a definition without a limit has no string; back to one, runners of that time count (S0.6)", async () => {
     const name = await define(store, { limit: null });
     const worker = await startWorker(store, name, { want: 3 });
     expect(tokens(name)).toEqual([]);
@@ -149,7 +149,7 @@ describe("Tokens", () => {
     await expectSound();
   });
 
-  test("S0.6: a limit taken away keeps the counts: tokens of the limited time come back by number", async () => {
+  test("a limit taken away keeps the counts: tokens of the limited time come back by number (S0.6)", async () => {
     const name = await define(store, { limit: 2 });
     const worker = await startWorker(store, name, { want: 2 });
     await setLimit(store, name, null);

@@ -160,7 +160,7 @@ describe("answers", () => {
     return toAnswer(sql, "startExecution", result);
   };
 
-  test("have names in camelCase and ids in lower case", () => {
+  test("the answers of SQL Server have names in camelCase and ids in lower case", () => {
     expect(answer([row])).toEqual({
       status: "STARTED",
       operationId: "0f8fad5b-d9cb-469f-a165-70867728950e",
@@ -177,13 +177,13 @@ describe("answers", () => {
     ["two sets", [[row], [row]]],
     ["an instant", [[{ ...row, At: new Date(0) }]]],
     ["two columns of one name", [[{ ...row, Ready: [true, false] }]]],
-  ])("with %s are outside the contract", (_, sets) => {
+  ])("answers with %s are outside the contract", (_, sets) => {
     expect(() => answer(...sets)).toThrow(StoreContractError);
   });
 });
 
 describe("a server that can't be reached", () => {
-  test("without a listener: unavailable, with the reason", async () => {
+  test("a server without a listener is unavailable, with the reason", async () => {
     const { server } = await benches.serve();
     const { port } = server;
     await server.close();
@@ -193,7 +193,7 @@ describe("a server that can't be reached", () => {
     });
   });
 
-  test("it is silent: unavailable after the time-out for connecting", async () => {
+  test("a silent server is unavailable after the time-out for connecting", async () => {
     const { server } = await benches.serve();
     server.setFault(({ place }) =>
       place === "connect" ? { kind: "cut", at: "before", manner: "silence" } : undefined,
@@ -205,7 +205,7 @@ describe("a server that can't be reached", () => {
   });
 
   test.each(["fin", "rst"] as const)(
-    "it cuts before and at the login: unavailable, and the next call is tried anew (%s)",
+    "a server that cuts before and at the login is unavailable, and the next call is tried anew (%s)",
     async (manner) => {
       const { server } = await benches.serve();
       server.setFault(({ place, connection }) =>
@@ -220,7 +220,7 @@ describe("a server that can't be reached", () => {
     },
   );
 
-  test("it refuses the login: unavailable, with the number that the driver doesn't tell", async () => {
+  test("a server that refuses the login is unavailable, with the number that the driver doesn't tell", async () => {
     const { server } = await benches.serve();
     await expectError(sweep(callerOf(server.port, { password: "wrong" })), {
       code: "TASKGATE_STORE_UNAVAILABLE",
@@ -228,7 +228,7 @@ describe("a server that can't be reached", () => {
     });
   });
 
-  test("its answer to the login begins and stalls: unavailable, though the driver would wait for ever", async () => {
+  test("a server whose answer to the login begins and stalls is unavailable, though the driver would wait for ever", async () => {
     const { server } = await benches.serve();
     server.setFault(({ place }) =>
       place === "login"
@@ -240,7 +240,7 @@ describe("a server that can't be reached", () => {
     });
   });
 
-  test("it doesn't encrypt and should: the login isn't sent", async () => {
+  test("a server that doesn't encrypt and should gets no login", async () => {
     const { server } = await benches.serve();
     await expectError(sweep(callerOf(server.port, { query: "encrypt=true" })), {
       code: "TASKGATE_STORE_UNAVAILABLE",
@@ -265,7 +265,7 @@ describe("a connection that breaks", () => {
     },
   );
 
-  test("between calls: told as idle, and the next call doesn't notice", async () => {
+  test("a connection that breaks between calls is told as idle, and the next call doesn't notice", async () => {
     const { server } = await benches.serve();
     const idleErrors: Error[] = [];
     const caller = callerOf(server.port, { idleErrors });
@@ -302,7 +302,7 @@ describe("a connection that breaks", () => {
     expect(loginsAt(bench)).toBe(3);
   });
 
-  test("under the commit: uncertain; before it: nothing happened", async () => {
+  test("a connection that breaks under the commit is uncertain; before it, nothing happened", async () => {
     const { server } = await benches.serve();
     const outcome = (at: number): Promise<unknown> => {
       let requests = 0;
@@ -328,7 +328,7 @@ describe("transactions", () => {
       { isCommitted: true, code: "TASKGATE_STORE_CONTEXT", value: "with COMMIT" },
     ],
   ] as const)(
-    "that were ended %s run nothing more, and aren't reported as committed",
+    "transactions that were ended %s run nothing more, and aren't reported as committed",
     async (_, { isCommitted, code, value }) => {
       let calls = 0;
       const bench = await benches.serve(({ events, session }) => {
@@ -352,7 +352,7 @@ describe("transactions", () => {
     },
   );
 
-  test("leave no listener on their connection, however they end", async () => {
+  test("transactions leave no listener on their connection, however they end", async () => {
     const { server } = await benches.serve(({ events, session }) => {
       events.committed(session.transactionId);
       session.transactionId = 0n;
@@ -385,7 +385,7 @@ describe("transactions", () => {
     });
   });
 
-  test("take statements that come at once one after the other", async () => {
+  test("transactions take statements that come at once one after the other", async () => {
     const texts: string[] = [];
     const { server } = await benches.serve(({ text }) => {
       texts.push(text);
@@ -398,13 +398,13 @@ describe("transactions", () => {
     expect(texts).toEqual(["one", "two"]);
   });
 
-  test("of another store are refused", async () => {
+  test("transactions of another store are refused", async () => {
     const foreign = { dialect: "postgres" as const, query: () => Promise.resolve([]) };
     const call = callerOf(1).call(operations.sweep, { max: 1 }, foreign);
     await expectError(call, { code: "TASKGATE_ARG_INVALID" });
   });
 
-  test("of the user's that haven't begun run nothing", async () => {
+  test("transactions of the user's that haven't begun run nothing", async () => {
     const transaction = fromMssql(new sql.Transaction());
     await expect(transaction.query("insert")).rejects.toThrow(/not begun/);
     const call = callerOf(1).call(operations.sweep, { max: 1 }, transaction);

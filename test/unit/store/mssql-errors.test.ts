@@ -152,7 +152,7 @@ describe("errors of SQL Server", () => {
     expect(denied("Work")).toContain("`npx taskgate migrate` with the owner's login");
   });
 
-  test("what the driver throws is told from what fails beside it", () => {
+  test("an error of the driver is told from what fails beside it", () => {
     expect([fromExecute({ number: 229 }), lost("ETIMEOUT")].map(isOfDriver)).toEqual([true, true]);
     const missing = Object.assign(new Error("no such file"), { code: "ENOENT" });
     expect([missing, new TypeError("x"), "text", null].map(isOfDriver)).toEqual([
@@ -187,7 +187,7 @@ describe("errors of SQL Server", () => {
     }
   });
 
-  test("inside a transaction that can't be committed any more nothing is uncertain", () => {
+  test("no error inside a transaction that can't be committed any more is uncertain", () => {
     for (const error of [lost("ECONNRESET"), lost("ETIMEOUT"), fromExecute({ number: 40197 })]) {
       expect(mapMssqlError(error, "undone").code).toBe("TASKGATE_STORE_UNAVAILABLE");
     }
@@ -198,7 +198,7 @@ describe("errors of SQL Server", () => {
     );
   });
 
-  test("keeps the server's text and the original", () => {
+  test("an error of SQL Server keeps the server's text and the original", () => {
     const error = fromExecute({ number: 50422, message: "want: expected 1..1000 (0)" });
     expect(mapMssqlError(error, "sent")).toMatchObject({
       message: "want: expected 1..1000 (0)",
@@ -213,7 +213,7 @@ describe("errors of SQL Server", () => {
     expect(mapMssqlError(other, "sent").message).toContain("(8134): divide by zero");
   });
 
-  test("what isn't the driver's is passed on, or unknown", () => {
+  test("an error that isn't the driver's is passed on, or unknown", () => {
     const own = new StoreUnavailableError("mine");
     expect(mapMssqlError(own, "sent")).toBe(own);
     expect(mapMssqlError(new sql.ConnectionError(own), "not sent")).toBe(own);
@@ -258,7 +258,7 @@ describe("errors of connecting", () => {
 });
 
 describe("a transaction that is over", () => {
-  test("names the error that ended it, and may be repeated when that may", () => {
+  test("a transaction that is over names the error that ended it, and may be repeated when that may", () => {
     const deadlock = transactionOver(fromExecute({ number: 1205 }));
     expect(deadlock).toMatchObject({ code: "TASKGATE_STORE_CONFLICT", isRetryable: true });
     expect(deadlock.message).toContain("1205");
@@ -269,7 +269,7 @@ describe("a transaction that is over", () => {
     expect(refused.message).toContain("bad");
   });
 
-  test("by a statement of its own: no other cause is named", () => {
+  test("a transaction that its own statement ended names no other cause", () => {
     expect(transactionOver(undefined)).toMatchObject({ code: "TASKGATE_STORE_CONTEXT" });
   });
 

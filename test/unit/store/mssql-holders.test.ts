@@ -32,7 +32,7 @@ function spoken(number: number, message: string): Error {
 const old = { session: 57, login: "ann", host: "laptop", program: "SSMS", ageMs: "90000" };
 
 describe("doctor on SQL Server", () => {
-  test("says whether the database takes writes, and why it doesn't", async () => {
+  test("doctor on SQL Server says whether the database takes writes, and why it doesn't", async () => {
     const says = (reason: string | null): ReturnType<typeof expectWritable> => {
       const query = (): Promise<Rows> => Promise.resolve([{ reason }]);
       const transaction = { dialect: "mssql", query } as StoreTransaction;
@@ -42,7 +42,7 @@ describe("doctor on SQL Server", () => {
     await expect(says("it is read only")).rejects.toThrow(/takes no writes: it is read only\./);
   });
 
-  test("names session, login, host, program, age and the command that ends it, of old transactions only", async () => {
+  test("doctor on SQL Server names session, login, host, program, age and the command that ends it, of old transactions only", async () => {
     const young = { ...old, session: 58, ageMs: "29999" };
     const { status, text } = await reportMssqlHolders(serverWith([old, young]));
     expect(status).toBe("note");
@@ -52,13 +52,13 @@ describe("doctor on SQL Server", () => {
     expect(text).not.toContain("58");
   });
 
-  test("says that no session holds rows for long", async () => {
+  test("doctor on SQL Server says that no session holds rows for long", async () => {
     const young = { ...old, ageMs: "29999" };
     for (const rows of [[], [young]])
       expect(await reportMssqlHolders(serverWith(rows))).toMatchObject({ status: "ok" });
   });
 
-  test("names a session of which the server tells nothing but its number", async () => {
+  test("doctor on SQL Server names a session of which the server tells nothing but its number", async () => {
     const bare = { session: -2, login: null, host: null, program: null, ageMs: "31000" };
     const { text } = await reportMssqlHolders(serverWith([bare]));
     expect(text).toContain(

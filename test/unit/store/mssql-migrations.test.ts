@@ -7,7 +7,7 @@ import { listObjects, splitBatches } from "../../../shared/store/mssql/mssql-mig
 const root = join(__dirname, "..", "..", "..");
 
 describe("splitting a script into batches", () => {
-  test("at lines that say GO, in any case, with blanks or a comment beside it", () => {
+  test("a script is split at lines that say GO, in any case, with blanks or a comment beside it", () => {
     const text = "SELECT 1;\nGO\nSELECT 2;\r\n  go  \r\nSELECT 3;\nGo -- the end\nSELECT 4;\nGO";
     expect(splitBatches(text)).toEqual([
       "SELECT 1;",
@@ -17,7 +17,7 @@ describe("splitting a script into batches", () => {
     ]);
   });
 
-  test("not inside comments, texts and quoted names", () => {
+  test("a script isn't split inside comments, texts and quoted names", () => {
     const text = [
       "/* one",
       "GO",
@@ -36,12 +36,12 @@ describe("splitting a script into batches", () => {
     expect(batches[1]).toBe("SELECT 2;");
   });
 
-  test("not at words that only begin so, nor inside a line", () => {
+  test("a script isn't split at words that only begin so, nor inside a line", () => {
     const text = "GOTO done;\ndone: SELECT 1 AS GO;\nGO 5\nSELECT GO;\n";
     expect(splitBatches(text)).toEqual([text.trim()]);
   });
 
-  test("leaves out batches that hold nothing but comments", () => {
+  test("the split of a script leaves out batches that hold nothing but comments", () => {
     expect(splitBatches("-- a\nGO\n\nGO\n/* b */\nGO\nSELECT 1;\nGO\n")).toEqual(["SELECT 1;"]);
     expect(splitBatches("")).toEqual([]);
   });

@@ -17,7 +17,7 @@ function messageOf(address: MssqlAddress): string {
 }
 
 describe("the address of a SQL Server", () => {
-  test("is read with defaults: encrypted, certificate checked, port 1433", () => {
+  test("the address of a SQL Server is read with defaults: encrypted, certificate checked, port 1433", () => {
     expect(parseMssqlAddress({ url: "mssql://sa:p%40s%2Fs@db.example.net/Task%20gate" })).toEqual({
       server: "db.example.net",
       port: 1433,
@@ -31,7 +31,7 @@ describe("the address of a SQL Server", () => {
     });
   });
 
-  test("may name port, certificate, failover and strict encryption", () => {
+  test("the address of a SQL Server may name port, certificate, failover and strict encryption", () => {
     const target = parseMssqlAddress({
       url: "mssql://u:p@h:14330/d?encrypt=strict&certificateName=sql.example&multiSubnetFailover=true",
     });
@@ -43,7 +43,7 @@ describe("the address of a SQL Server", () => {
     });
   });
 
-  test("trusts any certificate on the machine itself, unless told otherwise", () => {
+  test("the address of a SQL Server trusts any certificate on the machine itself, unless told otherwise", () => {
     const trusts = (url: string): boolean => parseMssqlAddress({ url }).trustServerCertificate;
     expect(trusts("mssql://u:p@localhost/d")).toBe(true);
     expect(trusts("mssql://u:p@[::1]:5/d")).toBe(true);
@@ -53,7 +53,7 @@ describe("the address of a SQL Server", () => {
     expect(trusts("mssql://u:p@h/d?trustServerCertificate=true")).toBe(true);
   });
 
-  test("goes in the clear on the machine itself, elsewhere only with allowCleartext", () => {
+  test("the address of a SQL Server goes in the clear on the machine itself, elsewhere only with allowCleartext", () => {
     expect(parseMssqlAddress({ url: "mssql://u:p@localhost/d?encrypt=false" }).encrypt).toBe(false);
     expect(messageOf({ url: "mssql://u:secret@h/d?encrypt=false" })).toMatch(/in the clear/);
     const url = "mssql://u:p@h/d?encrypt=false&allowCleartext=true";
@@ -85,7 +85,7 @@ describe("the address of a SQL Server", () => {
     expect(message).not.toContain("secret");
   });
 
-  test("may be a server, a database and an identity: always encrypted and checked", () => {
+  test("the address of a SQL Server may be a server, a database and an identity: always encrypted and checked", () => {
     const identity = { server: "s.database.windows.net", database: "taskgate", clientId: null };
     expect(parseMssqlAddress({ identity })).toMatchObject({
       port: 1433,
@@ -97,7 +97,7 @@ describe("the address of a SQL Server", () => {
     expect(messageOf({ identity: { ...identity, database: "" } })).toMatch(/database's name/);
   });
 
-  test("is one of both", () => {
+  test("the address of a SQL Server is one of both", () => {
     const identity = { server: "s", database: "d", clientId: null };
     expect(messageOf({})).toMatch(/one of `url` and `identity`/);
     expect(messageOf({ url: "mssql://u:p@h/d", identity })).toMatch(/one of `url` and `identity`/);
@@ -144,26 +144,26 @@ describe("the driver's configuration", () => {
     expect(config.options).not.toHaveProperty("serverName");
   });
 
-  test("gives a name to TLS where the address is a number of the machine itself", () => {
+  test("the driver's configuration gives a name to TLS where the address is a number of the machine itself", () => {
     const local = toDriverConfig(parseMssqlAddress({ url: "mssql://u:p@127.0.0.1/d" }), limits);
     expect(local.options?.serverName).toBe("localhost");
   });
 
-  test("leaves the port to the SQL Browser for a named instance", () => {
+  test("the driver's configuration leaves the port to the SQL Browser for a named instance", () => {
     const url = "mssql://u:p@h/d?instance=SQLEXPRESS";
     const config = toDriverConfig(parseMssqlAddress({ url }), limits);
     expect(config).not.toHaveProperty("port");
     expect(config.options?.instanceName).toBe("SQLEXPRESS");
   });
 
-  test("has no password for an identity", () => {
+  test("the driver's configuration has no password for an identity", () => {
     const identity = { server: "s", database: "d", clientId: "c" };
     const config = toDriverConfig(parseMssqlAddress({ identity }), limits);
     expect(config).not.toHaveProperty("user");
     expect(config).not.toHaveProperty("password");
   });
 
-  test("sends the token of an identity in packets that a server takes before it has granted a size", () => {
+  test("the driver's configuration sends the token of an identity in packets that a server takes before it has granted a size", () => {
     const identity = { server: "s", database: "d", clientId: "c" };
     const config = toDriverConfig(parseMssqlAddress({ identity }), limits);
     expect(config.options).not.toHaveProperty("packetSize");

@@ -75,7 +75,7 @@ describe("a change that is given up", () => {
   test.each([
     ["an attempt has no answer yet", [readOnly, null]],
     ["what became of an earlier attempt isn't known", [lost, readOnly]],
-  ])("may still happen where %s", async (_, ends) => {
+  ])("a change that is given up may still happen where %s", async (_, ends) => {
     const { time, change } = openScene(ends);
     await time.run(5_000);
     await expect(change).rejects.toMatchObject({
@@ -100,14 +100,14 @@ function openSlowStore(lastsMs: number, wholeMs: number) {
 }
 
 describe("a read of the whole database", () => {
-  test("is waited for longer than other calls", async () => {
+  test("a read of the whole database is waited for longer than other calls", async () => {
     const { time, store, answer } = openSlowStore(60_000, 3_600_000);
     const read = store.checkInvariants();
     await time.run(60_000);
     expect(await read).toEqual(answer);
   });
 
-  test("is given up after a time of its own, which its error names", async () => {
+  test("a read of the whole database is given up after a time of its own, which its error names", async () => {
     const { time, store } = openSlowStore(60_000, 20_000);
     const read = store.checkInvariants();
     read.catch(() => undefined);
@@ -116,7 +116,7 @@ describe("a read of the whole database", () => {
     await expect(store.listDefinitions({})).rejects.toThrow("gave up after 20 s");
   });
 
-  test("doesn't make others wait for longer", async () => {
+  test("a read of the whole database doesn't make others wait for longer", async () => {
     const { time, store } = openSlowStore(60_000, 3_600_000);
     const read = store.listDefinitions({});
     read.catch(() => undefined);

@@ -72,14 +72,14 @@ describe("the address of a PostgreSQL", () => {
     expect(readPostgresTarget(url).ssl).toBe(false);
   });
 
-  test("keeps all that isn't about TLS, and leaves the driver nothing to decide", () => {
+  test("the address of a PostgreSQL keeps all that isn't about TLS, and leaves the driver nothing to decide", () => {
     const url = `postgres://u:p%40s@h:1/d?sslmode=verify-full&sslrootcert=${certificate}&application_name=x`;
     expect(readPostgresTarget(url).connectionString).toBe(
       "postgres://u:p%40s@h:1/d?application_name=x",
     );
   });
 
-  test("names files of an authority and of a client's certificate", () => {
+  test("the address of a PostgreSQL names files of an authority and of a client's certificate", () => {
     const url = `postgres://u:p@h/d?sslrootcert=${certificate}&sslcert=${certificate}&sslkey=${key}`;
     const pem: unknown = expect.stringMatching(/^-----BEGIN /);
     expect(readPostgresTarget(url).ssl).toEqual({ ...checked, ca: pem, cert: pem, key: pem });

@@ -25,13 +25,13 @@ afterAll(() => {
 });
 
 describe.each(["plain", "packed"])("SQL files, %s", (form) => {
-  test("are listed by subfolder in ascending order", () => {
+  test("the SQL files of a dialect are listed by subfolder in ascending order", () => {
     const files = openSqlFiles(join(folder, form));
     expect(files.list("migrations")).toEqual(["migrations/0001_a.sql", "migrations/0002_b.sql"]);
     expect(files.list("views")).toEqual([]);
   });
 
-  test("are read to the last character", () => {
+  test("the SQL files of a dialect are read to the last character", () => {
     const files = openSqlFiles(join(folder, form));
     for (const [path, text] of Object.entries(texts)) expect(files.read(path)).toBe(text);
     expect(files.read("roles.sql")).toBe(null);

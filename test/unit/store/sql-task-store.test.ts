@@ -36,7 +36,7 @@ describe("a call that fails in the end", () => {
     ["away", away],
     ["in conflict", conflict],
   ])(
-    "is in doubt where an attempt's answer was lost, though the last one was %s",
+    "a call that fails in the end is in doubt where an attempt's answer was lost, though the last one was %s",
     async (_, last) => {
       const error: unknown = await enqueue(storeThat(lost, last)).catch(
         (thrown: unknown) => thrown,
@@ -47,11 +47,11 @@ describe("a call that fails in the end", () => {
     },
   );
 
-  test("says that nothing happened where no attempt was in doubt", async () => {
+  test("a call that fails in the end says that nothing happened where no attempt was in doubt", async () => {
     await expect(enqueue(storeThat(conflict, away))).rejects.toBe(away);
   });
 
-  test("that only reads is never in doubt", async () => {
+  test("a failed call that only reads is never in doubt", async () => {
     await expect(storeThat(lost, away).listDefinitions({})).rejects.toBe(away);
   });
 });

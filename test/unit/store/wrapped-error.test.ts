@@ -12,7 +12,7 @@ const thrown = Object.assign(new Error("name: unknown definition (x)"), {
 });
 
 describe.each(wrappers)("the server's error in one of $orm", ({ wrap }) => {
-  test("has its code and message, and the ORM's error as its cause", () => {
+  test("the server's error within an ORM's has its code and message, and the ORM's error as its cause", () => {
     const given = wrap(thrown, text);
     const found = serverErrorOf(given, text);
     expect(found).toMatchObject({ code: "TG404", severity: "ERROR", cause: given });
@@ -20,7 +20,7 @@ describe.each(wrappers)("the server's error in one of $orm", ({ wrap }) => {
     expect(mapPostgresError(found, "sent").code).toBe("TASKGATE_ARG_UNKNOWN");
   });
 
-  test("is a conflict where the server ended a deadlock", () => {
+  test("the server's error within an ORM's is a conflict where the server ended a deadlock", () => {
     const deadlock = Object.assign(new Error("deadlock detected"), { code: "40P01" });
     const found = serverErrorOf(wrap(deadlock, text), text);
     expect(mapPostgresError(found, "sent").code).toBe("TASKGATE_STORE_CONFLICT");

@@ -84,7 +84,7 @@ describe("how it ends", () => {
     ["give up", undefined],
     ["part", undefined],
     ["date", 60_000],
-  ])("lost, whatever the handler does: %s, after %s", async (how, afterMs) => {
+  ])("a task is lost, whatever the handler does: %s, after %s", async (how, afterMs) => {
     const interrupt = { as: "lost" as const, ...(afterMs === undefined ? {} : { afterMs }) };
     const run = await runTaskOnce(end, { payload: { how, at: new Date() }, interrupt });
     expect(run.end).toEqual({ kind: "lost" });
@@ -92,7 +92,7 @@ describe("how it ends", () => {
     expect(run.enqueued.map((task) => task.kind)).toEqual(["at-once"]);
   });
 
-  test("lost for a handler that only returns", async () => {
+  test("a task is lost for a handler that only returns", async () => {
     const plain = defineTask({ name: "plain", run: () => Promise.resolve({ a: 1 }) });
     const run = await runTaskOnce(plain, { interrupt: { as: "lost" } });
     expect(run.end).toEqual({ kind: "lost" });
@@ -225,7 +225,7 @@ describe("what it writes in a transaction", () => {
     expect(run.statements).toEqual([]);
   });
 
-  test("without an answer for its statements the handler is told the missing answer", async () => {
+  test("the handler is told the missing answer where its statements have none", async () => {
     const run = await runTaskOnce(booking, { payload: {} });
     expect(run.thrown).toMatchObject({
       message: "Expected `sql` to answer the handler's statements, got none: select $1",
@@ -267,7 +267,7 @@ describe("options of ctx.enqueue that every store refuses", () => {
     expect(run.enqueued).toEqual([]);
   });
 
-  test("with `now` the handler is told", async () => {
+  test("the handler is told of `now`", async () => {
     const parent = defineTask({
       name: "parent",
       run: (_, ctx) => ctx.enqueue(child, null, { priority: 40_000, now: true }),

@@ -34,7 +34,7 @@ describe("drain", () => {
     expect(await bench.store.checkInvariants()).toMatchObject({ status: "sound" });
   });
 
-  test("within the limit as many at a time as asked for", async () => {
+  test("drain runs as many tasks at a time as asked for, within the limit", async () => {
     let running = 0;
     let max = 0;
     const wide = defineTask({
@@ -145,7 +145,7 @@ describe("settle", () => {
   const slow = rated({ count: 2, periodMs: 10_000, burst: 2 });
   const five = [null, null, null, null, null];
 
-  test("it moves from permit to permit of a rate, and no further than the last one", async () => {
+  test("settle moves from permit to permit of a rate, and no further than the last one", async () => {
     const bench = new TestBench([slow]);
     await bench.enqueueMany(slow, five);
     expect(await bench.drain()).toEqual({ ran: 2 });
@@ -160,7 +160,7 @@ describe("settle", () => {
     expect(await bench.settle()).toEqual({ ran: 4, movedMs: 400 });
   });
 
-  test("its bounds hold for permits, too", async () => {
+  test("settle keeps its bounds for permits, too", async () => {
     const bench = new TestBench([slow]);
     await bench.enqueueMany(slow, five);
     expect(await bench.settle({ maxMs: 12_000 })).toEqual({ ran: 4, movedMs: 10_000 });
@@ -168,7 +168,7 @@ describe("settle", () => {
     await expect(bench.settle({ maxRuns: 3 })).rejects.toThrow("handlers were started");
   });
 
-  test("it moves over the lease of a worker that died, for its task and those behind its token", async () => {
+  test("settle moves over the lease of a worker that died, for its task and those behind its token", async () => {
     const names: string[] = [];
     const alone = defineTask<{ name: string }>({
       name: "alone",
@@ -249,7 +249,7 @@ describe("schedules", () => {
     run: async () => undefined,
   });
 
-  test("they count from the bench's start, also when the clock is moved before the first call", async () => {
+  test("schedules count from the bench's start, also when the clock is moved before the first call", async () => {
     const bench = new TestBench([daily]);
     bench.advance(2 * 86_400_000);
     expect(await bench.drain()).toEqual({ ran: 2 });
@@ -273,7 +273,7 @@ describe("schedules", () => {
 });
 
 describe("deaths", () => {
-  test("what a dead worker's handler did stays done; the task runs again after the lease, counted as lost", async () => {
+  test("the work of a dead worker's handler stays done; the task runs again after the lease, counted as lost", async () => {
     order.length = 0;
     const bench = new TestBench([note]);
     await bench.enqueue(note, { name: "twice" });
@@ -308,7 +308,7 @@ test("a transaction that was kept takes nothing more once its completion has end
   expect(await bench.tasks()).toMatchObject([{ state: "done" }]);
 });
 
-test("nothing is shared between benches", async () => {
+test("two benches share nothing", async () => {
   const first = new TestBench([note]);
   await first.enqueue(note, { name: "a" });
   expect(await new TestBench([note]).tasks()).toEqual([]);

@@ -15,7 +15,7 @@ const task = defineTask<{ fails: boolean }>({
 });
 
 describe("awaiting a task's end", () => {
-  test("S3.9: a submitter hears the result, or why there is none", async () => {
+  test("a submitter hears the result, or why there is none (S3.9)", async () => {
     const bench = openWorkerBench([task]);
     const tasks = await bench.client.enqueueAll(
       [false, true].map((fails) => taskRequest(task, { fails })),
@@ -28,7 +28,7 @@ describe("awaiting a task's end", () => {
     expect(bad?.error).toContain("there is none");
   });
 
-  test("S3.9: not within the time: unfinished", async () => {
+  test("a submitter whose time ends before the task hears that it is unfinished (S3.9)", async () => {
     const bench = openWorkerBench([task]);
     const { taskId } = await bench.client.enqueue(task, { fails: false });
     expect(await bench.client.waitFor(task, taskId, { timeoutMs: 30 })).toEqual({

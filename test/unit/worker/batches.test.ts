@@ -28,7 +28,7 @@ function stepTask(log: string[]) {
 }
 
 describe("batches through workers", () => {
-  test("S4.2: no task begins before all of the lower waves have ended; large waves are opened on the way", async () => {
+  test("no task begins before all of the lower waves have ended; large waves are opened on the way (S4.2)", async () => {
     const log: string[] = [];
     const step = stepTask(log);
     const bench = openWorkerBench([step]);
@@ -51,7 +51,7 @@ describe("batches through workers", () => {
     expect(listed).toMatchObject([{ state: "done", waves: waves.map(() => ({ admitted: 450 })) }]);
   });
 
-  test("one stay goes through the waves, however long opening the next one takes", async () => {
+  test("one execution goes through the waves, however long opening the next one takes", async () => {
     const log: string[] = [];
     const step = stepTask(log);
     const wrap = (store: TaskStore): TaskStore =>

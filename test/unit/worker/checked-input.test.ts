@@ -222,7 +222,7 @@ describe("a transaction that is none", () => {
     [new Connection(), "an instance of Connection"],
     ["begin", 'the text "begin"'],
   ])(
-    "is refused by each call that takes one, which names what makes one: %p",
+    "a transaction that is none is refused by each call that takes one, which names what makes one: %p",
     async (given, shown) => {
       const greet = defineTask({ name: "greet", run });
       const { client, store } = openWorkerBench([greet]);

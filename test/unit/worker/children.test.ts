@@ -313,7 +313,7 @@ describe("children and transactions", () => {
     },
   );
 
-  test("S0.9: completeWith throws LeaseLostError when another holds the task, and nothing is told of it", async () => {
+  test("completeWith throws LeaseLostError when another holds the task, and nothing is told of it (S0.9)", async () => {
     const seen: unknown[] = [];
     const slow = defineTask({
       name: "slow",

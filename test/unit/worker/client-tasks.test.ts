@@ -16,7 +16,7 @@ const order = defineTask<{ fails: boolean }>({
 });
 
 describe("the client's read of a task", () => {
-  test("tells the state of a task from its enqueue to its end, its result and its error", async () => {
+  test("the client's read of a task tells the state of a task from its enqueue to its end, its result and its error", async () => {
     const bench = openWorkerBench([order]);
     const [good, bad] = await bench.client.enqueueMany(order, [{ fails: false }, { fails: true }]);
     const { tasks } = bench.client;
@@ -35,7 +35,7 @@ describe("the client's read of a task", () => {
     });
   });
 
-  test("tells the progress of a running task and that its cancel was asked for", async () => {
+  test("the client's read of a task tells the progress of a running task and that its cancel was asked for", async () => {
     const gate = createGate();
     const long = defineTask({
       name: "long",
@@ -61,7 +61,7 @@ describe("the client's read of a task", () => {
     await working;
   });
 
-  test("answers null for a task that doesn't exist, and refuses a text that is no id", async () => {
+  test("the client's read of a task answers null for a task that doesn't exist, and refuses a text that is no id", async () => {
     const { tasks } = openWorkerBench([order]).client;
     expect(await tasks.read("4711")).toBeNull();
     await expect(tasks.read("order")).rejects.toThrow(

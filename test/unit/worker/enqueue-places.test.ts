@@ -42,19 +42,22 @@ describe("the place of a refused task among several", () => {
       "{}",
       /^tasks\[1\]\.group: expected a key that the code of kind by-code computes from the payload; it threw: Cannot read/,
     ],
-  ])("is named by HTTP and the command line for kind %s", async (definition, payload, message) => {
-    const admin = await openAdmin();
-    const good = { payload: '{"customer":{"id":"a"}}' };
-    const tasks = [definition === "by-path" ? { payload: "{}" } : good, { payload }];
-    await expect(admin.enqueue({ definition, tasks, changedBy: "ada" })).rejects.toMatchObject({
-      message: expect.stringMatching(message),
-      details: { field: "tasks[1].group" },
-    });
-    const one = admin.enqueue({ definition, tasks: [{ payload }], changedBy: "ada" });
-    await expect(one).rejects.toMatchObject({ details: { field: "group" } });
-  });
+  ])(
+    "the place of a refused task is named by HTTP and the command line for kind %s",
+    async (definition, payload, message) => {
+      const admin = await openAdmin();
+      const good = { payload: '{"customer":{"id":"a"}}' };
+      const tasks = [definition === "by-path" ? { payload: "{}" } : good, { payload }];
+      await expect(admin.enqueue({ definition, tasks, changedBy: "ada" })).rejects.toMatchObject({
+        message: expect.stringMatching(message),
+        details: { field: "tasks[1].group" },
+      });
+      const one = admin.enqueue({ definition, tasks: [{ payload }], changedBy: "ada" });
+      await expect(one).rejects.toMatchObject({ details: { field: "group" } });
+    },
+  );
 
-  test("is named by enqueueMany and enqueueAll, and by enqueue it isn't", async () => {
+  test("the place of a refused task is named by enqueueMany and enqueueAll, and by enqueue it isn't", async () => {
     const { client } = openWorkerBench(kinds);
     const bad = { customer: ["a"] };
     await expect(client.enqueueMany(byPath, [{ customer: "a" }, bad])).rejects.toThrow(
@@ -65,7 +68,7 @@ describe("the place of a refused task among several", () => {
     await expect(client.enqueue(byPath, bad)).rejects.toThrow(/^payload\.customer: /);
   });
 
-  test("is the one in the caller's list where the list is cut into calls", async () => {
+  test("the place of a refused task is the one in the caller's list where the list is cut into calls", async () => {
     const { client } = openWorkerBench(kinds);
     const requests = [
       taskRequest(plain, { at: 0 }),

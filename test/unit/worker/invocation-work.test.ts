@@ -187,7 +187,7 @@ test("a session whose tokens are all in use leaves the tasks of another invocati
   expect([...first.out, ...second.out]).toEqual([]);
 });
 
-test("without time, after the drain has begun, and where the setting is off, hints go out", async () => {
+test("an invocation sends hints out without time, after the drain has begun, and where the setting is off", async () => {
   for (const parts of [
     { maxMs: 1_000 },
     { draining: AbortSignal.abort() },

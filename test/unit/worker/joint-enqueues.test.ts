@@ -50,7 +50,7 @@ async function open(
 const sizes = ({ calls }: Scene): number[] => calls.map((tasks) => tasks.length);
 
 describe("tasks that are added one by one", () => {
-  test("at the same time are one call, with one hint, and each caller gets its own task", async () => {
+  test("tasks that are added at the same time are one call, with one hint, and each caller gets its own task", async () => {
     const scene = await open();
     const added = await Promise.all([1, 2, 3].map((n) => scene.client.enqueue(note, { n })));
     expect(sizes(scene)).toEqual([3]);
@@ -61,7 +61,7 @@ describe("tasks that are added one by one", () => {
     expect(scene.telemetry.counted.map(({ value }) => value)).toEqual([1, 1, 1]);
   });
 
-  test("while a call is under way share the next one", async () => {
+  test("tasks that are added while a call is under way share the next one", async () => {
     const gate = createGate();
     const scene = await open((call) => (call === 1 ? gate.opened : idle()));
     const first = scene.client.enqueue(note, { n: 1 });
@@ -76,7 +76,7 @@ describe("tasks that are added one by one", () => {
     expect(sizes(scene)).toEqual([1, 2]);
   });
 
-  test("go as soon as the call before has ended", async () => {
+  test("tasks that are added go as soon as the call before has ended", async () => {
     const gates = [createGate(), createGate()];
     const sent: number[] = [];
     const neverLate = { after: () => idle, soon: setImmediate };
@@ -96,7 +96,7 @@ describe("tasks that are added one by one", () => {
     expect(sent).toEqual([1, 2]);
   });
 
-  test("wait 20 ms for a call that hangs, and no longer", async () => {
+  test("tasks that are added wait 20 ms for a call that hangs, and no longer", async () => {
     const gate = createGate();
     const scene = await open((call) => (call === 1 ? gate.opened : idle()));
     const hanging = scene.client.enqueue(note, { n: 1 });
@@ -108,7 +108,7 @@ describe("tasks that are added one by one", () => {
     expect(sizes(scene)).toEqual([1, 1, 1]);
   });
 
-  test("send their call in the context of the first of them, which has it in its trace", async () => {
+  test("tasks that are added send their call in the context of the first of them, which has it in its trace", async () => {
     const context = new AsyncLocalStorage<number>();
     const contexts: (number | undefined)[] = [];
     const gate = createGate();
@@ -127,7 +127,7 @@ describe("tasks that are added one by one", () => {
     expect(contexts).toEqual([1, 2]);
   });
 
-  test("of two definitions are a call each", async () => {
+  test("tasks that are added of two definitions are a call each", async () => {
     const other = defineTask({ name: "other", run: idle });
     const scene = await open(idle, [other]);
     await Promise.all([
@@ -138,7 +138,7 @@ describe("tasks that are added one by one", () => {
     expect(sizes(scene)).toEqual([2, 1]);
   });
 
-  test("in tens of thousands, or with large payloads, are calls that each fit the store's bounds", async () => {
+  test("tasks that are added in tens of thousands, or with large payloads, are calls that each fit the store's bounds", async () => {
     const scene = await open();
     const many = Array.from({ length: 10_001 }, (_, n) => scene.client.enqueue(note, { n }));
     await Promise.all(many);
@@ -149,7 +149,7 @@ describe("tasks that are added one by one", () => {
     expect(added.size).toBe(40);
   });
 
-  test("to a definition that the database doesn't know yet register it once", async () => {
+  test("tasks that are added to a definition that the database doesn't know yet register it once", async () => {
     const scene = openWorkerBench([note]);
     await Promise.all([1, 2, 3].map((n) => scene.client.enqueue(note, { n })));
     expect(scene.lines.map(({ message }) => message)).toEqual(["definition registered"]);
@@ -157,7 +157,7 @@ describe("tasks that are added one by one", () => {
 });
 
 describe("of tasks that share a call", () => {
-  test("one that the store refuses hears what it hears alone, and the others are added", async () => {
+  test("a task of a shared call that the store refuses hears what it hears alone, and the others are added", async () => {
     const scene = await open();
     const refused = (): Promise<unknown> =>
       scene.client.enqueue(note, { n: 2 }, { priority: 40_000 }).catch((error: unknown) => error);

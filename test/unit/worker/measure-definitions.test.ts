@@ -40,7 +40,7 @@ test("a definition without a limit has no gauge of it", async () => {
   expect(names).not.toContain("taskgate.definition.limit");
 });
 
-test("without gauges nothing is read, and a read that fails is told and ends nothing", async () => {
+test("a process without gauges reads nothing, and a read that fails is told and ends nothing", async () => {
   const bench = openWorkerBench([own]);
   let reads = 0;
   const store = overriding(bench.store, {
@@ -59,7 +59,7 @@ test("without gauges nothing is read, and a read that fails is told and ends not
   ]);
 });
 
-test("of more than fifty definitions with ready tasks each has its turn, and none is told an age that wasn't read", async () => {
+test("each of more than fifty definitions with ready tasks has its turn, and none is told an age that wasn't read", async () => {
   const kinds = Array.from({ length: 70 }, (_, n) =>
     defineTask({ name: `n${String(n)}`, run: async () => undefined }),
   );

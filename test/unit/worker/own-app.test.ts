@@ -27,7 +27,7 @@ beforeEach(() => {
 });
 
 describe("the app of a process", () => {
-  test("asks once for calls that come at once, and again after a minute", async () => {
+  test("the app of a process asks once for calls that come at once, and again after a minute", async () => {
     const app = appOf("billing", ["invoice"]);
     await Promise.all([app.require("invoice"), app.require("invoice"), app.refused()]);
     nowMs = 59_999;
@@ -38,7 +38,7 @@ describe("the app of a process", () => {
     expect(calls).toBe(2);
   });
 
-  test("asks again when the database didn't answer", async () => {
+  test("the app of a process asks again when the database didn't answer", async () => {
     const app = appOf("billing", ["invoice"]);
     const { registerApp } = store;
     store.registerApp = () => Promise.reject(new Error("away"));
@@ -47,7 +47,7 @@ describe("the app of a process", () => {
     await app.require("invoice");
   });
 
-  test("refuses a definition of another app with both names and the way out, and no other definition", async () => {
+  test("the app of a process refuses a definition of another app with both names and the way out, and no other definition", async () => {
     await store.registerApp({ app: "billing", definitions: ["invoice"], address: null });
     const app = appOf("shipping", ["parcel", "invoice"]);
     await app.require("parcel");
@@ -58,7 +58,7 @@ describe("the app of a process", () => {
     );
   });
 
-  test("refuses several definitions with the command for each of them", async () => {
+  test("the app of a process refuses several definitions with the command for each of them", async () => {
     const definitions = ["bill", "invoice"];
     await store.registerApp({ app: "billing", definitions, address: null });
     const app = appOf("shipping", definitions);
@@ -67,7 +67,7 @@ describe("the app of a process", () => {
     );
   });
 
-  test("follows a hand-over within a minute, in both directions", async () => {
+  test("the app of a process follows a hand-over within a minute, in both directions", async () => {
     const name = await define(store);
     const [from, to] = [appOf("billing", [name]), appOf("shipping", [name])];
     await from.require(name);
@@ -78,7 +78,7 @@ describe("the app of a process", () => {
     await expectError(from.require(name), { code: "TASKGATE_ARG_OWNER" });
   });
 
-  test("registers more definitions than one call takes", async () => {
+  test("the app of a process registers more definitions than one call takes", async () => {
     const definitions = Array.from({ length: 2_001 }, (_, index) => `task-${String(index)}`);
     const app = appOf("billing", definitions);
     expect((await app.refused()).size).toBe(0);

@@ -27,7 +27,7 @@ describe("what a heartbeat tells of an execution's tokens and claims", () => {
     expect(quiet().areForgotten(told(tokens, claims), at(100), known)).toBe(isForgotten);
   });
 
-  test("isn't compared while a call of its own is under way, nor with one that ended behind the heartbeat's begin", async () => {
+  test("a heartbeat's answer isn't compared while a call of its own is under way, nor with one that ended behind the heartbeat's begin", async () => {
     let nowMs = 100;
     const calls = new OwnCalls({ monotonicMs: () => nowMs, nowMs: () => nowMs });
     let answer = (): void => undefined;
@@ -44,7 +44,7 @@ describe("what a heartbeat tells of an execution's tokens and claims", () => {
 });
 
 describe("a database that has lost what an execution did lately", () => {
-  test("aborts the bodies of a process whose grant it has lost, at the next look, and others get the token", async () => {
+  test("a process aborts the bodies whose grant the database has lost, at the next look, and others get the token", async () => {
     const scene = new TokenScene();
     const partner = { name: "partner", limit: 2, leaseMs: 30_000 };
     const { call, lines } = scene.process("one");

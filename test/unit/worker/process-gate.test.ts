@@ -34,7 +34,7 @@ function openGate() {
 }
 
 describe("the gate of a process", () => {
-  test("lets a suspect run at once when nothing else runs, and no other execution claims meanwhile", () => {
+  test("the gate of a process lets a suspect run at once when nothing else runs, and no other execution claims meanwhile", () => {
     const { gate, join } = openGate();
     const [first, second] = [join(false), join(true)];
     expect(gate.ask(first, suspect)).toBe("run");
@@ -45,7 +45,7 @@ describe("the gate of a process", () => {
     expect(second.looks).toBeGreaterThan(0);
   });
 
-  test("lets it wait until the others have told all they did", () => {
+  test("the gate of a process lets it wait until the others have told all they did", () => {
     const { gate, join } = openGate();
     const [first, second] = [join(false), join(false)];
     expect(gate.ask(first, suspect)).toBe("wait");
@@ -57,14 +57,14 @@ describe("the gate of a process", () => {
     expect(gate.ask(first, suspect)).toBe("run");
   });
 
-  test("sends a second suspect away: claimed and waiting it would be lost with the first", () => {
+  test("the gate of a process sends a second suspect away: claimed and waiting it would be lost with the first", () => {
     const { gate, join } = openGate();
     const [first, second] = [join(false), join(false)];
     gate.ask(first, suspect);
     expect(gate.ask(second, other)).toBe("later");
   });
 
-  test("opens when the one that had the turn is gone", () => {
+  test("the gate of a process opens when the one that had the turn is gone", () => {
     const { gate, join } = openGate();
     const [first, second] = [join(false), join(true)];
     gate.ask(first, suspect);
@@ -72,7 +72,7 @@ describe("the gate of a process", () => {
     expect(gate.mayClaim(second)).toBe(true);
   });
 
-  test("holds up the others for the wait and no longer, then lets them claim for twice as long", async () => {
+  test("the gate of a process holds up the others for the wait and no longer, then lets them claim for twice as long", async () => {
     const { gate, join, time } = openGate();
     const [first, second] = [join(false), join(false)];
     gate.ask(first, suspect);
@@ -85,7 +85,7 @@ describe("the gate of a process", () => {
     expect(gate.ask(first, suspect)).toBe("wait");
   });
 
-  test("opens for the others when a suspect has run alone for its time", async () => {
+  test("the gate of a process opens for the others when a suspect has run alone for its time", async () => {
     const { gate, join, time } = openGate();
     const [first, second] = [join(false), join(true)];
     gate.ask(first, suspect);
@@ -95,7 +95,7 @@ describe("the gate of a process", () => {
     expect(gate.mayClaim(second)).toBe(true);
   });
 
-  test("lets a suspect run beside the others after so many waits in vain", async () => {
+  test("the gate of a process lets a suspect run beside the others after so many waits in vain", async () => {
     const { gate, join, time } = openGate();
     const first = join(false);
     join(false);

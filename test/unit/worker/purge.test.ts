@@ -56,7 +56,7 @@ async function purgeWith(answers: readonly (PurgeAnswer | Error)[], maxMs: numbe
 }
 
 describe("the sweep's purge", () => {
-  test("goes on slice by slice until nothing is left, and counts tasks", async () => {
+  test("the sweep's purge goes on slice by slice until nothing is left, and counts tasks", async () => {
     const { calls, lines, purged } = await purgeWith([full, full, last], 5_000);
     expect(calls).toBe(3);
     expect(purged).toBe(1_003);
@@ -77,13 +77,13 @@ describe("the sweep's purge", () => {
     ]);
   });
 
-  test("ends with its time: the rest is the next sweep's", async () => {
+  test("the sweep's purge ends with its time: the rest is the next sweep's", async () => {
     const { calls, purged } = await purgeWith([full], 1_000);
     expect(calls).toBe(10);
     expect(purged).toBe(5_000);
   });
 
-  test("doesn't insist where another call has locked all the rest", async () => {
+  test("the sweep's purge doesn't insist where another call has locked all the rest", async () => {
     const { calls } = await purgeWith([full, { ...none, more: true }], 5_000);
     expect(calls).toBe(2);
   });

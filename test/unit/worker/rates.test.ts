@@ -14,7 +14,7 @@ async function enqueueMany(bench: WorkerBench, task: AnyTaskKind, count: number)
 }
 
 describe("a worker under a rate", () => {
-  test("waits as told while the next start is near, and starts no faster", async () => {
+  test("a worker under a rate waits as told while the next start is near, and starts no faster", async () => {
     const starts: number[] = [];
     const task = defineTask({
       name: "paced",
@@ -44,7 +44,7 @@ describe("a worker under a rate", () => {
     expect(asked.length).toBeLessThan(30);
   });
 
-  test("ends when the next start is far, and leaves a hint for its instant", async () => {
+  test("a worker under a rate ends when the next start is far, and leaves a hint for its instant", async () => {
     const task = defineTask({
       name: "seldom",
       limit: 8,
@@ -65,7 +65,7 @@ describe("a worker under a rate", () => {
     expect(definition).toMatchObject({ held: 0, claimed: 0, done: 2, ready: 3 });
   });
 
-  test("asks for no prefetched claims: one that is given back has used up its start", async () => {
+  test("a worker under a rate asks for no prefetched claims: one that is given back has used up its start", async () => {
     const wanted: number[] = [];
     const task = defineTask({
       name: "spared",
@@ -100,7 +100,7 @@ describe("a worker under a rate", () => {
 });
 
 describe("a rate in code", () => {
-  test("has the burst that refills in 100 ms unless it says otherwise", () => {
+  test("a rate in code has the burst that refills in 100 ms unless it says otherwise", () => {
     const burst = (count: number, periodMs: number): number | undefined =>
       defineTask({ name: "any", rate: { count, periodMs }, run: () => Promise.resolve() })
         .definition.settings.rate?.burst;

@@ -20,7 +20,7 @@ describe("a call that waited in vain comes again", () => {
     expect(slots.next(3_500, 0)).toBe(300);
   });
 
-  test("behind those that wait", () => {
+  test("a call that waited in vain comes again behind those that wait", () => {
     expect(served().next(3_000, 5)).toBe(1_000);
   });
 
@@ -36,7 +36,7 @@ describe("a call that waited in vain comes again", () => {
     expect(last).toBe(30_000);
   });
 
-  test("as the database says, where nothing is known of the pace", () => {
+  test("a call that waited in vain comes again as the database says, where nothing is known of the pace", () => {
     const slots = new ReturnSlots();
     expect(slots.next(0, 0)).toBeNull();
     slots.noteServed(0);

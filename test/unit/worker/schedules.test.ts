@@ -108,7 +108,7 @@ describe("registering", () => {
     expect(scene.store.inspect().state.settingAudit).toHaveLength(written);
   });
 
-  test("what the code no longer names goes; an older build changes nothing", async () => {
+  test("a registration removes what the code no longer names; an older build changes nothing", async () => {
     const scene = new Scene();
     await scene.start([kindWith([{ cron: "0 9 * * *" }, { name: "b", cron: "@hourly" }])], 1);
     await scene.start([kindWith({ name: "b", cron: "@daily" })], 2);
@@ -163,7 +163,7 @@ describe("firing", () => {
       "all",
       [9, 10, 11, 12].map((hour) => `2026-05-01T${String(hour).padStart(2, "0")}:00:00.000Z`),
     ],
-  ] as const)("after an outage: %s", async (missed, expected) => {
+  ] as const)("a schedule fires after an outage: %s", async (missed, expected) => {
     const scene = new Scene();
     await scene.start([kindWith({ cron: "0 * * * *", missed })]);
     scene.nowMs += 4 * hourMs;
@@ -184,7 +184,7 @@ describe("firing", () => {
     expect(new Set(fired).size).toBe(250);
   });
 
-  test("one that can't be read doesn't keep the others", async () => {
+  test("a schedule that can't be read doesn't keep the others", async () => {
     const scene = new Scene();
     await scene.start([kindWith([{ cron: "0 * * * *" }, { name: "bad", cron: "0 * * * *" }])]);
     scene.store.damage((state) => {
@@ -252,7 +252,7 @@ describe("a bad declaration names field and value", () => {
     expect(() => kindWith(schedule)).toThrow(message);
   });
 
-  test("of several its place, and names come once", () => {
+  test("a bad declaration of several names its place, and names come once", () => {
     expect(() => kindWith([{ cron: "@daily" }, { cron: "x" }])).toThrow("schedule[1].cron");
     expect(() => createRegistry([kindWith([{ cron: "@daily" }, { cron: "@hourly" }])])).toThrow(
       "Expected each schedule of definition `report` to have a name of its own, got `report` twice",

@@ -40,7 +40,7 @@ async function askFromElsewhere(store: TaskStore, want = 4) {
 }
 
 describe("a worker that holds all tokens", () => {
-  test("gives half of them between tasks and leaves a hint", async () => {
+  test("a worker that holds all tokens gives half of them between tasks and leaves a hint", async () => {
     const calls: string[] = [];
     let given = 0;
     const bench = openWorkerBench(
@@ -82,7 +82,7 @@ describe("a worker that holds all tokens", () => {
     });
   });
 
-  test("hints also when the answer to its gift was lost and the repeat says nothing of it", async () => {
+  test("a worker that holds all tokens hints also when the answer to its gift was lost and the repeat says nothing of it", async () => {
     const bench = openWorkerBench(
       [
         defineTask({
@@ -114,7 +114,7 @@ describe("a worker that holds all tokens", () => {
 });
 
 describe("a worker that is denied", () => {
-  test("asks again when the denial was noted, and starts when tokens were given", async () => {
+  test("a worker that is denied asks again when the denial was noted, and starts when tokens were given", async () => {
     const store = openStore();
     const task = gated(Promise.resolve(), 2);
     let asks = 0;
@@ -138,7 +138,7 @@ describe("a worker that is denied", () => {
     expect(asks).toBe(3);
   });
 
-  test("asks once when nothing was noted: no process could give", async () => {
+  test("a worker that is denied asks once when nothing was noted: no process could give", async () => {
     const store = openStore();
     const task = gated(Promise.resolve(), 1);
     let asks = 0;
@@ -159,7 +159,7 @@ describe("a worker that is denied", () => {
     expect(bench.hints.filter(({ inMs }) => inMs === undefined)).toHaveLength(1);
   });
 
-  test("gives up at once when it is told to stop", async () => {
+  test("a worker that is denied gives up at once when it is told to stop", async () => {
     const store = openStore();
     const task = gated(Promise.resolve(), 2);
     const stop = new AbortController();
@@ -181,7 +181,7 @@ describe("a worker that is denied", () => {
     expect(asks).toBe(1);
   });
 
-  test("hands the hint on when the free tokens were given for others", async () => {
+  test("a worker that is denied hands the hint on when the free tokens were given for others", async () => {
     const task = gated(Promise.resolve(), 2);
     const bench = openWorkerBench([task], {
       wrap: (inner) =>

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { StopSignal } from "../../../shared/worker/run/stop-signal";
 
 describe("a handler's stop signal", () => {
-  test("asked for first, it is aborted later, once", () => {
+  test("a stop signal that is asked for first is aborted later, once", () => {
     const stop = new StopSignal();
     const { signal } = stop;
     const heard: unknown[] = [];
@@ -15,7 +15,7 @@ describe("a handler's stop signal", () => {
     expect(stop.signal).toBe(signal);
   });
 
-  test("asked for afterwards, it is aborted, with the first reason", () => {
+  test("a stop signal that is asked for afterwards is aborted, with the first reason", () => {
     const stop = new StopSignal();
     const reason = new Error("first");
     stop.abort(reason);

@@ -121,7 +121,7 @@ describe("a handler whose time is over", () => {
     expect(noted).toEqual([]);
   });
 
-  test("is done when it ends well within the grace", async () => {
+  test("a handler whose time is over is done when it ends well within the grace", async () => {
     const task = defineTask({
       name: "late",
       timeoutMs: 500,
@@ -137,7 +137,7 @@ describe("a handler whose time is over", () => {
     expect((await bench.facts(id)).state).toBe("done");
   });
 
-  test("is stuck after the grace: neighbours are done, nothing more is claimed, its attempt counts, its token waits for the lease", async () => {
+  test("a handler is stuck after the grace: neighbours end, no claim follows, its attempt counts, its token waits for the lease", async () => {
     let isStuckOnce = false;
     const definition = defineQueue({
       ...{ name: "hangs", limit: 3, leaseMs: 20_000, prefetch: 0, retry },
@@ -244,7 +244,7 @@ describe("a process with a stuck handler", () => {
     return { leave, steps, timeouts, lines };
   }
 
-  test("takes nothing more, lets the others finish, tells the attempts, and ends with code 75, once", async () => {
+  test("a process with a stuck handler takes nothing more, lets the others finish, tells the attempts, and ends with code 75, once", async () => {
     const { leave, steps, lines } = openLeave("exit");
     leave.note(stuck("1"));
     expect(leave.draining.aborted).toBe(true);
@@ -255,7 +255,7 @@ describe("a process with a stuck handler", () => {
     expect(told).toMatchObject([{ fields: { definition: "a", tasks: "10", exitCode: 75 } }]);
   });
 
-  test("stays where it is told so, and tells the attempt when the lease isn't trusted any more", async () => {
+  test("a process with a stuck handler stays where it is told so, and tells the attempt when the lease isn't trusted any more", async () => {
     const { leave, steps, timeouts } = openLeave("stay");
     leave.note(stuck("1"));
     await sleep(20);
@@ -264,7 +264,7 @@ describe("a process with a stuck handler", () => {
     expect(timeouts).toEqual([60_000]);
   });
 
-  test("starts no execution while it drains", async () => {
+  test("a process with a stuck handler starts no execution while it drains", async () => {
     const task = defineTask({ name: "drained", run: async () => undefined });
     const bench = openFastBench([task]);
     await bench.client.enqueue(task, {});

@@ -13,11 +13,11 @@ function pollsOf(polls: TokenPollSchedule, count: number): number[] {
 }
 
 describe("token polls", () => {
-  test("are half a second apart", () => {
+  test("the token polls are half a second apart", () => {
     expect(pollsOf(new TokenPollSchedule(1_000), 3)).toEqual([1_500, 2_000, 2_500]);
   });
 
-  test("after a noted denial wait about half of the time waited so far, then as before", () => {
+  test("the token polls after a noted denial wait about half of the time waited so far, then as before", () => {
     const polls = new TokenPollSchedule(0);
     polls.pollOften(0);
     expect(pollsOf(polls, 11)).toEqual([
@@ -25,7 +25,7 @@ describe("token polls", () => {
     ]);
   });
 
-  test("begin anew after a second noted denial", () => {
+  test("the token polls begin anew after a second noted denial", () => {
     const polls = new TokenPollSchedule(0);
     polls.pollOften(0);
     pollsOf(polls, 6);
@@ -33,7 +33,7 @@ describe("token polls", () => {
     expect(pollsOf(polls, 2)).toEqual([755, 805]);
   });
 
-  test("come at once when one is free, but not within 50 ms of the last one", () => {
+  test("the token polls come at once when a token is free, but not within 50 ms of the last one", () => {
     const polls = new TokenPollSchedule(0);
     polls.notePoll(1_000);
     polls.pollSoon();
@@ -42,14 +42,14 @@ describe("token polls", () => {
     expect(polls.nextPollMs).toBe(1_550);
   });
 
-  test("are seldom again after one was given away", () => {
+  test("the token polls are seldom again after a token was given away", () => {
     const polls = new TokenPollSchedule(0);
     polls.pollOften(0);
     polls.noteReleased(20);
     expect(pollsOf(polls, 2)).toEqual([520, 1_020]);
   });
 
-  test("count as denied from a denial, or from a token given away, until one is free or granted", () => {
+  test("the token polls count as denied from a denial, or from a token given away, until one is free or granted", () => {
     const polls = new TokenPollSchedule(0);
     expect(polls.isDenied).toBe(false);
     polls.noteAnswer({ granted: 0, demand: null }, 10);

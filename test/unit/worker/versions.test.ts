@@ -112,7 +112,7 @@ async function tasks() {
 }
 
 describe("a worker of a newer build", () => {
-  test("gets payloads of every older version as its handler takes them", async () => {
+  test("a worker of a newer build gets payloads of every older version as its handler takes them", async () => {
     await buildOf(1, first).client.enqueue(first, { who: "Ada" });
     await buildOf(2, second).client.enqueue(second, { first: "Bob" });
     const newest = buildOf(3, third);
@@ -121,7 +121,7 @@ describe("a worker of a newer build", () => {
     expect(await newest.work()).toEqual([{ name: "Ada" }, { name: "Bob" }, { name: "Cleo" }]);
   });
 
-  test("upgrades what SQL enqueues under the plain name, which is version 1", async () => {
+  test("a worker of a newer build upgrades what SQL enqueues under the plain name, which is version 1", async () => {
     const newest = buildOf(3, third);
     await newest.register();
     await withClient(database.url, (client) =>
@@ -135,7 +135,7 @@ describe("a worker of a newer build", () => {
     expect(await newest.work()).toEqual([{ name: "Ada" }, { name: "Bob" }]);
   });
 
-  test("makes a dead letter of a payload that its schema refuses after the upgrade", async () => {
+  test("a worker of a newer build makes a dead letter of a payload that its schema refuses after the upgrade", async () => {
     const id = (await buildOf(1, first).client.enqueue(first, { who: 7 as unknown as string }))
       .taskId;
     const newest = buildOf(3, third);
@@ -145,7 +145,7 @@ describe("a worker of a newer build", () => {
     expect(facts?.lastError).toContain("the payload is invalid: name: expected a text");
   });
 
-  test("makes a dead letter of a version whose step is gone, and says so", async () => {
+  test("a worker of a newer build makes a dead letter of a version whose step is gone, and says so", async () => {
     const id = (await buildOf(1, first).client.enqueue(first, { who: "Ada" })).taskId;
     const forgetful = defineTask<{ name: string }>({
       name: "greet",
@@ -162,7 +162,7 @@ describe("a worker of a newer build", () => {
     );
   });
 
-  test("counts an upgrade that throws as a failed attempt", async () => {
+  test("a worker of a newer build counts an upgrade that throws as a failed attempt", async () => {
     const id = (await buildOf(1, first).client.enqueue(first, { who: "Ada" })).taskId;
     const broken = defineTask<{ name: string }>({
       name: "greet",
@@ -181,7 +181,7 @@ describe("a worker of a newer build", () => {
     expect(facts?.lastError).toContain("not today");
   });
 
-  test("enqueues a schedule's tasks as its own version", () => {
+  test("a worker of a newer build enqueues a schedule's tasks as its own version", () => {
     const daily = defineTask<{ name: string; scheduledFor?: string }>({
       name: "greet",
       version: 2,
@@ -194,7 +194,7 @@ describe("a worker of a newer build", () => {
 });
 
 describe("a worker of an older build", () => {
-  test("puts a newer payload back uncounted, runs older ones, and a newer build finishes", async () => {
+  test("a worker of an older build puts a newer payload back uncounted, runs older ones, and a newer build finishes", async () => {
     const [older, newer] = [buildOf(1, first), buildOf(2, second)];
     await older.client.enqueue(first, { who: "Ada" });
     const { taskId } = await newer.client.enqueue(second, { first: "Bob" });
@@ -207,7 +207,7 @@ describe("a worker of an older build", () => {
     expect(await newer.work()).toEqual([{ first: "Bob" }]);
   });
 
-  test("goes on after a rollback with what it knows, and leaves the rest to the next release", async () => {
+  test("a worker of an older build goes on after a rollback with what it knows, and leaves the rest to the next release", async () => {
     const [older, newer] = [buildOf(1, first), buildOf(2, second)];
     await newer.register();
     await newer.client.enqueue(second, { first: "Bob" });
@@ -218,7 +218,7 @@ describe("a worker of an older build", () => {
     expect(await tasks()).toEqual(["greet@2 scheduled"]);
   });
 
-  test("gives a newer payload up after as many returns as an unknown kind has", async () => {
+  test("a worker of an older build gives a newer payload up after as many returns as an unknown kind has", async () => {
     const older = buildOf(1, first);
     const { taskId } = await buildOf(2, second).client.enqueue(second, { first: "Bob" });
     let returns = 0;
@@ -233,7 +233,7 @@ describe("a worker of an older build", () => {
 });
 
 describe("a caller", () => {
-  test("with a reference has its older payload upgraded by an app that knows the kind", async () => {
+  test("a caller with a reference has its older payload upgraded by an app that knows the kind", async () => {
     const newest = buildOf(3, third);
     const old = taskRef<{ first: string }>({ name: "greet", version: 2 });
     const { taskId } = await newest.client.enqueue(old, { first: "Ada" });
@@ -243,14 +243,14 @@ describe("a caller", () => {
     expect(await newest.client.waitFor(third, taskId)).toMatchObject({ state: "done" });
   });
 
-  test("with a reference to a version that the app doesn't have is refused", async () => {
+  test("a caller with a reference to a version that the app doesn't have is refused", async () => {
     const future = taskRef<{ name: string }>({ name: "greet", version: 4 });
     await expect(buildOf(3, third).client.enqueue(future, { name: "Ada" })).rejects.toThrow(
       "kind: expected one of definition greet's kinds, which are greet@3 (greet@4)",
     );
   });
 
-  test("by HTTP or command line has an older payload upgraded, and is told how the current version is named", async () => {
+  test("a caller by HTTP or command line has an older payload upgraded, and is told how the current version is named", async () => {
     const { registry } = buildOf(3, third);
     const call = { definition: "greet" };
     const upgraded = await completeTasks(registry, call, [{ payload: '{"who":"Ada"}' }]);
@@ -262,7 +262,7 @@ describe("a caller", () => {
     );
   });
 
-  test("by HTTP or command line may write version 1 out; a kind of that very name goes before", async () => {
+  test("a caller by HTTP or command line may write version 1 out; a kind of that very name goes before", async () => {
     const { registry } = buildOf(3, third);
     const given = { kind: "greet@1", payload: '{"who":"Ada"}' };
     const call = { definition: "greet" };
@@ -279,7 +279,7 @@ describe("a caller", () => {
     await expect(completeTasks(alone, call, unknown)).rejects.toThrow("(other@1)");
   });
 
-  test("is told the message of an upgrade that throws, without its stack", async () => {
+  test("a caller is told the message of an upgrade that throws, without its stack", async () => {
     const broken = defineTask<{ name: string }>({
       name: "greet",
       version: 2,
@@ -323,15 +323,15 @@ describe("defineTask", () => {
     ],
     [2, { x: run }, "upgrade: expected one step for each version up to 1, without a gap (NaN)"],
     [2, { 1: "run" }, "upgrade[1]: expected a function"],
-  ])("refuses version %j with the steps %j", (version, upgrade, says) => {
+  ])("defineTask refuses version %j with the steps %j", (version, upgrade, says) => {
     expect(wrong(version, upgrade)).toThrow(says);
   });
 
-  test("takes a later version without any step: then no older payload is left", () => {
+  test("defineTask takes a later version without any step: then no older payload is left", () => {
     expect(wrong(2, {})).not.toThrow();
   });
 
-  test("refuses a kind whose name is another kind's older version", () => {
+  test("defineTask refuses a kind whose name is another kind's older version", () => {
     const clash = defineTask({ name: "greet@2", run });
     expect(() => createRegistry([third, clash])).toThrow(
       "Expected each kind once, got `greet@2` twice",

@@ -11,14 +11,14 @@ import { openWorkerBench } from "./worker-bench";
  * take isn't known yet. What an operator says meanwhile holds for those that wait.
  */
 describe("tasks that are claimed and wait for a token", () => {
-  test.concurrent("don't start once their definition is paused", async () => {
+  test.concurrent("claimed tasks that wait for a token don't start once their definition is paused", async () => {
     const { bench, life, begun } = await longTasks();
     await bench.store.pauseDefinition({ name: "long", changedBy: "test" });
     expect(await life).toMatchObject({ end: "paused" });
     expect(begun()).toBe(2);
   });
 
-  test.concurrent("go on after a resume while a task of before the pause still runs", async () => {
+  test.concurrent("claimed tasks that wait for a token go on after a resume while a task of before the pause still runs", async () => {
     const ended: string[] = [];
     const task = defineTask<{ name: string; ms: number }>({
       name: "mixed",
@@ -46,7 +46,7 @@ describe("tasks that are claimed and wait for a token", () => {
     expect(ended).toEqual([...Array.from({ length: 8 }, () => "short"), "long"]);
   });
 
-  test.concurrent("end without a start when their cancel is asked for, and are told at once", async () => {
+  test.concurrent("claimed tasks that wait end without a start when their cancel is asked for, and are told at once", async () => {
     const { bench, life, begun, taskIds } = await longTasks({ leaseMs: 1_000 });
     const [, , third = "", fourth = ""] = taskIds;
     await bench.client.tasks.cancel([third, fourth]);
@@ -60,7 +60,7 @@ describe("tasks that are claimed and wait for a token", () => {
     expect(begun()).toBe(2);
   });
 
-  test.concurrent("don't start once the limit is 0, and start when it isn't any more", async () => {
+  test.concurrent("claimed tasks that wait for a token don't start once the limit is 0, and start when it isn't any more", async () => {
     const { bench, life, begun, setLimit } = await longTasks();
     await setLimit(0);
     await sleep(longMs + 700);
@@ -71,7 +71,7 @@ describe("tasks that are claimed and wait for a token", () => {
     expect(begun()).toBe(4);
   });
 
-  test.concurrent("start one by one on what a lowered limit leaves", async () => {
+  test.concurrent("claimed tasks that wait start one by one on the tokens that a lowered limit leaves", async () => {
     const { life, begun, setLimit } = await longTasks();
     await setLimit(1);
     await sleep(longMs + 700);

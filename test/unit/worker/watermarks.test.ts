@@ -47,7 +47,7 @@ describe("blocks through the client", () => {
     expect(one).toMatchObject({ status: "advanced", value: { last: "10" }, more: true });
   });
 
-  test("from nothing, from the last end, nothing new; an unregistered definition is registered", async () => {
+  test("the client makes blocks from nothing and from the last end, none of nothing new, and registers an unregistered definition", async () => {
     const kind = importing();
     const bench = openWorkerBench([kind]);
     const { watermark } = bench.client;
@@ -83,7 +83,7 @@ describe("blocks through the client", () => {
     });
   });
 
-  test("what doesn't fit in a call is made by the next one; nothing is dropped", async () => {
+  test("a block that doesn't fit in a call is made by the next one; nothing is dropped", async () => {
     const kind = importing();
     const bench = openWorkerBench([kind]);
     const request = { ...byId, maxBlocks: 3, numeric: { to: 75, size: 10 } };
@@ -219,7 +219,7 @@ describe("blocks through the client", () => {
     ).toMatchObject({ status: "conflict", version: "20", more: true, taskIds: [] });
   });
 
-  test("inside a user's transaction: with its commit, or not at all; twice in one is two moves", async () => {
+  test("a call for blocks inside a user's transaction goes with its commit, or not at all; twice in one is two moves", async () => {
     const kind = importing();
     const bench = openWorkerBench([kind]);
     const { store, client } = bench;
@@ -291,7 +291,7 @@ describe("blocks made by a task", () => {
     expect(definitions).toMatchObject([{ done: 1 }]);
   });
 
-  test("written with the completion: a maker that fails before has made nothing", async () => {
+  test("a task's blocks are written with the completion: a maker that fails before has made nothing", async () => {
     const kind = importing();
     const maker = defineTask<{ fails: boolean }>({
       name: "maker",

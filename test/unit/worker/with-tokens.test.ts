@@ -391,7 +391,7 @@ describe("withTokens and the database's news", () => {
     expect(later.answer).toMatchObject({ ran: true });
   });
 
-  test("stop denies the calls that wait, tells bodies to stop, and gives back what no body runs on", async () => {
+  test("a stop denies the calls that wait, tells bodies to stop, and gives back what no body runs on", async () => {
     const scene = new TokenScene();
     const { call, pools } = scene.process("one");
     const running = [call(partner, { bodyMs: 50 }), call(partner, { bodyMs: 300 })];

@@ -74,7 +74,7 @@ describe("how a handler ends", () => {
     expect(facts.lastError).toMatch(reason);
   });
 
-  test("each failure is a line of the log: the task, its definition, the error's class and place, and what becomes of it; its message is told to those who look for faults", async () => {
+  test("a failure is a line of the log: task, definition, the error's class and place, and the outcome; faults show the message", async () => {
     const bench = openWorkerBench([end]);
     const id = await enqueueOne(bench, end, { how: "throw" });
     await enqueueOne(bench, end, { how: "nothing" });
@@ -111,7 +111,7 @@ describe("how a handler ends", () => {
     },
   );
 
-  test("S3.7: a failure is recorded with its stack, the worker goes on, and the task is dead after its last attempt", async () => {
+  test("a failure is recorded with its stack, the worker goes on, and the task is dead after its last attempt (S3.7)", async () => {
     const bench = openWorkerBench([end]);
     const id = await enqueueOne(bench, end, { how: "throw" });
     const other = await enqueueOne(bench, end, { how: "nothing" });
@@ -209,7 +209,7 @@ describe("what a worker may run", () => {
     expect(bench.lines).toHaveLength(1);
   });
 
-  test("S3.1: as many handlers as tokens, however many are claimed", async () => {
+  test("a worker runs as many handlers as it has tokens, however many are claimed (S3.1)", async () => {
     let running = 0;
     let max = 0;
     const task = defineTask({
@@ -298,7 +298,7 @@ describe("ends", () => {
     expect(ended).toEqual([3, 1, 2, 3]);
   });
 
-  test("S3.4, S4.15: idle: it asks a few times more, leaves, and the next execution finds later tasks", async () => {
+  test("an idle worker asks a few times more, leaves, and the next execution finds later tasks (S3.4, S4.15)", async () => {
     let reads = 0;
     const quick = defineTask({ name: "quick", run: async () => undefined });
     const bench = openWorkerBench([quick], {
@@ -320,7 +320,7 @@ describe("ends", () => {
     expect((await factsOf(bench, late)).state).toBe("done");
   });
 
-  test("S3.4: a task that arrives while it idles is run in the same life, and the count of looks begins again", async () => {
+  test("an arriving task is run by the idle worker in the same execution, and the count of looks begins again (S3.4)", async () => {
     const ran: number[] = [];
     const quick = defineTask({
       name: "quick",
@@ -338,7 +338,7 @@ describe("ends", () => {
     expect(leftMs - (ran[1] ?? 0)).toBeGreaterThan(300);
   });
 
-  test("S3.4: a process that is told to end gives everything back", async () => {
+  test("a process that is told to end gives everything back (S3.4)", async () => {
     const slow = defineTask({
       name: "slow",
       limit: 2,
@@ -381,7 +381,7 @@ describe("ends", () => {
     );
   });
 
-  test("S0.4: after lowering, tokens go back between tasks, down to the new limit", async () => {
+  test("a worker gives tokens back between tasks after the limit was lowered, down to the new one (S0.4)", async () => {
     const task = defineTask({ name: "knob", limit: 4, run: async () => sleep(20) });
     const bench = openWorkerBench([task]);
     await bench.client.enqueueAll(Array.from({ length: 60 }, () => taskRequest(task, {})));

@@ -81,7 +81,7 @@ describe("numeric blocks behind a watermark", () => {
     ...planNumericBlocks(request, stands),
   ];
 
-  test("they begin at the start, then behind the last one; the watermark is the last number", () => {
+  test("numeric blocks begin at the start, then behind the last one; the watermark is the last number", () => {
     expect(plan({ to: 15, size: 10 }, null)).toEqual([
       { payload: { from: "1", to: "10" }, watermark: { last: "10" }, isNew: true },
       { payload: { from: "11", to: "15" }, watermark: { last: "15" }, isNew: true },
@@ -94,7 +94,7 @@ describe("numeric blocks behind a watermark", () => {
     ]);
   });
 
-  test("nothing new: none, with an overlap as well", () => {
+  test("numeric blocks of nothing new are none, with an overlap as well", () => {
     for (const to of [14, 15]) {
       expect(plan({ to, size: 10, overlap: 5 }, { last: "15" })).toEqual([]);
     }
@@ -123,7 +123,7 @@ describe("numeric blocks behind a watermark", () => {
 describe("date blocks", () => {
   const at = (text: string): Date => new Date(`2026-03-${text}Z`);
 
-  test("each begins where the one before ended, the last one is cut; without time there is none", () => {
+  test("each date block begins where the one before ended, the last one is cut; without time there is none", () => {
     expect([...dateBlocks({ from: at("01T00:00"), to: at("02T12:00"), spanMs: day })]).toEqual([
       { from: "2026-03-01T00:00:00.000Z", to: "2026-03-02T00:00:00.000Z" },
       { from: "2026-03-02T00:00:00.000Z", to: "2026-03-02T12:00:00.000Z" },
@@ -211,7 +211,7 @@ describe("list blocks", () => {
     });
   });
 
-  test("behind a mark: the items that its reader gives; the mark is the last item's", async () => {
+  test("a list block behind a mark has the items that its reader gives; the mark is the last item's", async () => {
     const names = ["a", "b", "c", "d"];
     const request = {
       after: (mark: JsonValue) => names.filter((name) => isBehind(mark, name)),
@@ -255,7 +255,7 @@ describe("what one call takes", () => {
       bytesOf: () => 10,
     });
 
-  test("as many blocks as fit; the watermark is that of the last one, and there is more", () => {
+  test("one call takes as many blocks as fit; the watermark is that of the last one, and there is more", () => {
     const plan = () => planNumericBlocks({ to: 50, size: 10 }, null);
     const some = take(plan(), 2);
     expect(some.tasks).toHaveLength(2);
