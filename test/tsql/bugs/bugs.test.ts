@@ -7,7 +7,7 @@ import { describeWhole } from "../../support/whole";
 
 /* A search that finds nothing in sound code proves little unless it finds the errors of faulty code. */
 describeWhole("planted bugs", () => {
-  test("fifteen at least, each with a name of its own", () => {
+  test("the planted bugs are fifteen at least, each with a name of its own", () => {
     const names = new Set(plantedBugs.map(({ name }) => name));
 
     expect(names.size).toBe(plantedBugs.length);

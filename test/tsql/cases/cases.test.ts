@@ -20,7 +20,7 @@ const operations = readdirSync(folder)
   .filter((name) => !name.startsWith("_"));
 
 describe("the list of cases", () => {
-  test("names each case once", () => {
+  test("the list of cases names each case once", () => {
     const names = allCases.map(({ name }) => name);
 
     expect(new Set(names).size).toBe(names.length);
@@ -60,7 +60,7 @@ describe("a reduced search", () => {
   const compareOn = isWhole ? (["locking", "azure"] as const) : (["azure"] as const);
 
   test.each(compared.flatMap((name) => compareOn.map((engine) => [name, engine] as const)))(
-    "comes to the same ends as a full one: %s, %s",
+    "a reduced search comes to the same ends as a full one: %s, %s",
     (name, engine) => {
       const model = allCases.find((one) => one.name === name);
       if (model === undefined) throw new Error(`There is no case ${name}`);

@@ -48,7 +48,7 @@ test("an index that covers a read shows a row whose own entry is deleted before 
   expect(problemOf(...found, steps)).toBe("nothing is wrong");
 });
 
-test("where the last one of a circle dies it may be another than on a server, which ends the cheapest one", () => {
+test("the last one of a circle dies, where a server ends the cheapest one", () => {
   const [model, variant] = find("log-x-reclaim", "locking, the last one dies");
   // The reader holds a claim and wants its execution, the reclaim the other way round.
   const steps = "2 2 2 2 2 2 1 2 2 2 1 2 1 1 1 1 1 1 1 2";

@@ -31,12 +31,12 @@ function costOf(operation: string, what: string, batch: number): Cost {
 }
 
 describe("costs of the T-SQL", () => {
-  test("are as recorded", () => {
+  test("the costs of the T-SQL are as recorded", () => {
     const recorded = readFileSync(join(__dirname, "expected-costs.txt"), "utf8");
     expect(recordOf(costs)).toEqual(recorded.trimEnd().split("\n"));
   });
 
-  test("are known of every operation", () => {
+  test("the costs of the T-SQL are known of every operation", () => {
     const measured = new Set(Object.keys(costs).map((key) => key.split(" | ")[0]));
     expect([...measured].sort()).toEqual(Object.keys(operations).sort());
   });
@@ -70,7 +70,7 @@ describe("costs of the T-SQL", () => {
   });
 
   test.each(batches)(
-    "S2.7: a claim of %i costs the same for any number of waiting and finished tasks",
+    "a claim of %i costs the same for any number of waiting and finished tasks (S2.7)",
     (batch) => {
       const none = { ghosts: 0, backlog: 0, hasHint: false };
       const plain = costOf("work", claim(none), batch);
@@ -101,7 +101,7 @@ describe("costs of the T-SQL", () => {
   });
 
   test.each(batches)(
-    "with the scan hint a claim of %i costs the same after any deletions before it",
+    "a claim of %i with the scan hint costs the same after any deletions before it",
     (batch) => {
       const plain = costOf("work", claim({ ghosts: 0, backlog: 0, hasHint: true }), batch);
       const behindGhosts = { ghosts: 100_000, backlog: 0, hasHint: true };
@@ -109,7 +109,7 @@ describe("costs of the T-SQL", () => {
     },
   );
 
-  test("without the hint a claim steps over each deleted entry once: the model counts them", () => {
+  test("a claim without the hint steps over each deleted entry once: the model counts them", () => {
     const cost = costOf("work", claim({ ghosts: 100_000, backlog: 0, hasHint: false }), 1);
     expect(Math.floor(cost.ghosts / 100_000)).toBe(1);
   });

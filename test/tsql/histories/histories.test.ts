@@ -48,7 +48,7 @@ describe("histories answer alike and end in equal tables", () => {
     expect(result.calls).toHaveLength(historyLength);
   });
 
-  test("and meet what there is to meet", () => {
+  test("the histories meet what there is to meet", () => {
     const wanted = [
       "acquire paused",
       "acquire: a dead holder was found",
@@ -151,7 +151,7 @@ describe("histories answer alike and end in equal tables", () => {
 describe("fast-check makes histories of its own", () => {
   const asked = { seed: testSeed(), runs: isWhole ? 40 : 5, calls: 120 };
 
-  test(`and none differs (seed ${String(asked.seed)})`, async () => {
+  test(`the histories of fast-check don't differ (seed ${String(asked.seed)})`, async () => {
     const found = await search(open, asked);
     expect(found === undefined ? "equal" : explainFound(asked, found)).toBe("equal");
   });
@@ -160,7 +160,7 @@ describe("fast-check makes histories of its own", () => {
 describe("histories that differed once", () => {
   const regressions = readRegressions();
 
-  test("each is there once", () => {
+  test("each history that differed once is there once", () => {
     expect(new Set(regressions.map(({ seed }) => seed)).size).toBe(regressions.length);
   });
 
@@ -184,7 +184,7 @@ describeWhole("a difference is found, and shortened until people can read it", (
     return found;
   }
 
-  test("of an answer: T-SQL reclaims at the very instant at which a lease ends", async () => {
+  test("a difference of an answer is found: T-SQL reclaims at the very instant at which a lease ends", async () => {
     const changed = planted(tsql, {
       file: "mssql/sql/procedures/ReclaimExpired.sql",
       edits: [{ from: "x.LeaseUntil < @vNow", to: "x.LeaseUntil <= @vNow" }],
@@ -210,7 +210,7 @@ describeWhole("a difference is found, and shortened until people can read it", (
     });
   }
 
-  test("of two connections: one knows nothing of executions started through the other", async () => {
+  test("a difference of two connections is found: one knows nothing of executions started through the other", async () => {
     const changed: OpenStores = async () => {
       const store = await openSqlStore(postgres);
       return [
@@ -226,7 +226,7 @@ describeWhole("a difference is found, and shortened until people can read it", (
     expect(finish?.connection).not.toBe(start?.connection);
   });
 
-  test("of a row: PostgreSQL forgets why an operator did it", async () => {
+  test("a difference of a row is found: PostgreSQL forgets why an operator did it", async () => {
     const own = postgresSetup();
     try {
       const changed = planted(own, {

@@ -13,7 +13,7 @@ const setups = [
 ].map(({ setup }) => setup);
 
 describe("what a case makes", () => {
-  test("can be made again after its clean-up, for every case", () => {
+  test("a case's objects can be made again after its clean-up, for every case", () => {
     const world = new World();
     for (const setup of new Set(setups)) {
       loadScript(world, setup, "setup");
@@ -22,7 +22,7 @@ describe("what a case makes", () => {
     }
   });
 
-  test("is nothing that the clean-up doesn't know", () => {
+  test("a case makes nothing that the clean-up doesn't know", () => {
     expect(() => cleanUpOf("CREATE LOGIN L WITH PASSWORD = 'x';")).toThrow("found createLogin");
   });
 });

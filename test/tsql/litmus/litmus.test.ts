@@ -9,7 +9,7 @@ import { expectedResults, runInModel } from "./run-in-model";
 const engineNames = Object.keys(engines) as EngineName[];
 const all = Object.values(litmusCases).flat();
 
-test("there are many, each with a title of its own, and each says where its outcome stands", () => {
+test("the litmus cases are many, each with a title of its own, and each says where its outcome stands", () => {
   expect(all.length).toBeGreaterThanOrEqual(100);
   expect(new Set(all.map(({ title }) => title)).size).toBe(all.length);
   for (const { source, rules } of all) {

@@ -24,7 +24,7 @@ describe.each(raceCases.map((race) => [race.title, race] as const))("%s", (_, ra
 });
 
 describe("deadlocks of real servers, from their reports", () => {
-  test("five at least", () => {
+  test("the deadlocks of real servers are five at least", () => {
     expect(publishedDeadlocks.length).toBeGreaterThanOrEqual(5);
   });
 

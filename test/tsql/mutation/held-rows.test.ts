@@ -31,11 +31,14 @@ function toOperation(part: string): [string, string[]] {
 }
 
 describe("a row that another connection holds", () => {
-  test.each([...found])("makes %s wait, or go on without it, as recorded", (name, lines) => {
-    expect(lines).toEqual(expected.get(name));
-  });
+  test.each([...found])(
+    "a row that another connection holds makes %s wait, or go on without it, as recorded",
+    (name, lines) => {
+      expect(lines).toEqual(expected.get(name));
+    },
+  );
 
-  test("is recorded for the operations that there are, in their order, and for nothing else", () => {
+  test("the held rows are recorded for the operations that there are, in their order, and for nothing else", () => {
     expect([...expected.keys()]).toEqual([...found.keys()]);
   });
 });

@@ -70,7 +70,7 @@ describe("mutants", () => {
     ]);
   });
 
-  test("what a statement writes is dropped, wherever it stands", () => {
+  test("a mutant drops what a statement writes, wherever it stands", () => {
     const source = procedure(
       "BEGIN TRANSACTION;",
       "IF @Id = 1 THROW 50404, N'no', 1;",
@@ -110,7 +110,7 @@ describe("mutants", () => {
     expect(edited(source, "assignment")).toEqual(["DECLARE @vA int, @vB int;"]);
   });
 
-  test("what touches variables only changes places with anything that leaves them alone", () => {
+  test("a statement that touches variables only changes places with anything that leaves them alone", () => {
     const source = procedure(
       "DECLARE @vA int = 1, @vR TABLE (A int NOT NULL);",
       "SET LOCK_TIMEOUT 2000;",
@@ -158,7 +158,7 @@ describe("mutants", () => {
     expect(edited(source, "swap")).toHaveLength(2);
   });
 
-  test("signs of comparison and NOT", () => {
+  test("a mutant changes signs of comparison and NOT", () => {
     const source = procedure(
       "IF @Id >= 1 AND NOT EXISTS (SELECT 1 FROM T.R WHERE A <> @Id AND B IS NOT NULL) SET @Id += 1;",
     );

@@ -70,24 +70,24 @@ describeWhole("A sample of mutants", () => {
       expect(own[0]?.verdict).not.toMatchObject({ tried: 0 });
     });
 
-    test("one that breaks a promise is killed by a test that says so", () => {
+    test("a mutant that breaks a promise is killed by a test that says so", () => {
       const killed = report.outcomes.find(
         ({ file, kind }) => kind === "own" && file === fatal.file,
       );
       expect(killed?.verdict).toMatchObject({ kind: "killed", by: "test" });
     });
 
-    test("known survivors still survive, as far as they were tried, and are still made", () => {
+    test("the known survivors still survive, as far as they were tried, and are still made", () => {
       expect(report.stale).toEqual([]);
     });
   });
 
   describe("the contract suite", () => {
-    test("fails nowhere on the shipped files: what fails there is tried on no mutant", () => {
+    test("the contract suite fails nowhere on the shipped files: what fails there is tried on no mutant", () => {
       expect(report.failures).toEqual([]);
     });
 
-    test("runs at least 95 % of the statements of the T-SQL, and of its branches", () => {
+    test("the contract suite runs at least 95 % of the statements of the T-SQL, and of its branches", () => {
       const { covers } = report;
       expect(covers.length).toBeGreaterThan(30);
       const missing = covers.flatMap((cover) =>

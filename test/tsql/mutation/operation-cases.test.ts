@@ -68,7 +68,7 @@ describe("an operation that refuses an argument", () => {
   const azure = shippedWorld(engines.azure);
   const refusals = refusedCases().map((operation) => [operation.name, operation] as const);
 
-  test("is each of those that have any to refuse", () => {
+  test("the operations that refuse an argument are each of those that have any to refuse", () => {
     const refusing = new Set(refusals.flatMap(([, { call }]) => namesOf(call)));
     const all = new Set(cases.flatMap(([, { call }]) => namesOf(call)));
 

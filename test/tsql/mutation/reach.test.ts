@@ -20,17 +20,17 @@ const reach = new Reach([
 ]);
 
 describe("modules that may run", () => {
-  test("are those of a text and all behind them, in a circle, too", () => {
+  test("the modules that may run are those of a text and all behind them, in a circle, too", () => {
     const reached = reach.of(["EXEC taskgate.begins @Id = 3"]);
     expect([...reached].sort()).toEqual(["BEGINS", "_INNER", "_INNERMOST"]);
   });
 
-  test("of several texts are all together; words that name none count for nothing", () => {
+  test("the modules of several texts are all together; words that name none count for nothing", () => {
     const reached = reach.of(["EXEC Taskgate._Innermost @Id = 3", "Beginning", "Apart"]);
     expect([...reached].sort()).toEqual(["APART", "_INNERMOST"]);
   });
 
-  test("are named without schema, in upper and lower case", () => {
+  test("the modules that may run are named without schema, in upper and lower case", () => {
     expect(bareName("Taskgate._Inner")).toBe("_INNER");
     expect(bareName(undefined)).toBeUndefined();
   });

@@ -160,7 +160,7 @@ describe("rules", () => {
     expect(setting).toEqual([]);
   });
 
-  test("deletes of rows that are ours change places, others don't", () => {
+  test("two deletes of rows that are ours change places, others don't", () => {
     const deletes = (comment: string): Source =>
       procedure(
         "P",
@@ -176,7 +176,7 @@ describe("rules", () => {
     expect(explained(deletes("one seek"), "swap")).toEqual([]);
   });
 
-  test("which arm is taken where both say the same may change, of numbers and instants only", () => {
+  test("the arm that is taken where both say the same may change, of numbers and instants only", () => {
     const chosen = (text: string): string[] =>
       explained(
         procedure("P", "DECLARE @vA int, @vB int, @vName nvarchar(20), @vOther int;", text),

@@ -29,7 +29,7 @@ const tokensOf = (first: number | "free", second: number | "free"): string => {
 };
 
 describe.each(engineNames)("the text's procedures, %s", (engine) => {
-  test("write, read, write: the second execution waits for the row and gets the other token", () => {
+  test("the second execution of write, read, write waits for the row and gets the other token", () => {
     const played = playScene("seed-000", 0, engine);
 
     expect(waitsIn(played)).toEqual([
@@ -41,13 +41,13 @@ describe.each(engineNames)("the text's procedures, %s", (engine) => {
     expect(answersIn(played, "execution 153534")).toEqual([[{ Granted: 1 }]]);
   });
 
-  test("read first: one grant is written over by the other", () => {
+  test("one of two grants that read first is written over by the other", () => {
     expect(answersIn(playScene("seed-000", 1, engine), "execution 1").at(-1)).toEqual([
       { ExecutionTokens: tokensOf(2, "free") },
     ]);
   });
 
-  test("read first at SERIALIZABLE: a deadlock", () => {
+  test("two readers at SERIALIZABLE that read first make a deadlock", () => {
     const played = playScene("seed-000", 2, engine);
 
     expect(played.events.filter(({ kind }) => kind === "deadlock")).toHaveLength(1);
@@ -94,7 +94,7 @@ describe.each(engineNames)("every order of the text's procedures, %s", (engine) 
     expect(result.interleavings).toBeGreaterThan(50n);
   });
 
-  test("without the first write: a third token is granted", () => {
+  test("a third token is granted without the first write", () => {
     const readFirst = edited(script, {
       from: "UPDATE dbo.TaskDefinition SET HoldLockTaskExecutionId = @TaskExecutionId WHERE TaskDefinitionId = @TaskDefinitionId; -- lock\n  SELECT @Tokens = d.ExecutionTokens FROM dbo.TaskDefinition AS d",
       to: "SELECT @Tokens = d.ExecutionTokens FROM dbo.TaskDefinition AS d WITH (READCOMMITTED)",
@@ -111,7 +111,7 @@ describe.each(engineNames)("every order of the text's procedures, %s", (engine) 
     expect(finding?.problem).toBe("3 tokens granted of 2");
   });
 
-  test("committed after the first write: the lock is gone before the read, and a third token is granted", () => {
+  test("a commit after the first write loses the lock before the read, and a third token is granted", () => {
     const early = edited(script, {
       from: "WHERE TaskDefinitionId = @TaskDefinitionId; -- lock",
       to: "WHERE TaskDefinitionId = @TaskDefinitionId; COMMIT; SET TRANSACTION ISOLATION LEVEL READ COMMITTED; BEGIN TRANSACTION;",
@@ -221,20 +221,20 @@ const firstLocks = (trace: readonly string[]): string[] =>
 
 describe.each(engineNames)("the shipped procedures, %s", (engine) => {
   test.each(["acquire", "release"] as const)(
-    "S0.13: in the model, %s locks keys of primary keys only, and no range",
+    "%s locks keys of primary keys only, and no range, in the model (S0.13)",
     (name) => {
       expect(otherLocks(watch(prepared(engine), calls[name]).trace)).toEqual([]);
     },
   );
 
   test.each(["acquire", "release"] as const)(
-    "S0.16: in the model, %s holds the definition's key from its first write to its commit, and not afterwards",
+    "%s holds the definition's key from its first write to its commit, and not afterwards, in the model (S0.16)",
     (name) => {
       expect(isHeldToTheEnd(watch(prepared(engine), calls[name]))).toBe(true);
     },
   );
 
-  test("S0.15: in the model, two askers never deadlock, and every change of tokens begins with a write", () => {
+  test("two askers never deadlock in the model, and every change of tokens begins with a write (S0.15)", () => {
     const world = prepared(engine);
     const result = exploreReduced({
       world: () => world.fork(),

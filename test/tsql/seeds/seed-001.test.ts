@@ -60,7 +60,7 @@ describe("with optimised locking", () => {
 });
 
 describe.each(engineNames)("the text's queries, %s", (engine) => {
-  test("without restrictions: 1 to 6, and 7 to 12 at once", () => {
+  test("the queries without restrictions take 1 to 6, and 7 to 12 at once", () => {
     const played = playScene("seed-001", 0, engine);
 
     expect(answersIn(played, "spid 60")).toEqual([ids(1, 2, 3, 4, 5, 6)]);
@@ -74,7 +74,7 @@ describe.each(engineNames)("the text's queries, %s", (engine) => {
     expect(answersIn(played, "spid 63")).toEqual([ids(8, 10, 12)]);
   });
 
-  test("in one statement: the same wait, then 2601 and nothing at all", () => {
+  test("the query in one statement waits the same, then takes 2601 and nothing at all", () => {
     const played = playScene("seed-001", 2, engine);
 
     expect(answersIn(played, "spid 60")).toEqual([ids(1, 2, 3)]);
@@ -119,7 +119,7 @@ describe("the shipped claim over the text's jobs", () => {
   }
 
   test.each(engineNames)(
-    "S1.5, S1.6: in the model, groups or not, the second agent returns at once while the first one's claim is open, %s",
+    "the second agent returns at once while the first one's claim is open, in the model, groups or not, %s (S1.5, S1.6)",
     (engine) => {
       expect(outcome(3, engine)).toEqual({ first: "1,2,3,4,6,8", second: "10,12", waits: [] });
       expect(outcome(4, engine)).toEqual({
@@ -130,7 +130,7 @@ describe("the shipped claim over the text's jobs", () => {
     },
   );
 
-  test("S1.12: in the model, row versions off, on, and with optimised locking give the same results", () => {
+  test("a claim gives the same results in the model with row versions off, on, and with optimised locking (S1.12)", () => {
     const results = engineNames.map((engine) => [outcome(3, engine), outcome(4, engine)]);
 
     expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1);
@@ -147,7 +147,7 @@ describe("the shipped claim over the text's jobs", () => {
 });
 
 describe("the text's index as a safety net", () => {
-  test("heads of groups only: two agents never wait and never meet a duplicate key", () => {
+  test("two agents that take heads of groups only never wait and never meet a duplicate key", () => {
     const heads = edited(seedSql("seed-001"), {
       from: "INSERT INTO dbo.BackgroundJobWork (WorkItemId, Status) VALUES\n  (1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0), (7, 0), (8, 0), (9, 0), (10, 0), (11, 0), (12, 0);",
       to: "INSERT INTO dbo.BackgroundJobWork (WorkItemId, Status, ConcurrencyGroupName) VALUES (1, 0, N'1'), (2, 0, NULL), (3, 0, N'3'), (5, 9, N'1');",

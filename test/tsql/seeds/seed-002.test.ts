@@ -43,7 +43,7 @@ const nobodyWaits: SeedCase["afterStep"] = (_run, report) =>
   report.wait === undefined ? undefined : "a request waits";
 
 describe.each(engineNames)("%s", (engine) => {
-  test("S2.1, S2.4: in the model, the answer's statement, three requests, every order: three different ids, no request waits", () => {
+  test("three requests of the answer's statement get three different ids in every order in the model, and none waits (S2.1, S2.4)", () => {
     const result = exploreAll(
       seedScenario({ ...requests(answer, 3, engine), afterStep: nobodyWaits }),
     );
@@ -80,7 +80,7 @@ describe.each(engineNames)("%s", (engine) => {
     expect(exploreAll(seedScenario(requests(plain, 2, engine))).deadlocks).toEqual([]);
   });
 
-  test("at SERIALIZABLE READPAST is refused: error 650", () => {
+  test("the hint READPAST at SERIALIZABLE is refused: error 650", () => {
     const { finding } = explore(
       seedScenario(requests(`SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; ${answer}`, 1, engine)),
     );

@@ -23,7 +23,7 @@ function eachOnce(count: number): (run: Run) => string | undefined {
 }
 
 describe.each(engineNames)("%s", (engine) => {
-  test("S3.2: in the model, two readers, three tasks, every order: each task is read by one of them, once", () => {
+  test("each of three tasks is read by one of two readers, once, in every order in the model (S3.2)", () => {
     const result = exploreAll(
       seedScenario({
         script: tasks(3),
@@ -37,7 +37,7 @@ describe.each(engineNames)("%s", (engine) => {
     expect(result.interleavings).toBeGreaterThan(1_000n);
   });
 
-  test("without READPAST a reader waits for the other one's task to end", () => {
+  test("a reader without READPAST waits for the other one's task to end", () => {
     const { finding } = explore(
       seedScenario({
         script: edited(tasks(2), {
@@ -54,7 +54,7 @@ describe.each(engineNames)("%s", (engine) => {
     expect(finding?.problem).toBe("a reader waits");
   });
 
-  test("S3.2: in the model, the second reader steps over the first one's task", () => {
+  test("the second reader steps over the first one's task in the model (S3.2)", () => {
     const played = playScene("seed-003", 0, engine);
 
     expect(waitsIn(played)).toEqual([]);

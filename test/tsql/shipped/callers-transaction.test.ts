@@ -111,13 +111,16 @@ describe("a session with IMPLICIT_TRANSACTIONS", () => {
 });
 
 describe("a transaction at level SNAPSHOT", () => {
-  test.each(joining)("goes on behind %s as its first statement", (name) => {
-    const caller = new Caller();
-    const { values, table } = scenes[name](caller);
-    const before = Number(caller.count(table));
-    caller.run("SET TRANSACTION ISOLATION LEVEL SNAPSHOT; BEGIN TRANSACTION;");
-    caller.call(name, values);
-    caller.run("INSERT INTO dbo.Mine (Id) VALUES (1); COMMIT TRANSACTION;");
-    expect([caller.count("dbo.Mine"), caller.count(table)]).toEqual([1, before + 1]);
-  });
+  test.each(joining)(
+    "a transaction at level SNAPSHOT goes on behind %s as its first statement",
+    (name) => {
+      const caller = new Caller();
+      const { values, table } = scenes[name](caller);
+      const before = Number(caller.count(table));
+      caller.run("SET TRANSACTION ISOLATION LEVEL SNAPSHOT; BEGIN TRANSACTION;");
+      caller.call(name, values);
+      caller.run("INSERT INTO dbo.Mine (Id) VALUES (1); COMMIT TRANSACTION;");
+      expect([caller.count("dbo.Mine"), caller.count(table)]).toEqual([1, before + 1]);
+    },
+  );
 });

@@ -29,7 +29,7 @@ describe("another way than the rule's", () => {
     return { ways: [...ways], keys: connection.metrics.rowsRead };
   }
 
-  test("can be forced on one access of a shipped procedure; the answer is the same", () => {
+  test("another way can be forced on one access of a shipped procedure; the answer is the same", () => {
     const plain = pauseOne(new Map());
     const [first = ""] = plain.ways;
     expect(first).toMatch(/^Taskgate\.\w+:\d+ d UQ_TaskDefinition_Name whole key$/);

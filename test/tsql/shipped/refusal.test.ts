@@ -33,11 +33,11 @@ function inFolder(file: ShippedFile): boolean {
 describe("the installation", () => {
   const files = shippedFiles();
 
-  test("passes in the shipped order", () => {
+  test("the installation passes in the shipped order", () => {
     expect(refusalOf(files)).toBeUndefined();
   });
 
-  test("is refused with 208 in alphabetical order: inline functions come before what they call", () => {
+  test("the installation is refused with 208 in alphabetical order: inline functions come before what they call", () => {
     const rest = files.filter((file) => !inFolder(file));
     const sorted = files.filter(inFolder).sort((one, other) => (one.name < other.name ? -1 : 1));
     const migrations = rest.filter(({ name }) => name.startsWith("migrations/"));
@@ -47,7 +47,7 @@ describe("the installation", () => {
     );
   });
 
-  test("is refused with 2715 without the migration of a type that a procedure declares", () => {
+  test("the installation is refused with 2715 without the migration of a type that a procedure declares", () => {
     const changed = files.map((file) => ({
       ...file,
       text: file.text.replace(/CREATE TYPE Taskgate\.KeyLockList [^;]*;/, ""),
@@ -57,7 +57,7 @@ describe("the installation", () => {
     );
   });
 
-  test("is refused with 15151 where a right is granted on a procedure that is gone", () => {
+  test("the installation is refused with 15151 where a right is granted on a procedure that is gone", () => {
     expect(refusalOf(files.filter(({ name }) => name !== "procedures/Purge.sql"))).toMatch(
       /roles\.sql:\d+ .*15151 Cannot find the object 'Purge'/,
     );
@@ -104,7 +104,7 @@ describe("a member of TaskgateWorker", () => {
     expect(new Member("TaskgateWorker").enqueue()).toEqual([]);
   });
 
-  test("is refused with 229 where EXECUTE on a type is missing that the procedure declares", () => {
+  test("a member of TaskgateWorker is refused with 229 where EXECUTE on a type is missing that the procedure declares", () => {
     const line = "GRANT EXECUTE ON TYPE::Taskgate.KeyLockList TO TaskgateWorker, TaskgateOperator;";
     const [error] = new Member("TaskgateWorker", without(line)).enqueue();
     expect(error).toMatchObject({
@@ -116,7 +116,7 @@ describe("a member of TaskgateWorker", () => {
     });
   });
 
-  test("is refused with 229 where EXECUTE on the procedure is missing", () => {
+  test("a member of TaskgateWorker is refused with 229 where EXECUTE on the procedure is missing", () => {
     const line =
       "GRANT EXECUTE ON OBJECT::Taskgate.EnqueueTasks TO TaskgateWorker, TaskgateOperator;";
     const [error] = new Member("TaskgateWorker", without(line)).enqueue();
@@ -125,7 +125,7 @@ describe("a member of TaskgateWorker", () => {
     );
   });
 
-  test("may not do what operators may", () => {
+  test("a member of TaskgateWorker may not do what operators may", () => {
     const pausedBy = (role: string): number[] => {
       const member = new Member(role);
       expect(member.enqueue()).toEqual([]);

@@ -31,7 +31,7 @@ function verdictOn(text: string, fileName: string): string | null {
 }
 
 describe("files", () => {
-  test("all are there", () => {
+  test("the files are all there", () => {
     expect(files.length).toBeGreaterThanOrEqual(35);
   });
 
@@ -89,7 +89,7 @@ describe("statements in TypeScript", () => {
     listStatements(path).map((text) => ({ path: relative(root, path), text })),
   );
 
-  test("all are found", () => {
+  test("the statements in TypeScript are all found", () => {
     expect(statements.length).toBeGreaterThanOrEqual(25);
     expect(statements.map(({ text }) => text).join("\n")).toContain("sys.sp_getapplock");
   });
@@ -101,7 +101,7 @@ describe("statements in TypeScript", () => {
     },
   );
 
-  test("what the driver sends when it connects", () => {
+  test("the statements that the driver sends when it connects can be read", () => {
     const settings = [
       "ansi_nulls on",
       "ansi_null_dflt_on on",
@@ -148,7 +148,7 @@ describe("damage is found", () => {
     for (const [word, tokens] of seen) keywords.set(word, { file, tokens });
   }
 
-  test("there are many keywords", () => {
+  test("the files have many keywords", () => {
     expect(keywords.size).toBeGreaterThanOrEqual(80);
   });
 

@@ -57,7 +57,7 @@ function textOf(point: FaultPoint): string {
 }
 
 describe("migrate on SQL Server", () => {
-  test("gives way to a transaction that stays open: no call waits behind it, and the error says what to do", async () => {
+  test("the command migrate gives way to an open transaction: no call waits behind it, and the error says what to do", async () => {
     const name = await define(store);
     const scripts = withMigration(mssqlScripts(), "ALTER TABLE Taskgate.Task ADD More int NULL;");
     await store.transaction(async (transaction) => {

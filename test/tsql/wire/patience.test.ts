@@ -72,7 +72,7 @@ const passing = [40613, 4060, 40197, 40501, 49918, 49919, 49920, 10928, 10929, 4
 
 describe("migrate with --wait", () => {
   test.each(passing)(
-    "waits while the login is refused by %i, and then migrates",
+    "migrate with --wait waits while the login is refused by %i, and then migrates",
     async (number) => {
       simulated.server.setFault(refuse(number, repeatedByDriver.has(number) ? 4 : 1));
       const { waits, patience } = patient(60_000);
@@ -81,7 +81,7 @@ describe("migrate with --wait", () => {
     },
   );
 
-  test("pauses longer each time, 10 s at most, and gives up in time with what it waited for", async () => {
+  test("migrate with --wait pauses longer each time, 10 s at most, and gives up in time with what it waited for", async () => {
     simulated.server.setFault(refuse(49918, 1_000));
     const { waits, patience } = patient(40_000);
     await expect(migrateWith(patience)).rejects.toMatchObject({
@@ -138,14 +138,14 @@ describe("migrate with --wait", () => {
 });
 
 describe("migrate without --wait", () => {
-  test("names the address and what to set when the firewall refuses", async () => {
+  test("migrate without --wait names the address and what to set when the firewall refuses", async () => {
     simulated.server.setFault(refuse(40615, 1_000));
     await expect(migrateWith()).rejects.toThrow(
       /doesn't admit 203\.0\.113\.7\..*--open-firewall RESOURCE_ID.*azd env set SQL_CLIENT_IP 203\.0\.113\.7/,
     );
   });
 
-  test("names --wait for what passes by itself", async () => {
+  test("migrate without --wait names --wait for what passes by itself", async () => {
     simulated.server.setFault(refuse(49920, 1_000));
     await expect(migrateWith()).rejects.toThrow("`npx taskgate migrate --wait 10m` repeats that");
   });

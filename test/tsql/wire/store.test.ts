@@ -69,7 +69,7 @@ function oneTask(name: string): EnqueueTasksInput {
 }
 
 describe("the migrator", () => {
-  test("has made the schema through the driver, and finds nothing to do again", async () => {
+  test("the migrator has made the schema through the driver, and finds nothing to do again", async () => {
     expect(await migrateStore({ url: simulated.url })).toEqual({
       applied: [],
       isLogicRenewed: false,
@@ -137,7 +137,7 @@ describe("the command line", () => {
     expect((await run("explain", id ?? "")).lines).toContain("ready");
   });
 
-  test("finds the schema sound, also in depth", async () => {
+  test("the command that checks invariants finds the schema sound, also in depth", async () => {
     expect(await run("migrate", "--check")).toMatchObject({ code: 0 });
     expect(await run("doctor", "--deep")).toMatchObject({ code: 0 });
   });
@@ -185,7 +185,7 @@ describe("a call whose connection is lost", () => {
     await expectQuiet();
   });
 
-  test("that gives back surplus tokens: is repeated, and takes none in use", async () => {
+  test("a call that gives back surplus tokens and is lost is repeated, and takes none in use", async () => {
     const store = open();
     const name = await define(store, { limit: 3 });
     const { executionId } = await startWorker(store, name, { want: 2 });
@@ -199,7 +199,7 @@ describe("a call whose connection is lost", () => {
   });
 
   test.each(["deadlock", "busy", "databaseUnavailable"] as const)(
-    "or that the server refuses with %s: is repeated",
+    "a call that is lost or that the server refuses with %s is repeated",
     async (error) => {
       const store = open();
       const name = await define(store);
@@ -210,7 +210,7 @@ describe("a call whose connection is lost", () => {
     },
   );
 
-  test("to a server that falls silent: is given up, and repeated on another connection", async () => {
+  test("a call to a server that falls silent is given up, and repeated on another connection", async () => {
     const store = open({ callTimeoutMs: 200 });
     const name = await define(store);
     simulated.server.setFault(
@@ -266,7 +266,7 @@ describe("a user's transaction whose connection is lost", () => {
     await expectQuiet();
   });
 
-  test("before a statement of it: nothing is left, and no lock", async () => {
+  test("a transaction whose connection is lost before a statement of it leaves nothing, and no lock", async () => {
     const store = open();
     const name = await define(store);
     simulated.server.setFault(
@@ -285,7 +285,7 @@ describe("a user's transaction whose connection is lost", () => {
 });
 
 describe("a failover", () => {
-  test("in the middle of many calls: each is done once", async () => {
+  test("a failover in the middle of many calls lets each be done once", async () => {
     const store = open();
     const name = await define(store, { limit: 4 });
     const inputs = Array.from({ length: 20 }, () => oneTask(name));
@@ -374,7 +374,7 @@ test("only one connection: calls queue up for it, also behind a transaction", as
   expect(simulated.server.openConnections).toBe(1);
 });
 
-test("what a user's statement leaves in the session ends before another task has the connection", async () => {
+test("a session's settings by a user's statement end before another task has the connection", async () => {
   const store = open({ connectionsMax: 1 });
   const take =
     "EXEC sp_getapplock @Resource = N'report', @LockMode = 'Exclusive', @LockOwner = 'Session';";
@@ -421,7 +421,7 @@ describe("what a completion sets in the session", () => {
     expect(await store.transaction((transaction) => transaction.query(ask))).toEqual(before);
   });
 
-  test("that the server refuses ends before another task has the connection", async () => {
+  test("a completion's settings that the server refuses end before another task has the connection", async () => {
     const store = open({ connectionsMax: 1 });
     const before = await store.transaction((transaction) => transaction.query(ask));
     const other = open({ connectionsMax: 1 });

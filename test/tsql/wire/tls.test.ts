@@ -50,7 +50,7 @@ describe("the product", () => {
     return output.trim();
   }
 
-  test("sends no login when the server can't encrypt, though the driver would", async () => {
+  test("the product sends no login when the server can't encrypt, though the driver would", async () => {
     const { server } = await serve("unsupported");
     const caller = new MssqlCaller({
       url: server.url("encrypt=true"),
@@ -97,7 +97,7 @@ describe("the product", () => {
     },
   );
 
-  test("trusts any certificate of this machine where the address doesn't say otherwise", async () => {
+  test("the product trusts any certificate of this machine where the address doesn't say otherwise", async () => {
     const { server } = await serve("offered");
     expect(await callOutside(server.url("encrypt=true"), {})).toBe('{"a":1}');
   });
