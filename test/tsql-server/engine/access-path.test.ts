@@ -87,7 +87,7 @@ describe("the access path", () => {
     expect(choose({ order: [{ column: 3, isDescending: false }] })).toBe("PK 0 equal");
   });
 
-  test("behind a whole unique key any further order is served", () => {
+  test("any further order behind a whole unique key is served", () => {
     const order = [0, 3].map((column) => ({ column, isDescending: false }));
     expect(choose({ order })).toBe("PK 0 equal ordered");
   });
@@ -142,7 +142,7 @@ describe("the access path", () => {
         .join(", ");
     }
 
-    test("are seeks by each key that serves, and walks through indexes with all columns", () => {
+    test("the other ways are seeks by each key that serves, and walks through indexes with all columns", () => {
       expect(others({ terms: [equal(0), equal(1)] })).toBe("PK scan +, IX_AB +");
       expect(others({ terms: [equal(1), equal(2)] })).toBe("PK scan +, IX_AB +");
       expect(others({ terms: [equal(1)], readColumns: new Set([0, 1]) })).toBe(
@@ -151,7 +151,7 @@ describe("the access path", () => {
       expect(others({})).toBe("");
     });
 
-    test("hints forbid some", () => {
+    test("a hint forbids some ways", () => {
       expect(others({ terms: [equal(0), equal(1)], indexName: "PK" })).toBe("PK scan +, IX_AB");
       expect(others({ terms: [equal(0), equal(1)], isForceSeek: true })).toBe("PK scan, IX_AB +");
     });

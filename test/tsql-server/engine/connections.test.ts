@@ -36,7 +36,7 @@ describe("a deadlock's victim", () => {
   const cross = (first: number, then: string): string =>
     `BEGIN TRANSACTION; UPDATE dbo.T SET A = 1 WHERE Id = ${first}; ${then}`;
 
-  test("finds itself doomed in CATCH, with its locks gone, while the other goes on", () => {
+  test("a deadlock's victim finds itself doomed in CATCH, with its locks gone, while the other goes on", () => {
     const bench = new Bench(setup, engines.locking);
     const [one, two] = [bench.connection, bench.world.connect()];
     run(one, cross(1, ""));
@@ -53,7 +53,7 @@ describe("a deadlock's victim", () => {
     expect(bench.rows("SELECT A FROM dbo.T ORDER BY Id;")).toEqual([[1], [2], [5]]);
   });
 
-  test("is the one of the lowest priority, then the cheapest", () => {
+  test("a deadlock's victim is the one of the lowest priority, then the cheapest", () => {
     const bench = new Bench(setup, engines.locking);
     const [one, two] = [bench.connection, bench.world.connect()];
     run(one, `SET DEADLOCK_PRIORITY LOW; ${cross(1, "UPDATE dbo.T SET A = 9 WHERE Id = 3;")}`);
@@ -65,7 +65,7 @@ describe("a deadlock's victim", () => {
     expect(one.transactionCount).toBe(0);
   });
 
-  test("at an application lock is told by a status, and keeps its transaction", () => {
+  test("a deadlock's victim at an application lock is told by a status, and keeps its transaction", () => {
     const bench = new Bench(setup, engines.locking);
     const [one, two] = [bench.connection, bench.world.connect()];
     const take = (name: string): string =>
@@ -128,13 +128,13 @@ INSERT INTO dbo.U (Id, Name, A, B) VALUES (1, 7, 0, 0);`;
     finish(bench);
   }
 
-  test("sets its columns only: changes in between stay", () => {
+  test("a write by an index with all columns sets its own columns only: changes in between stay", () => {
     const bench = new Bench(table, engines.locking);
     meet(bench, `UPDATE u SET B = 2 ${byName}`);
     expect(bench.rows("SELECT A, B FROM dbo.U WITH (INDEX (IX_U)) WHERE A = 1;")).toEqual([[1, 2]]);
   });
 
-  test("deletes the row as it is by then, from all indexes", () => {
+  test("a write by an index with all columns deletes the row as it is by then, from all indexes", () => {
     const bench = new Bench(table, engines.locking);
     meet(bench, `DELETE u ${byName}`);
     for (const index of ["PK_U", "UQ_U", "IX_U"]) {
@@ -144,7 +144,7 @@ INSERT INTO dbo.U (Id, Name, A, B) VALUES (1, 7, 0, 0);`;
 });
 
 describe("level SNAPSHOT", () => {
-  test("reads as of its first read, and can't write rows changed since: 3960", () => {
+  test("a transaction at level SNAPSHOT reads as of its first read, and can't write rows changed since: 3960", () => {
     const bench = new Bench(setup, engines.locking);
     const [one, two] = [bench.connection, bench.world.connect()];
     run(one, "SET TRANSACTION ISOLATION LEVEL SNAPSHOT; BEGIN TRANSACTION; SELECT A FROM dbo.T;");
@@ -158,7 +158,7 @@ describe("level SNAPSHOT", () => {
 describe("a transaction starts with the first statement that touches a table", () => {
   const late = 3951;
 
-  test("and is never at SNAPSHOT if it starts otherwise", () => {
+  test("a transaction starts with the first statement that touches a table, and is never at SNAPSHOT if it starts otherwise", () => {
     const bench = new Bench(setup, engines.locking);
     const begin = "SET TRANSACTION ISOLATION LEVEL SNAPSHOT; BEGIN TRANSACTION;";
     const away = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SELECT A FROM dbo.T;";
@@ -174,7 +174,7 @@ describe("a transaction starts with the first statement that touches a table", (
     expect(bench.errors("SELECT A FROM dbo.T;")).toEqual([late]);
   });
 
-  test("which is what begins it with IMPLICIT_TRANSACTIONS, and not a variable's table", () => {
+  test("a statement that touches a table begins a transaction with IMPLICIT_TRANSACTIONS, and one of a variable's table doesn't", () => {
     const bench = new Bench(setup);
     const count = (sql: string): unknown =>
       bench.rows(
@@ -192,7 +192,7 @@ describe("a transaction starts with the first statement that touches a table", (
 });
 
 describe("copies of a world", () => {
-  test("go their own ways, and can't be made during a statement", () => {
+  test("the copies of a world go their own ways, and can't be made during a statement", () => {
     const bench = new Bench(setup);
     const copy = bench.world.fork();
     bench.rows("UPDATE dbo.T SET A = 1; SELECT 1;");
@@ -205,7 +205,7 @@ describe("copies of a world", () => {
     expect(() => copy.fork()).toThrow("isn't done");
   });
 
-  test("keep what ALTER DATABASE has set, unless an engine of the other kind is asked for", () => {
+  test("the copies of a world keep what ALTER DATABASE has set, unless an engine of the other kind is asked for", () => {
     const { world } = new Bench(
       "ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON;",
       engines.locking,
@@ -216,7 +216,7 @@ describe("copies of a world", () => {
     expect(world.fork(engines.azure).fork(engines.locking).isVersioned).toBe(false);
   });
 
-  test("have catalogues of their own", () => {
+  test("the copies of a world have catalogues of their own", () => {
     const bench = new Bench(setup);
     const copy = bench.world.fork();
     run(copy.connect(), "CREATE TABLE dbo.Later (Id int NOT NULL PRIMARY KEY);");
@@ -256,7 +256,7 @@ describe("the fingerprint of a world", () => {
     });
   };
 
-  test("is the same in both orders of two independent steps, and differs in between", () => {
+  test("the fingerprint of a world is the same in both orders of two independent steps, and differs in between", () => {
     const texts = [
       [0, 1],
       [1, 0],
@@ -281,7 +281,7 @@ describe("the fingerprint of a world", () => {
 });
 
 describe("what a request costs", () => {
-  test("is counted: locks by mode, rows, waits", () => {
+  test("the cost of a request is counted: locks by mode, rows, waits", () => {
     const bench = new Bench(setup, engines.locking);
     bench.ask("UPDATE t SET A = 1 FROM dbo.T AS t WITH (INDEX (PK_T)) WHERE t.Id <= 2;");
     const { locks, rowsRead, rowsWritten, waits } = bench.connection.metrics;

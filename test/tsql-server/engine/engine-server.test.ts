@@ -71,7 +71,7 @@ afterEach(() => {
 const hold = "BEGIN TRANSACTION; UPDATE dbo.T SET A = A + 1 WHERE Id = 1;";
 
 describe("the engine behind an endpoint", () => {
-  test("tells what happens in order, with one id per transaction", async () => {
+  test("the engine tells what happens in order, with one id per transaction", async () => {
     const client = open().client();
     const outcome = await client.run(`${hold} SELECT A FROM dbo.T WHERE Id = 1; COMMIT; ROLLBACK;`);
     expect(client.told).toEqual([
@@ -90,13 +90,13 @@ describe("the engine behind an endpoint", () => {
     });
   });
 
-  test("leaves counts out under NOCOUNT ON", async () => {
+  test("the engine leaves counts out under NOCOUNT ON", async () => {
     const client = open().client();
     await client.run("SET NOCOUNT ON; UPDATE dbo.T SET A = 1; SELECT A FROM dbo.T;");
     expect(client.told).toEqual(["columns A", "end undefined"]);
   });
 
-  test("lets a waiter go on when the holder commits", async () => {
+  test("the engine lets a waiter go on when the holder commits", async () => {
     const { client } = open();
     const [one, two] = [client(), client()];
     await one.run(hold);
@@ -108,7 +108,7 @@ describe("the engine behind an endpoint", () => {
     expect(two.rows).toEqual([[11]]);
   });
 
-  test("lets calls that arrive together meet: one of a deadlock gets 1205", async () => {
+  test("the engine lets calls that arrive together meet: one of a deadlock gets 1205", async () => {
     const { client, world } = open({ seed: 5 });
     const clients = [client(), client()];
     const cross = (first: number): string =>
@@ -125,7 +125,7 @@ describe("the engine behind an endpoint", () => {
     expect(all.filter((line) => line.startsWith("began"))).toHaveLength(40);
   });
 
-  test("ends LOCK_TIMEOUT after its time, or at once where a test says so", async () => {
+  test("the engine ends LOCK_TIMEOUT after its time, or at once where a test says so", async () => {
     for (const endsTimeoutsAtOnce of [false, true]) {
       const { client } = open({ endsTimeoutsAtOnce });
       const [one, two] = [client(), client()];
@@ -138,7 +138,7 @@ describe("the engine behind an endpoint", () => {
     }
   });
 
-  test("cancels a waiter: CATCH doesn't see it, the queue behind it moves up", async () => {
+  test("the engine cancels a waiter: CATCH doesn't see it, the queue behind it moves up", async () => {
     const { client } = open();
     const [one, two, three] = [client(), client(), client()];
     await one.run("BEGIN TRANSACTION; SELECT A FROM dbo.T WITH (HOLDLOCK) WHERE Id = 1;");
@@ -155,7 +155,7 @@ describe("the engine behind an endpoint", () => {
     for (const each of [one, two]) await each.run("ROLLBACK;");
   });
 
-  test("with XACT_ABORT a cancelled transaction is over", async () => {
+  test("a cancelled transaction with XACT_ABORT is over", async () => {
     const { client } = open();
     const [one, two] = [client(), client()];
     await one.run(hold);
@@ -237,7 +237,7 @@ describe("the engine behind an endpoint", () => {
     expect(one.told.at(-1)).toBe("message 8178:0");
   });
 
-  test("what the model doesn't know rejects: it is no answer", async () => {
+  test("a statement that the model doesn't know rejects: it is no answer", async () => {
     const one = open().client();
     await expect(one.run("SELEC 1;")).rejects.toThrow("SELEC");
     await one.run("SELECT 1;");

@@ -61,13 +61,13 @@ describe("statements", () => {
     expect(costOf(sql).statements).toBe(count);
   });
 
-  test("in scalar functions apart: once per call", () => {
+  test("the meter counts statements in scalar functions apart: once per call", () => {
     const { statements, functionStatements } = costOf("SELECT dbo.Twice(t.A) FROM dbo.T AS t;");
     // DECLARE and RETURN for each of three rows
     expect([statements, functionStatements]).toEqual([1, 6]);
   });
 
-  test("by call and by session", () => {
+  test("the meter counts statements by call and by session", () => {
     const connection = bench.world.connect();
     bench.ask("SELECT 1;", connection);
     bench.ask("SELECT 1; SELECT 2;", connection);
@@ -167,7 +167,7 @@ describe("how long a row is held", () => {
     expect(costOf(`BEGIN TRANSACTION; ${passed} COMMIT;`).heldMost.size).toBe(0);
   });
 
-  test("across the requests of one transaction", () => {
+  test("the hold of a row is measured across the requests of one transaction", () => {
     const connection = bench.world.connect();
     bench.ask(`BEGIN TRANSACTION; ${change}`, connection);
     bench.ask("SELECT 1;", connection);
@@ -195,7 +195,7 @@ describe("passes over long texts", () => {
     expect([cost.passes, cost.passedBytes]).toEqual([3, 32_008]);
   });
 
-  test("not those that know the length or take a part, nor shorter texts", () => {
+  test("a pass over a long text isn't counted where it knows the length or takes a part, nor over shorter texts", () => {
     expect(costOf(`${long} SELECT DATALENGTH(@s), LEFT(@s, 10);`).passes).toBe(0);
     const short = "DECLARE @s nvarchar(max) = REPLICATE(CONVERT(nvarchar(max), N'a'), 4000);";
     expect(costOf(`${short} SELECT LEN(@s);`).passes).toBe(0);
@@ -207,7 +207,7 @@ describe("passes over long texts", () => {
     expect(costOf(`${json} SELECT COUNT(*) FROM OPENJSON(@j);`).passes).toBe(1);
   });
 
-  test("those while a row is held, by its table", () => {
+  test("a pass over a long text is counted while a row is held, by its table", () => {
     const update = "UPDATE dbo.T SET A = 5 WHERE Id = 1;";
     const cost = costOf(
       `${long} BEGIN TRANSACTION; SELECT LEN(@s); ${update} SELECT LEN(@s); COMMIT; SELECT LEN(@s);`,
@@ -232,7 +232,7 @@ describe("a part of a value", () => {
     );
   });
 
-  test("in its row costs what changes", () => {
+  test("a part of a value in its row costs what changes", () => {
     costOf("INSERT INTO dbo.V (Id, Body) VALUES (1, 'abcdefgh');");
     expect(write("'XY', 2, 2").logBytes).toBe(recordBytes + transactionBytes + 2 + 2);
     // another length: what stands behind it moves
@@ -240,7 +240,7 @@ describe("a part of a value", () => {
     expect(bench.ask("SELECT Body FROM dbo.V;").objects()).toEqual([{ Body: "abZefgh" }]);
   });
 
-  test("outside of it costs the pieces that it touches", () => {
+  test("a part of a value outside of its row costs the pieces that it touches", () => {
     costOf(`INSERT INTO dbo.V (Id, Body) VALUES (1, ${wide(3_000)});`);
     const one = write("'XY', 8000, 2");
     expect(one.logBytes).toBe(2 * recordBytes + transactionBytes + 2 + 2);

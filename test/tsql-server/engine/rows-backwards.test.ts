@@ -32,7 +32,7 @@ describe("rows that come backwards", () => {
       ],
     ],
     ["in a text", "SELECT STRING_AGG(CONVERT(nvarchar(9), Id), N',') FROM dbo.T;", [["3,2,1"]]],
-  ])("are rows %s", (_, statement, rows) => {
+  ])("the rows that come backwards are rows %s", (_, statement, rows) => {
     expect(bench.rows(statement)).toEqual(rows);
   });
 
@@ -44,7 +44,7 @@ describe("rows that come backwards", () => {
       [["1,2,3"]],
     ],
     ["a TOP, whose locks depend on it", "SELECT TOP (1) Id FROM dbo.T;", [[1]]],
-  ])("aren't those of %s", (_, statement, rows) => {
+  ])("the rows that come backwards aren't those of %s", (_, statement, rows) => {
     expect(bench.rows(statement)).toEqual(rows);
   });
 
@@ -57,16 +57,16 @@ describe("rows that come backwards", () => {
     ],
     ["with an order that an index has", "SELECT TOP (2) Id FROM dbo.T ORDER BY Id;", [[1], [2]]],
     ["inside a condition", "SELECT A FROM dbo.T WHERE Id = (SELECT TOP (1) Id FROM dbo.T);", [[5]]],
-  ])("are those of a TOP %s, where the switch says so, too", (_, statement, rows) => {
+  ])("the rows of a TOP %s come backwards where the switch says so, too", (_, statement, rows) => {
     const other = new Bench(setup, { ...engines.azure, rowsBackwards: true, topsBackwards: true });
     expect(other.rows(statement)).toEqual(rows);
   });
 
-  test("give the last row to a variable that each row is assigned to", () => {
+  test("the rows that come backwards give the last row to a variable that each row is assigned to", () => {
     expect(bench.rows("DECLARE @a int; SELECT @a = Id FROM dbo.T; SELECT @a;")).toEqual([[1]]);
   });
 
-  test("are inserted in that order, unless the insert orders them", () => {
+  test("the rows that come backwards are inserted in that order, unless the insert orders them", () => {
     bench.ask("INSERT INTO dbo.I (TId) SELECT Id FROM dbo.T;");
     expect(bench.rows("SELECT TId FROM dbo.I ORDER BY Id;")).toEqual([[3], [2], [1]]);
     bench.ask("INSERT INTO dbo.I (TId) SELECT Id FROM dbo.T ORDER BY Id;");

@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 
 describe("inserts", () => {
-  test("fill in defaults, and give out identities for good", () => {
+  test("an insert fills in defaults, and gives out identities for good", () => {
     bench.ask(
       "INSERT INTO dbo.T (Id) VALUES (1); INSERT INTO dbo.T (Id, A, B) VALUES (2, DEFAULT, N'x');",
     );
@@ -62,7 +62,7 @@ describe("inserts", () => {
     );
   });
 
-  test("take ids from a sequence in the order that is asked for", () => {
+  test("an insert takes ids from a sequence in the order that is asked for", () => {
     const sql = `DECLARE @t TABLE (K int NOT NULL PRIMARY KEY, V bigint NOT NULL);
       INSERT INTO @t (K, V) SELECT v.n, NEXT VALUE FOR dbo.S OVER (ORDER BY v.n DESC) FROM (VALUES (1), (3), (2)) AS v (n);
       SELECT K, V FROM @t ORDER BY K;`;
@@ -78,7 +78,7 @@ describe("an index that is made anew", () => {
   const create = (settings: string) =>
     `CREATE UNIQUE INDEX IX_T_A ON dbo.T (A) WITH (${settings});`;
 
-  test("takes the place of the one of its name, and judges the rows that are there", () => {
+  test("an index that is made anew takes the place of the one of its name, and judges the rows that are there", () => {
     bench.ask("INSERT INTO dbo.T (Id, A) VALUES (1, NULL);");
     expect(bench.errors(create("DROP_EXISTING = OFF"))).toEqual([1913]);
     expect(bench.errors(create("DROP_EXISTING = ON"))).toEqual([]);
@@ -94,7 +94,7 @@ describe("updates and deletes", () => {
     bench.ask("INSERT INTO dbo.T (Id, A, B) VALUES (1, 1, N'x'), (2, 2, N'y'), (3, 3, N'z');");
   });
 
-  test("compute from the row as it was, and may swap unique keys", () => {
+  test("an update computes from the row as it was, and may swap unique keys", () => {
     bench.ask("UPDATE t SET A = 4 - t.A, B = CONVERT(nvarchar(5), t.A) FROM dbo.T AS t;");
     expect(bench.rows("SELECT Id, A, B FROM dbo.T ORDER BY Id;")).toEqual([
       [1, 3, "1"],
@@ -103,12 +103,12 @@ describe("updates and deletes", () => {
     ]);
   });
 
-  test("move rows to other keys", () => {
+  test("an update moves rows to other keys", () => {
     bench.ask("UPDATE dbo.T SET Id = Id + 1 WHERE Id = 3;");
     expect(bench.rows("SELECT Id FROM dbo.T WHERE Id > 1;")).toEqual([[2], [4]]);
   });
 
-  test("through a CTE take rows in its order, and show what they were", () => {
+  test("an update through a CTE takes rows in its order, and shows what they were", () => {
     const sql = `DECLARE @gone TABLE (A int NOT NULL, B nvarchar(5) NOT NULL);
       WITH Next AS (SELECT TOP (2) t.A AS Amount, t.B FROM dbo.T AS t ORDER BY t.Id DESC)
       DELETE FROM Next OUTPUT deleted.Amount, deleted.B INTO @gone (A, B);
@@ -124,7 +124,7 @@ describe("updates and deletes", () => {
     expect(bench.rows("SELECT A FROM dbo.T;")).toEqual([[50]]);
   });
 
-  test("with a join write each row once, and with TOP so many", () => {
+  test("an update with a join writes each row once, and with TOP so many", () => {
     bench.ask(
       "UPDATE t SET A = v.n FROM dbo.T AS t INNER JOIN (VALUES (1, 10), (1, 11), (2, 20)) AS v (i, n) ON v.i = t.Id;",
     );
@@ -133,13 +133,13 @@ describe("updates and deletes", () => {
     expect([answer.counts, answer.rowSets[0]?.rows]).toEqual([[2, 1], [[2]]]);
   });
 
-  test("set variables, also beside a column", () => {
+  test("an update sets variables, also beside a column", () => {
     const sql =
       "DECLARE @v int, @w nvarchar(5); UPDATE dbo.T SET @v = A = A + 10, @w = B WHERE Id = 2; SELECT @v, @w;";
     expect(bench.rows(sql)).toEqual([[12, "y"]]);
   });
 
-  test("that fail leave the statement undone, and the transaction open", () => {
+  test("an update that fails leaves the statement undone, and the transaction open", () => {
     bench.ask("BEGIN TRANSACTION; UPDATE dbo.T SET B = N'q' WHERE Id = 1;");
     expect(bench.errors("UPDATE dbo.T SET A = A + 97;")).toEqual([547]);
     expect(bench.rows("SELECT @@TRANCOUNT, A, B FROM dbo.T WHERE Id = 1;")).toEqual([[1, 1, "q"]]);
@@ -147,7 +147,7 @@ describe("updates and deletes", () => {
     expect(bench.rows("SELECT B FROM dbo.T WHERE Id = 1;")).toEqual([["x"]]);
   });
 
-  test("show inserted and deleted to the client", () => {
+  test("an update shows inserted and deleted to the client", () => {
     const answer = bench.ask(
       "UPDATE dbo.T SET A = A * 2 OUTPUT deleted.A AS Old, inserted.A AS New WHERE Id > 1;",
     );
@@ -158,7 +158,7 @@ describe("updates and deletes", () => {
     expect(answer.counts).toEqual([2]);
   });
 
-  test("by a list of keys walk from key to key", () => {
+  test("an update by a list of keys walks from key to key", () => {
     bench.ask(
       "DELETE FROM dbo.T WHERE Id IN (SELECT v.n FROM (VALUES (3), (1), (9), (NULL)) AS v (n));",
     );
@@ -168,7 +168,7 @@ describe("updates and deletes", () => {
 });
 
 describe("queries", () => {
-  test("apply a function to each row, and keep rows without match under OUTER APPLY", () => {
+  test("a query applies a function to each row, and keeps rows without match under OUTER APPLY", () => {
     bench.ask("INSERT INTO dbo.T (Id, A) VALUES (1, 2), (2, 1);");
     const sql = `SELECT t.Id, x.n FROM dbo.T AS t
       OUTER APPLY (SELECT TOP (1) v.n FROM (VALUES (5), (6)) AS v (n) WHERE t.A = 2 ORDER BY v.n DESC) AS x ORDER BY t.Id;`;
@@ -199,7 +199,7 @@ describe("queries", () => {
     expect(bench.rows("SELECT NULL AS t UNION ALL SELECT N'x';")).toEqual([[null], ["x"]]);
   });
 
-  test("read only as many rows as TOP asks for where the index gives the order", () => {
+  test("a query reads only as many rows as TOP asks for where the index gives the order", () => {
     bench.ask("INSERT INTO dbo.T (Id, A) VALUES (1, 9), (2, 8), (3, 7);");
     bench.rows("SELECT TOP (1) t.Id FROM dbo.T AS t WITH (INDEX (PK_T)) ORDER BY t.Id DESC;");
     expect(bench.connection.metrics.rowsRead).toBe(1);
@@ -207,7 +207,7 @@ describe("queries", () => {
     expect(bench.connection.metrics.rowsRead).toBe(3);
   });
 
-  test("of a hint that no index can serve fail: 308 and 8622", () => {
+  test("a query of a hint that no index can serve fails: 308 and 8622", () => {
     expect(bench.errors("SELECT 1 FROM dbo.T AS t WITH (INDEX (Nope));")).toEqual([308]);
     expect(bench.errors("SELECT 1 FROM dbo.T AS t WITH (INDEX (IX_T_A));")).toEqual([8622]);
     expect(bench.errors("SELECT 1 FROM dbo.T AS t WITH (FORCESEEK);")).toEqual([8622]);
@@ -218,7 +218,7 @@ describe("queries", () => {
 });
 
 describe("errors", () => {
-  test("outside TRY: told, and on to the next statement; under XACT_ABORT the batch ends", () => {
+  test("an error outside TRY is told, and the next statement runs; under XACT_ABORT the batch ends", () => {
     const mild = bench.ask("SELECT 1 / 0; SELECT 1;");
     expect([mild.errors.length, mild.rowSets.length]).toEqual([1, 2]);
     const harsh = bench.ask("SET XACT_ABORT ON; BEGIN TRANSACTION; SELECT 1 / 0; SELECT 1;");
@@ -251,7 +251,7 @@ describe("errors", () => {
     expect(bench.errors(sql)).toEqual([3998]);
   });
 
-  test("of unmatched COMMIT and ROLLBACK", () => {
+  test("an unmatched COMMIT or ROLLBACK is an error", () => {
     expect(bench.errors("COMMIT;")).toEqual([3902]);
     expect(bench.errors("ROLLBACK;")).toEqual([3903]);
   });
@@ -284,7 +284,7 @@ CREATE VIEW dbo.V AS SELECT t.Id, t.A FROM dbo.T AS t WHERE t.A > 1;`;
     bench.ask("INSERT INTO dbo.T (Id, A) VALUES (1, 1), (2, 2);");
   });
 
-  test("take arguments by name and position, defaults, and give outputs and a status", () => {
+  test("a procedure takes arguments by name and position, defaults, and gives outputs and a status", () => {
     const sql = "DECLARE @x int, @r int; EXEC @r = dbo.P 4, @o = @x OUTPUT; SELECT @x, @r;";
     expect(bench.ask(sql).rowSets.map((set) => set.rows)).toEqual([[["def"]], [[8, 7]]]);
     expect(
@@ -296,18 +296,18 @@ CREATE VIEW dbo.V AS SELECT t.Id, t.A FROM dbo.T AS t WHERE t.A > 1;`;
     expect(bench.errors("EXEC dbo.Nope;")).toEqual([2812]);
   });
 
-  test("see tables that are handed over", () => {
+  test("a procedure sees tables that are handed over", () => {
     const sql = "DECLARE @i dbo.Ids; INSERT INTO @i (Id) VALUES (2), (1); EXEC dbo.Q @ids = @i;";
     expect(bench.rows(sql)).toEqual([[1], [2]]);
     expect(bench.rows("EXEC dbo.Q;")).toEqual([]);
   });
 
-  test("that leave a transaction open are told so: 266", () => {
+  test("a procedure that leaves a transaction open is told so: 266", () => {
     expect(bench.errors("EXEC dbo.Leaves;")).toEqual([266]);
     expect(bench.rows("SELECT @@TRANCOUNT;")).toEqual([[1]]);
   });
 
-  test("keep SET options to themselves; sp_executesql is a scope, too", () => {
+  test("a procedure keeps SET options to itself; sp_executesql is a scope, too", () => {
     const answer = bench.ask(
       "DECLARE @x int; EXEC dbo.P 1, @o = @x OUTPUT; UPDATE dbo.T SET A = A WHERE Id = 1;",
     );
@@ -350,7 +350,7 @@ describe("table variables", () => {
     expect(bench.rows(sql)).toEqual([[1]]);
   });
 
-  test("aren't emptied when a loop declares them again", () => {
+  test("a table variable isn't emptied when a loop declares it again", () => {
     const sql = `DECLARE @i int = 0;
       WHILE @i < 3 BEGIN DECLARE @t TABLE (K int NOT NULL); INSERT INTO @t (K) VALUES (@i); SET @i += 1; END;
       SELECT COUNT(*) FROM @t;`;
@@ -359,7 +359,7 @@ describe("table variables", () => {
 });
 
 describe("definitions", () => {
-  test("are undone with their transaction", () => {
+  test("a definition is undone with its transaction", () => {
     bench.ask(
       "BEGIN TRANSACTION; CREATE TABLE dbo.N (Id int NOT NULL PRIMARY KEY); INSERT INTO dbo.N (Id) VALUES (1);",
     );
@@ -379,7 +379,7 @@ describe("definitions", () => {
     ]);
   });
 
-  test("show in the catalogue's views", () => {
+  test("a definition shows in the catalogue's views", () => {
     expect(
       bench.rows(
         "SELECT t.name FROM sys.tables AS t INNER JOIN sys.schemas AS s ON s.schema_id = t.schema_id WHERE s.name = N'dbo' ORDER BY t.name;",

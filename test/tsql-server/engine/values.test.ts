@@ -164,7 +164,7 @@ describe("errors of values", () => {
 });
 
 describe("columns that are told", () => {
-  test("have the name as written, the type and whether NULL may come", () => {
+  test("the columns have the name as written, the type and whether NULL may come", () => {
     const { rowSets } = bench.ask(
       "SELECT COUNT(*) AS [Count], CONVERT(nvarchar(20), 1) AS Text, NULL AS Nothing, 1.50 AS Amount, N'ab' + N'c';",
     );
@@ -177,7 +177,7 @@ describe("columns that are told", () => {
     ]);
   });
 
-  test("of an outer join may be NULL", () => {
+  test("the columns of an outer join may be NULL", () => {
     const { rowSets } = bench.ask(
       "SELECT b.n FROM (VALUES (1)) AS a (n) LEFT JOIN (VALUES (2)) AS b (n) ON b.n = a.n;",
     );

@@ -82,7 +82,7 @@ describe("the lock manager", () => {
     expect(locks.modeOf(2, key)).toBe("X");
   });
 
-  test("who stops waiting lets those behind it pass", () => {
+  test("a waiter that leaves lets those behind it pass", () => {
     const { ask, locks, granted } = setup();
     ask(1, "S");
     ask(2, "X");
@@ -100,7 +100,7 @@ describe("the lock manager", () => {
     expect(granted).toEqual([2]);
   });
 
-  test("two who have read a gap can't both insert into it; one alone can", () => {
+  test("two transactions that have read a gap can't both insert into it; one alone can", () => {
     const { ask, locks } = setup();
     expect([ask(1, "RangeS-S"), ask(1, "RangeI-N")]).toEqual([true, true]);
     expect(locks.modeOf(1, key)).toBe("RangeX-S");
@@ -113,7 +113,7 @@ describe("the lock manager", () => {
     expect(locks.findCycle(2)).toEqual([2, 1]);
   });
 
-  test("finds a cycle through two resources, and through two conversions of one", () => {
+  test("the lock manager finds a cycle through two resources, and through two conversions of one", () => {
     const two = setup();
     two.ask(1, "X", "a");
     two.ask(2, "X", "b");

@@ -50,7 +50,7 @@ const crossing = (first: number, second: number): string =>
   `BEGIN TRANSACTION; UPDATE dbo.T SET V = 1 WHERE Id = ${String(first)}; UPDATE dbo.T SET V = 1 WHERE Id = ${String(second)}; COMMIT;`;
 
 describe("schedules", () => {
-  test("are written and read back", () => {
+  test("a schedule is written and read back", () => {
     const text = "1 2 1 2x 1t";
     expect(printSchedule(parseSchedule(text))).toBe(text);
     expect(() => parseSchedule("1 b")).toThrow("found b");
@@ -58,7 +58,7 @@ describe("schedules", () => {
 });
 
 describe("a search over all orders", () => {
-  test("of two callers that don't touch each other counts every order of their steps", () => {
+  test("a search of two callers that don't touch each other counts every order of their steps", () => {
     const apart = [1, 2].map((id) => `UPDATE dbo.T SET V = 5 WHERE Id = ${String(id)};`);
     const result = exploreAll(scenarioOf("locking", apart));
     // Each takes three steps, U, X and the commit: 6! / (3! 3!) orders over a grid of 4 x 4 states.
@@ -71,7 +71,7 @@ describe("a search over all orders", () => {
     });
   });
 
-  test("finds nothing wrong with an update in one statement, on all engines", () => {
+  test("a search over all orders finds nothing wrong with an update in one statement, on all engines", () => {
     for (const engine of ["locking", "versioned", "azure"] as const) {
       const atEnd = (run: Run): string | undefined =>
         valueOf(run, 1) === 3 ? undefined : `V is ${String(valueOf(run, 1))}`;
@@ -81,7 +81,7 @@ describe("a search over all orders", () => {
     }
   });
 
-  test("finds the order in which an update is lost; its schedule shows it again", () => {
+  test("a search over all orders finds the order in which an update is lost; its schedule shows it again", () => {
     const atEnd = (run: Run): string | undefined =>
       valueOf(run, 1) === 2 ? undefined : `V is ${String(valueOf(run, 1))}`;
     const scenario = scenarioOf("versioned", [lossy, lossy], { atEnd });
@@ -96,7 +96,7 @@ describe("a search over all orders", () => {
     expect(again.trace.join("\n")).toMatch(/A batch:1 takes X KEY dbo\.T\.PK_T\(1\)/);
   });
 
-  test("names the callers in a deadlock, and checks see it", () => {
+  test("a search over all orders names the callers in a deadlock, and checks see it", () => {
     const result = exploreAll(scenarioOf("locking", [crossing(1, 2), crossing(2, 1)]));
     expect(result.deadlocks.map(({ members }) => members)).toEqual([["A", "B"]]);
 
@@ -109,7 +109,7 @@ describe("a search over all orders", () => {
     ).toBeUndefined();
   });
 
-  test("reports waits with the resource, and the blockers", () => {
+  test("a search over all orders reports waits with the resource, and the blockers", () => {
     const waits = new Set<string>();
     exploreAll(scenarioOf("locking", [increment, increment]), {
       watch: (run, { wait }) => {
@@ -121,7 +121,7 @@ describe("a search over all orders", () => {
     expect([...waits].sort()).toEqual(["KEY dbo.T.PK_T(1) behind A", "KEY dbo.T.PK_T(1) behind B"]);
   });
 
-  test("with a bound says that it isn't complete, and proves nothing", () => {
+  test("a search with a bound says that it isn't complete, and proves nothing", () => {
     const scenario = scenarioOf("locking", [increment, increment, increment]);
     const bounds = { statesMost: 5, msMost: 60_000 };
     expect(explore(scenario, { bounds })).toMatchObject({ isComplete: false, finding: undefined });
@@ -137,7 +137,7 @@ describe("a search over all orders", () => {
     expect(result).toMatchObject({ states: 7, interleavings: 1n });
   });
 
-  test("whose callers end inside a transaction rolls them back", () => {
+  test("a search whose callers end inside a transaction rolls them back", () => {
     const atEnd = (run: Run): string | undefined =>
       valueOf(run, 1) === 1 ? undefined : "changed twice";
     const open = `BEGIN TRANSACTION; ${increment}`;
@@ -201,7 +201,7 @@ describe("a search over all orders", () => {
 });
 
 describe("random runs", () => {
-  test("of one seed are the same run, and what they find can be replayed", () => {
+  test("two random runs of one seed are the same run, and what they find can be replayed", () => {
     const atEnd = (run: Run): string | undefined => (valueOf(run, 1) === 2 ? undefined : "lost");
     const scenario = scenarioOf("versioned", [lossy, lossy], { atEnd });
     const first = sample(scenario, { seed: 1, count: 200 });
@@ -212,7 +212,7 @@ describe("random runs", () => {
     );
   });
 
-  test("count what they see where nothing is wrong", () => {
+  test("the random runs count what they see where nothing is wrong", () => {
     const result = sample(scenarioOf("locking", [increment, increment]), { seed: 7, count: 50 });
     expect(result).toMatchObject({ runs: 50, deadlocks: 0, finding: undefined });
     expect(result.waits).toBeGreaterThan(0);

@@ -112,13 +112,13 @@ describe("texts", () => {
 });
 
 describe("walks of an index", () => {
-  test("go through keys in its order, either way", () => {
+  test("a walk of an index goes through keys in its order, either way", () => {
     expect(walk(filled(), 0, {})).toEqual([1, 2, 3, 4, 5]);
     expect(walk(filled(), 0, { isBackward: true })).toEqual([5, 4, 3, 2, 1]);
     expect(walk(filled(), 1, {})).toEqual([1, 4, 5, 3, 2]);
   });
 
-  test("keep to their bounds; NULL is in no range", () => {
+  test("a walk of an index keeps to its bounds; NULL is in no range", () => {
     const open = { value: 20, isExclusive: true };
     const closed = { value: 20, isExclusive: false };
     expect(walk(filled(), 1, { equal: [20] })).toEqual([4, 5]);
@@ -136,7 +136,7 @@ describe("walks of an index", () => {
     ).toEqual([4, 3]);
   });
 
-  test("go on where they were when entries come and go", () => {
+  test("a walk of an index goes on where it was when entries come and go", () => {
     const data = filled();
     const range = new KeyRange(data.clustered, {
       equal: [],
@@ -162,7 +162,7 @@ describe("walks of an index", () => {
 });
 
 describe("rows", () => {
-  test("are read as of a snapshot; a writer sees its own", () => {
+  test("the rows are read as of a snapshot; a writer sees its own", () => {
     const writer = { session: 1, number: 1 };
     const row = {
       id: 1,
@@ -183,7 +183,7 @@ describe("rows", () => {
     ]);
   });
 
-  test("of a copied table are shared until one side makes them its own", () => {
+  test("the rows of a copied table are shared until one side makes them its own", () => {
     const original = filled();
     const copy = original.fork();
     expect(copy.clustered.entries[0]?.row).toBe(original.clustered.entries[0]?.row);

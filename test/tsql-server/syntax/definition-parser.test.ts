@@ -215,7 +215,7 @@ describe("other objects", () => {
 describe("procedures, functions and views", () => {
   describeForms(modules);
 
-  test("several in one file, a batch each", () => {
+  test("a file may hold several procedures, functions and views, a batch each", () => {
     const text =
       "CREATE VIEW dbo.V AS SELECT 1 AS X;\nGO\nCREATE PROCEDURE dbo.P AS BEGIN RETURN; END;\nGO\n";
     const kinds = parseScript(text, "f.sql").map(({ statements }) => statements[0]?.kind);

@@ -27,7 +27,7 @@ describe("tokens", () => {
     ]);
   });
 
-  test("signs of two characters are one token", () => {
+  test("a sign of two characters is one token", () => {
     expect(read("<> <= >= != += -= ::").slice(0, -1)).toEqual(
       ["<>", "<=", ">=", "!=", "+=", "-=", "::"].map((sign) => `symbol ${sign}`),
     );

@@ -69,7 +69,7 @@ describe("precedence", () => {
     });
   });
 
-  test("NOT binds more than AND, AND more than OR", () => {
+  test("the operator NOT binds more than AND, AND more than OR", () => {
     expect(conditionOf("@a = 1 OR NOT @b = 2 AND @c = 3")).toMatchObject({
       kind: "or",
       right: { kind: "and", left: { kind: "not" } },

@@ -310,7 +310,7 @@ describe("writes", () => {
 });
 
 describe("batches", () => {
-  test("GO alone on its line separates them; each starts behind its GO", () => {
+  test("the word GO alone on its line separates batches; each starts behind its GO", () => {
     const batches = parseScript(
       "-- a\nSELECT 1 AS a;\nGO -- b\n\nSELECT 2 AS b\n go\n-- c\nGO\n",
       "f.sql",

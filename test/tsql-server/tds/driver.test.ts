@@ -168,7 +168,7 @@ describe("what the driver sends for a request", () => {
     });
   });
 
-  test("begin: always with a level, by default read committed; commit and rollback without", async () => {
+  test("the driver always begins with a level, by default read committed; commit and rollback have none", async () => {
     const bench = await benches.serve(done);
     const { engine } = bench;
     const pool = await bench.pool();
@@ -225,14 +225,14 @@ describe("row sets and counts", () => {
     return { returnStatus: 0 };
   };
 
-  test.each(ways)("come in order: %s", async (way) => {
+  test.each(ways)("the row sets and counts come in order: %s", async (way) => {
     const pool = await (await benches.serve(twoSets)).pool();
     const result = await ask(pool, way, "App.Two");
     expect(result.recordsets).toEqual([[{ A: 1 }, { A: 2 }], []]);
     expect(result.rowsAffected).toEqual([2, 7, 0]);
   });
 
-  test.each(ways)("without counts: %s", async (way) => {
+  test.each(ways)("the row sets come without counts: %s", async (way) => {
     const pool = await (
       await benches.serve(({ events }) => {
         events.columns([intColumn("A")]);
@@ -246,7 +246,7 @@ describe("row sets and counts", () => {
     expect(result.rowsAffected).toEqual([]);
   });
 
-  test("come whole over many packets", async () => {
+  test("the row sets come whole over many packets", async () => {
     const text = "r".repeat(200);
     const columns = [
       intColumn("N"),
@@ -280,7 +280,7 @@ describe("row sets and counts", () => {
 });
 
 describe("errors of the server", () => {
-  test.each(ways)("have all their parts: %s", async (way) => {
+  test.each(ways)("an error of the server has all its parts: %s", async (way) => {
     const pool = await (await benches.serve(failing(errorOf(50_404, "no such task")))).pool();
     expect(await failureOf(ask(pool, way, "App.Work"))).toMatchObject({
       name: "RequestError",
@@ -307,7 +307,7 @@ describe("errors of the server", () => {
     },
   );
 
-  test("of two in a procedure both are only among the earlier ones", async () => {
+  test("the errors of two in a procedure are only among the earlier ones", async () => {
     const two = failing(errorOf(2_627, "duplicate"), errorOf(3_930, "doomed"));
     const pool = await (await benches.serve(two)).pool();
     const failure = await failureOf(pool.request().execute("App.Work"));
@@ -321,7 +321,7 @@ describe("errors of the server", () => {
     expect(await failureOf(pool.request().query("INSERT"))).toMatchObject({ number: 2_627 });
   });
 
-  test("after rows the rows are dropped", async () => {
+  test("the rows before an error are dropped", async () => {
     const pool = await (
       await benches.serve(({ events }) => {
         events.columns([intColumn("A")]);
@@ -349,7 +349,7 @@ describe("a transaction that the server ends", () => {
     return { isFailed: true };
   };
 
-  test("and tells of: the driver refuses all that follows", async () => {
+  test("a transaction that the server ends and tells of makes the driver refuse all that follows", async () => {
     const bench = await benches.serve(victim);
     const { engine } = bench;
     const pool = await bench.pool();
@@ -367,7 +367,7 @@ describe("a transaction that the server ends", () => {
     await pool.request().query("SELECT 3");
   });
 
-  test("and doesn't tell of: what follows runs outside any transaction, without an error", async () => {
+  test("a statement behind an end that the server doesn't tell of runs outside any transaction, without an error", async () => {
     const pool = await (
       await benches.serve(({ text, session }) => {
         if (text === "lost") session.transactionId = 0n;
@@ -385,7 +385,7 @@ describe("a transaction that the server ends", () => {
     });
   });
 
-  test("within a statement: begin and commit there are followed, too", async () => {
+  test("a begin and a commit within a statement are followed, too", async () => {
     const bench = await benches.serve(({ events }) => {
       events.began(77n);
       events.committed(77n);
@@ -407,7 +407,7 @@ describe("a request that is given up", () => {
     return {};
   };
 
-  test("after its time-out: an attention, and the connection lives on", async () => {
+  test("a request that is given up after its time-out sends an attention, and the connection lives on", async () => {
     const bench = await benches.serve(waiting);
     const { server } = bench;
     const pool = await bench.pool({ requestTimeout: 100 });
@@ -420,7 +420,7 @@ describe("a request that is given up", () => {
     expect(server.log.filter((line) => line.endsWith("attention"))).toHaveLength(1);
   });
 
-  test("in a transaction that the server rolls back for it: aborted", async () => {
+  test("a request that is given up in a transaction that the server rolls back for it is aborted", async () => {
     const pool = await (await benches.serve(waiting)).pool({ requestTimeout: 100 });
     const transaction = pool.transaction();
     const told: boolean[] = [];
@@ -433,7 +433,7 @@ describe("a request that is given up", () => {
     expect(await failureOf(transaction.rollback())).toMatchObject({ code: "EABORT" });
   });
 
-  test("by the program, before and between rows: ECANCEL", async () => {
+  test("a request that the program gives up, before and between rows, ends with ECANCEL", async () => {
     const bench = await benches.serve(async (call) => {
       if (call.text === "rows") await streamUntilCancelled(call);
       return waiting(call);
@@ -460,7 +460,7 @@ describe("a request that is given up", () => {
     expect(server.connectionCount).toBe(2);
   });
 
-  test("by a server that never hears it: given up after a further wait, on a new connection", async () => {
+  test("a request that a server never hears cancelled is given up after a further wait, on a new connection", async () => {
     const bench = await benches.serve(waiting, {
       fault: (point) =>
         point.place === "request" &&

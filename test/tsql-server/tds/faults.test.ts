@@ -74,7 +74,7 @@ describe("a connection that is lost under a request", () => {
     expect(bench.server.connectionCount).toBe(3);
   });
 
-  test("in order: the pool's listener is told besides; without a listener the process would end", async () => {
+  test("a connection that is lost in order is told to the pool's listener besides; without a listener the process would end", async () => {
     const fault: Fault = { kind: "cut", at: "before", manner: "fin" };
     const bench = await benches.serve(rows, { fault: once(atHit, fault) });
     const pool = await bench.pool(short);
@@ -84,7 +84,7 @@ describe("a connection that is lost under a request", () => {
   });
 
   test.each(["begin", "commit", "rollback"] as const)(
-    "that is a %s: a TransactionError",
+    "a connection that is lost by a %s is a TransactionError",
     async (action) => {
       const bench = await benches.serve(rows);
       const pool = await bench.pool(short);
@@ -110,7 +110,7 @@ describe("a connection that is lost under a request", () => {
     },
   );
 
-  test("that the server had answered whole: no caller notices", async () => {
+  test("a connection that is lost behind the server's whole answer is noticed by no caller", async () => {
     for (const manner of ["fin", "rst"] as const) {
       const fault: Fault = { kind: "cut", at: "answered", manner };
       const bench = await benches.serve(rows, { fault: once(atHit, fault) });
@@ -124,7 +124,7 @@ describe("a connection that is lost under a request", () => {
     }
   });
 
-  test("and all others with it, as in a failover", async () => {
+  test("a connection that is lost takes all others with it, as in a failover", async () => {
     const bench = await benches.serve(({ text, cancelled }) =>
       text === "wait" ? cancelled.then(() => undefined) : { returnStatus: 0 },
     );
@@ -154,7 +154,7 @@ describe("a server that stops speaking", () => {
     await pool.request().query("next");
   });
 
-  test("and speaks another protocol: as if it were silent", async () => {
+  test("a server that speaks another protocol is as if it were silent", async () => {
     const fault: Fault = { kind: "cut", at: "before", manner: "garbage" };
     const bench = await benches.serve(rows, { fault: once(atHit, fault) });
     const pool = await bench.pool(short);
@@ -162,7 +162,7 @@ describe("a server that stops speaking", () => {
     await pool.request().query("next");
   });
 
-  test("when its answer has begun: the driver waits for ever, its own time-out is over", async () => {
+  test("a server that stops within its answer makes the driver wait for ever, as the driver's own time-out is over", async () => {
     const fault: Fault = { kind: "cut", at: "mid answer", tokens: 100, manner: "silence" };
     const bench = await benches.serve(rows, { fault: once(atHit, fault) });
     const pool = await bench.pool(short);
@@ -177,7 +177,7 @@ describe("a server that stops speaking", () => {
 });
 
 describe("a login", () => {
-  test.each(["connect", "prelogin", "login"] as const)("lost at %s", async (place) => {
+  test.each(["connect", "prelogin", "login"] as const)("a login is lost at %s", async (place) => {
     for (const manner of ["fin", "rst"] as const) {
       const fault: Fault = { kind: "cut", at: "before", manner };
       const bench = await benches.serve(rows, {
@@ -193,7 +193,7 @@ describe("a login", () => {
     }
   });
 
-  test("that meets silence", async () => {
+  test("a login that meets silence is given up", async () => {
     const fault: Fault = { kind: "cut", at: "before", manner: "silence" };
     const bench = await benches.serve(rows, {
       fault: once((point) => point.place === "login", fault),
@@ -204,7 +204,7 @@ describe("a login", () => {
     });
   });
 
-  test("with a wrong password: refused without a number, which only the connection tells", async () => {
+  test("a login with a wrong password is refused without a number, which only the connection tells", async () => {
     const bench = await benches.serve(rows);
     const told: unknown[] = [];
     const pool = bench.unconnectedPool({
@@ -220,7 +220,7 @@ describe("a login", () => {
     expect(bench.server.log.join("\n")).not.toContain("wrong");
   });
 
-  test("to a database that isn't there now: tried three times more by the driver", async () => {
+  test("a login to a database that isn't there now is tried three times more by the driver", async () => {
     const bench = await benches.serve(rows, {
       fault: (point) =>
         point.place === "login"
@@ -234,7 +234,7 @@ describe("a login", () => {
     expect(bench.server.connectionCount).toBe(4);
   });
 
-  test("to a database that comes back meanwhile: no caller notices", async () => {
+  test("a login to a database that comes back meanwhile is noticed by no caller", async () => {
     const error = serverErrors.databaseUnavailable;
     const bench = await benches.serve(rows, {
       fault: once((point) => point.place === "login", { kind: "error", error }),
@@ -288,7 +288,7 @@ describe("an error of the server itself", () => {
 });
 
 describe("a commit that the server answers with a rollback", () => {
-  test("makes the driver throw where no code can catch it: the process would end", async () => {
+  test("a commit that the server answers with a rollback makes the driver throw where no code can catch it", async () => {
     const program = join(__dirname, "driver-commit-process.ts");
     const swc = join(__dirname, "../support/register-swc.cjs");
     const ended = await promisify(execFile)(process.execPath, ["-r", swc, program]);
@@ -320,12 +320,12 @@ describe("faults by chance", () => {
     return points.map((point) => source(point));
   };
 
-  test("are the same for one seed, and others for another", () => {
+  test("the faults by chance are the same for one seed, and others for another", () => {
     expect(draw(7)).toEqual(draw(7));
     expect(draw(7)).not.toEqual(draw(8));
   });
 
-  test("come about as often as asked, each of them, and only where they fit", () => {
+  test("the faults by chance come about as often as asked, each of them, and only where they fit", () => {
     const drawn = draw(7);
     const count = drawn.filter((fault) => fault !== undefined).length;
     expect(count).toBeGreaterThan(120);
@@ -343,7 +343,7 @@ describe("faults by chance", () => {
     expect(drawn.every((point) => point.place === "login")).toBe(true);
   });
 
-  test("leave no session open, after any statements", async () => {
+  test("the faults by chance leave no session open, after any statements", async () => {
     const bench = await benches.serve(rows);
     const pool = await bench.pool({ ...short, pool: { max: 4 } });
     bench.server.setFault(seeded({ seed: 3, rate: 0.3, faults }));

@@ -20,7 +20,7 @@ const one: Script = ({ events }) => {
 
 describe("the server", () => {
   test.each(["0.0.0.0", "::", "192.168.1.1", "example.com", ""])(
-    "refuses to listen on %p: others could reach it",
+    "the server refuses to listen on %p: others could reach it",
     async (host) => {
       await expect(TdsServer.start({ engine: new ScriptedEngine(), host })).rejects.toThrow(
         "listens on this machine only",
@@ -28,12 +28,12 @@ describe("the server", () => {
     },
   );
 
-  test("refuses encryption without a certificate", async () => {
+  test("the server refuses encryption without a certificate", async () => {
     const options = { engine: new ScriptedEngine(), encryption: "offered" } as const;
     await expect(TdsServer.start(options)).rejects.toThrow("credentials");
   });
 
-  test("closes a connection that doesn't speak TDS, and says so at its end", async () => {
+  test("the server closes a connection that doesn't speak TDS, and says so at its end", async () => {
     const server = await TdsServer.start({ engine: new ScriptedEngine() });
     const socket = connect(server.port, "127.0.0.1");
     socket.on("error", () => undefined);
@@ -42,7 +42,7 @@ describe("the server", () => {
     await expect(server.close()).rejects.toThrow("A packet says it has 3 bytes");
   });
 
-  test("closes a connection whose packets are larger than the login has agreed on", async () => {
+  test("the server closes a connection whose packets are larger than the login has agreed on", async () => {
     const server = await TdsServer.start({ engine: new ScriptedEngine() });
     const socket = connect(server.port, "127.0.0.1");
     socket.on("error", () => undefined);
@@ -51,7 +51,7 @@ describe("the server", () => {
     await expect(server.close()).rejects.toThrow("A packet has 4097 bytes, 4096 are agreed on");
   });
 
-  test("closes its connections with it", async () => {
+  test("the server closes its connections with it", async () => {
     const bench = await benches.serve(one);
     const pool = await bench.pool();
     await pool.request().query("SELECT");
@@ -59,7 +59,7 @@ describe("the server", () => {
     await until(() => bench.engine.sessions.every((session) => session.isClosed));
   });
 
-  test("tells what the engine threw as an error, with the call that fails, and at its end", async () => {
+  test("the server tells what the engine threw as an error, with the call that fails, and at its end", async () => {
     const bench = await benches.serve(() => {
       throw new Error("no such table in the engine");
     });
@@ -71,14 +71,14 @@ describe("the server", () => {
     await expect(bench.server.close()).rejects.toThrow("no such table in the engine");
   });
 
-  test("refuses an engine that fails without an error, or succeeds with one", async () => {
+  test("the server refuses an engine that fails without an error, or succeeds with one", async () => {
     const bench = await benches.serve(() => ({ isFailed: true }));
     const pool = await bench.pool();
     expect((await failureOf(pool.request().query("SELECT")))["message"]).toContain("told no error");
     bench.server.takeFailures();
   });
 
-  test("refuses a statement whose row set doesn't end", async () => {
+  test("the server refuses a statement whose row set doesn't end", async () => {
     const bench = await benches.serve(({ events }) => {
       events.columns([intColumn("A")]);
       return { returnStatus: 0 };
@@ -90,7 +90,7 @@ describe("the server", () => {
     bench.server.takeFailures();
   });
 
-  test("serves fifty connections at once", async () => {
+  test("the server serves fifty connections at once", async () => {
     // No client is answered before all are there.
     let waiting = 0;
     let open = (): void => undefined;

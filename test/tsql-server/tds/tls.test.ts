@@ -55,15 +55,15 @@ describe("the driver", () => {
     return recordset[0];
   }
 
-  test("inside the connection, when both want it", async () => {
+  test("the driver uses TLS inside the connection, when both want it", async () => {
     expect(await answerOf("offered", trusting)).toEqual({ A: 1 });
   });
 
-  test("inside the connection, with the certificate checked", async () => {
+  test("the driver uses TLS inside the connection, with the certificate checked", async () => {
     expect(await answerOf("offered", checking)).toEqual({ A: 1 });
   });
 
-  test("from the first byte: several packets in one record end the connection, as the driver doesn't bound records there", async () => {
+  test("the driver in TLS from the first byte takes several packets in one record as an end of the connection", async () => {
     const strict: PoolConfig["options"] = { ...checking, encrypt: "strict" };
     expect(await answerOf("strict", strict, 1_000)).toEqual({ A: 1 });
     expect(await failureOf(answerOf("strict", strict))).toMatchObject({
@@ -71,15 +71,15 @@ describe("the driver", () => {
     });
   });
 
-  test("none, when the client doesn't ask and the server doesn't insist", async () => {
+  test("the driver uses no TLS when the client doesn't ask and the server doesn't insist", async () => {
     expect(await answerOf("offered", { encrypt: false })).toEqual({ A: 1 });
   });
 
-  test("none, though the client asks, when the server says it can't: the driver goes on in the clear", async () => {
+  test("the driver uses no TLS, though the client asks, when the server says it can't: it goes on in the clear", async () => {
     expect(await answerOf("unsupported", trusting)).toEqual({ A: 1 });
   });
 
-  test("that the server insists on: a client without fails", async () => {
+  test("a client without TLS fails where the server insists on it", async () => {
     const bench = await serve("required");
     const failure = await failureOf(
       bench.unconnectedPool({ options: { encrypt: false } }).connect(),
@@ -88,7 +88,7 @@ describe("the driver", () => {
   });
 
   test.each(["offered", "strict"] as const)(
-    "with a certificate that no authority vouches for: %s",
+    "the driver meets a certificate that no authority vouches for: %s",
     async (encryption) => {
       const bench = await serve(encryption);
       const encrypt = encryption === "strict" ? "strict" : true;

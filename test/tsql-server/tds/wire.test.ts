@@ -75,7 +75,7 @@ describe("a parameter reaches the engine", () => {
     expect(argument.value).toEqual({ kind: "scalar", type, value: got });
   });
 
-  test("as a table: columns by position, without their names", async () => {
+  test("a parameter reaches the engine as a table: columns by position, without their names", async () => {
     const { engine, pool } = await setup();
     const seen: unknown[] = [];
     engine.script = ({ request }) => {
@@ -113,7 +113,7 @@ describe("a parameter reaches the engine", () => {
     ]);
   });
 
-  test("as a table without rows", async () => {
+  test("a parameter reaches the engine as a table without rows", async () => {
     const table = new sql.Table("App.ClaimList");
     table.columns.add("TaskId", sql.Int);
     const bench = await setup();
@@ -147,7 +147,7 @@ describe("a column reaches the program", () => {
     expect(received).toEqual(got);
   });
 
-  test("with more digits than a Date has", async () => {
+  test("a column reaches the program with more digits than a Date has", async () => {
     const value = ticksOf("2026-06-01T12:34:56.789Z", 1_234n);
     const received = await receive(await setup(), { type: datetime2(7) }, value);
     expect(received).toMatchObject({ nanosecondsDelta: 0.000_123_4 });
@@ -178,7 +178,7 @@ describe("a column reaches the program", () => {
     });
   });
 
-  test("in a row of nine, with nulls beyond the first byte of their bits", async () => {
+  test("a column reaches the program in a row of nine, with nulls beyond the first byte of their bits", async () => {
     const { engine, pool } = await setup();
     const names = ["A", "B", "C", "D", "E", "F", "G", "H", "I"];
     engine.script = ({ events }) => {
@@ -213,7 +213,7 @@ describe("a column reaches the program", () => {
 });
 
 describe("an output parameter", () => {
-  test("comes back by its name, with the return value", async () => {
+  test("an output parameter comes back by its name, with the return value", async () => {
     const { engine, pool } = await setup();
     const seen: EngineArgument[] = [];
     engine.script = ({ request }) => {
