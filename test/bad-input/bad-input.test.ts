@@ -149,7 +149,7 @@ describe.each(Object.entries(httpEntries))("HTTP %s", (route, entry) => {
     expectProblem(problems, response.status === 413 ? "body" : field);
   }
 
-  test("refuses bad parameters of the path", async () => {
+  test("the route refuses bad parameters of the path", async () => {
     await expectNothingStored(async () => {
       for (const { name, ...field } of entry.params) {
         for (const [, value] of badValuesOf({ ...field, name })) {
@@ -167,7 +167,7 @@ describe.each(Object.entries(httpEntries))("HTTP %s", (route, entry) => {
     });
   });
 
-  test("refuses bad and unknown parameters of the query", async () => {
+  test("the route refuses bad and unknown parameters of the query", async () => {
     await expectNothingStored(async () => {
       for (const field of entry.query) {
         for (const [title, value] of badValuesOf(field)) {
@@ -181,7 +181,7 @@ describe.each(Object.entries(httpEntries))("HTTP %s", (route, entry) => {
     });
   });
 
-  test("refuses bad, unknown and missing members of the body", async () => {
+  test("the route refuses bad, unknown and missing members of the body", async () => {
     const { body } = entry;
     if (body === null) return;
     await expectNothingStored(async () => {
@@ -195,7 +195,7 @@ describe.each(Object.entries(httpEntries))("HTTP %s", (route, entry) => {
     });
   });
 
-  test("refuses a body that isn't a JSON object", async () => {
+  test("the route refuses a body that isn't a JSON object", async () => {
     const { body } = entry;
     if (body === null) return;
     await expectNothingStored(async () => {
@@ -213,7 +213,7 @@ describe.each(Object.entries(httpEntries))("HTTP %s", (route, entry) => {
 describe.each(Object.entries(queueEntries))("queue %s", (name, entry) => {
   const read = queueReaders[name as keyof typeof queueReaders];
 
-  test("reads a good message", () => {
+  test("the queue's reader reads a good message", () => {
     expect(read(entry.good).ok).toBe(true);
     expect(read(JSON.stringify(entry.good)).ok).toBe(true);
   });
@@ -224,12 +224,12 @@ describe.each(Object.entries(queueEntries))("queue %s", (name, entry) => {
       .filter(([, value]) => !(name === "hints" && typeof value === "number"))
       .map(([title, value]) => [field.name, title, value] as const),
   );
-  test.each(cases)("refuses %s: %s", (field, _, value) => {
+  test.each(cases)("the queue's reader refuses %s: %s", (field, _, value) => {
     const result = read(withField(entry.good, field, value));
     expectProblem(result.ok ? [] : result.problems, field);
   });
 
-  test("refuses unknown members and what isn't an object", () => {
+  test("the queue's reader refuses unknown members and what isn't an object", () => {
     const unknown = read(withField(entry.good, "unknown", 1));
     expectProblem(unknown.ok ? [] : unknown.problems, "unknown");
     for (const message of [null, undefined, true, [], "{", '"', "", NaN, Symbol("x")]) {
@@ -244,7 +244,7 @@ describe.each(settingsTable.map((entry): [string, SettingEntry] => [entry.name, 
   (name, entry) => {
     const required = { TASKGATE_DATABASE_URL: "postgres://u:p@h/d" };
 
-    test.each(badSettingValues(entry))("refuses %j", (value) => {
+    test.each(badSettingValues(entry))("the setting refuses %j", (value) => {
       const problems = problemsOf({ ...required, [name]: value });
       const problem = problems.find((candidate) => candidate.startsWith(`${name}: expected `));
       expect(problem).toBeDefined();
@@ -274,7 +274,7 @@ describe.each(Object.entries(cliEntries))("taskgate %s", (name, entry) => {
     expectProblem(parsed.error.problems, field);
   }
 
-  test("refuses bad arguments and options", async () => {
+  test("the command refuses bad arguments and options", async () => {
     await expectNothingStored(async () => {
       for (const { words, field } of entry.bad) await expectRefused([name, ...words], field);
       await expectRefused([name, ...entry.args, "--unknown"], "option");
@@ -286,7 +286,7 @@ describe.each(Object.entries(cliEntries))("taskgate %s", (name, entry) => {
     });
   });
 
-  test("refuses the same by an app's address, or refuses the address", async () => {
+  test("the command refuses the same by an app's address, or refuses the address", async () => {
     const { worksOn } = commands.find((candidate) => candidate.name === name) ?? {};
     const url = await api.appUrl();
     await expectNothingStored(async () => {
@@ -312,7 +312,7 @@ describe.each(Object.entries(cliEntries))("taskgate %s", (name, entry) => {
     "https://app.example/api?code=secret-7",
     "https://app.example/#a",
     `https://${"x".repeat(2_000)}`,
-  ])("refuses the app `%s`", async (url) => {
+  ])("the command refuses the app `%s`", async (url) => {
     const { code, error } = await runTaskgate([name, ...entry.args, `--url=${url}`], {});
     const { worksOn } = commands.find((candidate) => candidate.name === name) ?? {};
     if (entry.isOffline === true && worksOn === undefined) return;
@@ -321,7 +321,7 @@ describe.each(Object.entries(cliEntries))("taskgate %s", (name, entry) => {
     expect(error).not.toContain("secret-7");
   });
 
-  test("says the same to people, on standard error", async () => {
+  test("the command says the same to people, on standard error", async () => {
     const { code, out, error } = await runTaskgate([name, ...entry.args, "--unknown"]);
     expect(code).toBe(2);
     expect(out).toBe("");
@@ -329,7 +329,7 @@ describe.each(Object.entries(cliEntries))("taskgate %s", (name, entry) => {
   });
 
   test.each(["", "nonsense", "mysql://u:p@h/d", "postgres://h"])(
-    "refuses the database `%s`",
+    "the command refuses the database `%s`",
     async (url) => {
       if (entry.isOffline === true) return;
       const { code, error } = await runTaskgate([name, ...entry.args, `--db=${url}`]);

@@ -113,7 +113,7 @@ describe("HTTP", () => {
     expect(answer.split("\r\n")[0]).toMatch(status === null ? /^$/ : `HTTP/1.1 ${String(status)} `);
   });
 
-  test("nothing is polluted, and the stored values are the sent ones", async () => {
+  test("a bad request pollutes nothing, and the stored values are the sent ones", async () => {
     expect({}).not.toHaveProperty("polluted");
     const body = `{"payload":{"__proto__":{"polluted":true},"n":[0.1,1e24,-0]}}`;
     const { text } = await send({ method: "POST", path: "definitions/known/tasks", body });
@@ -130,7 +130,7 @@ describe("HTTP", () => {
     expect(new Set(ids.map((tasks) => JSON.stringify(tasks))).size).toBe(1);
   });
 
-  test("of 50 requests with one dedupe key one makes a task", async () => {
+  test("one of 50 requests with one dedupe key makes a task", async () => {
     const body = JSON.stringify({ payload: null, dedupeKey: "once" });
     const one = { method: "POST", path: "definitions/known/tasks", body };
     const answers = await Promise.all(Array.from({ length: 50 }, () => send(one)));
@@ -147,7 +147,7 @@ describe("HTTP", () => {
     });
   });
 
-  test("nothing of all that was a mistake inside", () => {
+  test("a bad request leaves no error in the log", () => {
     expect(lines.filter((line) => /"level":"error"|\berror\b.*(at |stack)/i.test(line))).toEqual(
       [],
     );

@@ -63,7 +63,7 @@ describe("settings", () => {
   );
 
   test.each(["TASKGATE_SMTP_PASSWORD", "TASKGATE_DATABSE_URL", "TASKGATE_X"])(
-    "of an unknown %s the name alone is shown",
+    "an unknown %s is shown by its name alone",
     (name) => {
       const message = messageOf(() => loadSettings({ ...good, [name]: secret }));
       expect(message).toContain(name);
@@ -71,7 +71,7 @@ describe("settings", () => {
     },
   );
 
-  test("what contradicts another setting isn't shown either", () => {
+  test("a setting that contradicts another one isn't shown either", () => {
     for (const more of [
       { TASKGATE_HINT_QUEUE: "hunter2", TASKGATE_INGEST_QUEUE: "hunter2" },
       { TASKGATE_FUNCTION_TIMEOUT_MS: "20017", TASKGATE_DEADLINE_MARGIN_MS: "20017" },

@@ -44,7 +44,7 @@ test("the small disk is full while the body runs, and empty again when the body 
   expect(await freeBytes(path)).toBe(before);
 });
 
-test("where the mount is gone nothing is written into the folder below it", async () => {
+test("the folder below a mount that is gone gets nothing written into it", async () => {
   if (!(disk instanceof SmallDisk)) {
     expect(disk).toContain("the disk was never full");
     return;

@@ -68,13 +68,13 @@ async function awaitHints(queue: string): Promise<string[]> {
 }
 
 describe("an enqueue of a client with a hint queue", () => {
-  test("sends a hint to the queue and answers that workers look at once", async () => {
+  test("a client's enqueue sends a hint to the queue and answers that workers look at once", async () => {
     const made = await open({ hints: hintsTo("at-once") }).enqueue(bill, { order: 1 });
     expect(made).toMatchObject({ outcome: "enqueued", startsWithinMs: 0 });
     expect(await awaitHints("at-once")).toEqual(["bill"]);
   });
 
-  test("within a transaction sends its hint after `committed` and none before", async () => {
+  test("a client's enqueue within a transaction sends its hint after `committed` and none before", async () => {
     const client = open({ hints: hintsTo("after-commit") });
     await asShop(scene, async (pg) => {
       await pg.query("begin");
@@ -92,7 +92,7 @@ describe("an enqueue of a client with a hint queue", () => {
     });
   });
 
-  test("succeeds while the queue can't be reached, and the next answer is the sweep's time", async () => {
+  test("a client's enqueue succeeds while the queue can't be reached, and the next answer is the sweep's time", async () => {
     const storage = azurite.connectionString.replace(/:\d+\//, ":1/");
     const lines: string[] = [];
     const line = (message: string) => void lines.push(message);
@@ -108,11 +108,11 @@ describe("an enqueue of a client with a hint queue", () => {
 });
 
 describe("an enqueue of a client without a hint queue", () => {
-  test("answers null where no sweep schedule is given", async () => {
+  test("a client's enqueue answers null where no sweep schedule is given", async () => {
     expect((await open().enqueue(bill, { order: 1 })).startsWithinMs).toBeNull();
   });
 
-  test("answers the time until the next sweep where its schedule is given", async () => {
+  test("a client's enqueue answers the time until the next sweep where its schedule is given", async () => {
     const client = open({ sweepSchedule: "*/10 * * * * *" });
     const { startsWithinMs } = await client.enqueue(bill, { order: 1 });
     expect(startsWithinMs).toBeGreaterThan(0);
@@ -144,7 +144,7 @@ describe("an enqueue of a task that belongs to an app", () => {
     await store.close();
   }
 
-  test("sends the hint to the app's queue in the same account, for any queue that the client names", async () => {
+  test("an enqueue of an app's task sends the hint to the app's queue in the same account, for any queue that the client names", async () => {
     await own("refunds", { ...address, queueUri: queueUri(), queue: "refund-hints" });
     const client = open({ hints: hintsTo("of-no-app") });
     expect((await client.enqueue(refund, { order: 1 })).startsWithinMs).toBe(0);
@@ -154,7 +154,7 @@ describe("an enqueue of a task that belongs to an app", () => {
     expect(await awaitHints("of-no-app")).toEqual(["bill"]);
   });
 
-  test("answers the app's next sweep where its queue is in an account that the client has no login for", async () => {
+  test("an enqueue of an app's task answers the app's next sweep where its queue is in an account without a login", async () => {
     const other = "https://other.queue.core.windows.net";
     await own("far-refunds", { ...address, queueUri: other, queue: "refund-hints" });
     const client = open({ hints: hintsTo("of-no-app") });
@@ -166,7 +166,7 @@ describe("an enqueue of a task that belongs to an app", () => {
     expect([...(await takeHints("refund-hints")), ...(await takeHints("of-no-app"))]).toEqual([]);
   });
 
-  test("answers the app's next sweep where its queue doesn't answer, also the first time", async () => {
+  test("an enqueue of an app's task answers the app's next sweep where its queue doesn't answer, also the first time", async () => {
     const uri = queueUri()?.replace(/:\d+\//, ":1/") ?? null;
     const storage = azurite.connectionString.replace(/:\d+\//, ":1/");
     await own("dead-refunds", { ...address, queueUri: uri, queue: "refund-hints" });
@@ -177,7 +177,7 @@ describe("an enqueue of a task that belongs to an app", () => {
     expect(startsWithinMs).toBeGreaterThan(0);
   }, 60_000);
 
-  test("answers null where the app hasn't said where its hints go", async () => {
+  test("an enqueue of an app's task answers null where the app hasn't said where its hints go", async () => {
     await own("new-refunds", null);
     const client = open({ hints: hintsTo("of-no-app") });
     expect((await client.enqueue(refund, { order: 1 })).startsWithinMs).toBeNull();
@@ -185,7 +185,7 @@ describe("an enqueue of a task that belongs to an app", () => {
 });
 
 describe("the tasks of a client", () => {
-  test("are read with the worker's role and cancelled with the operator's, and the audit names the client", async () => {
+  test("the tasks of a client are read with the worker's role and cancelled with the operator's, and the audit names the client", async () => {
     const worker = open();
     const { taskId } = await worker.enqueue(bill, { order: 1 });
     expect(await worker.tasks.read(taskId)).toMatchObject({ definition: "bill", state: "ready" });
@@ -206,7 +206,7 @@ describe("the tasks of a client", () => {
 });
 
 describe("close", () => {
-  test("sends the hint that is under way, and may be called twice", async () => {
+  test("the call of close sends the hint that is under way, and may be called twice", async () => {
     const client = open({ hints: hintsTo("at-close") });
     await client.enqueue(bill, { order: 1 });
     await client.close();
@@ -214,7 +214,7 @@ describe("close", () => {
     expect(await takeHints("at-close")).toEqual(["bill"]);
   });
 
-  test("sends the tasks that wait to share a call, and waits for their answers", async () => {
+  test("the call of close sends the tasks that wait to share a call, and waits for their answers", async () => {
     await open().enqueue(bill, { order: 1 });
     // Nothing else is under way that `close` would wait for.
     const client = open();
@@ -224,7 +224,7 @@ describe("close", () => {
     expect(added.map(({ outcome }) => outcome)).toEqual(["enqueued", "enqueued"]);
   });
 
-  test("ends the client: a later enqueue throws StoreContractError", async () => {
+  test("the call of close ends the client: a later enqueue throws StoreContractError", async () => {
     const client = open();
     await client.enqueue(bill, { order: 1 });
     await client.close();
@@ -232,7 +232,7 @@ describe("close", () => {
     await expectError(late, { code: "TASKGATE_STORE_CONTEXT", value: "createClient" });
   });
 
-  test("ends a client that was never used", async () => {
+  test("the call of close ends a client that was never used", async () => {
     await expect(open().close()).resolves.toBeUndefined();
   });
 });

@@ -76,7 +76,7 @@ async function seen(key: string): Promise<{ orders: number; outcome: string }> {
 }
 
 describe("an enqueue within a transaction of mssql", () => {
-  test("adds the task with the caller's own rows at the commit", async () => {
+  test("an enqueue within a transaction of mssql adds the task with the caller's own rows at the commit", async () => {
     const transaction = await begin();
     await transaction.request().query("INSERT INTO dbo.Orders (Id) VALUES (1);");
     const payload = { order: 1, "ü€😀": `it's "quoted" \\ @p1` };
@@ -87,7 +87,7 @@ describe("an enqueue within a transaction of mssql", () => {
     expect(await seen("k")).toEqual({ orders: 1, outcome: "duplicate" });
   });
 
-  test("leaves nothing behind when the caller rolls back", async () => {
+  test("an enqueue within a transaction of mssql leaves nothing behind when the caller rolls back", async () => {
     const transaction = await begin();
     await transaction.request().query("INSERT INTO dbo.Orders (Id) VALUES (1);");
     const options = { dedupeKey: "k", transaction: fromMssql(transaction) };
@@ -96,7 +96,7 @@ describe("an enqueue within a transaction of mssql", () => {
     expect(await seen("k")).toEqual({ orders: 0, outcome: "enqueued" });
   });
 
-  test("joins by a request on the transaction, at any isolation level, and calls at once take turns", async () => {
+  test("an enqueue within a transaction of mssql joins by a request on the transaction, at any isolation level, and calls at once take turns", async () => {
     const { SERIALIZABLE, REPEATABLE_READ } = sql.ISOLATION_LEVEL;
     for (const level of [SERIALIZABLE, REPEATABLE_READ]) {
       const transaction = await begin(level);
@@ -115,7 +115,7 @@ describe("an enqueue within a transaction of mssql", () => {
     expect(await seen("same")).toEqual({ orders: 0, outcome: "enqueued" });
   });
 
-  test("ignores the settings of the caller's pool: rows as lists, streams, other types for text", async () => {
+  test("an enqueue within a transaction of mssql ignores the settings of the caller's pool: rows as lists, streams, other types for text", async () => {
     const map = sql.map as unknown as { register(js: unknown, type: unknown): void };
     map.register(String, sql.VarChar);
     const other = await openPool({ arrayRowMode: true, stream: true });
@@ -136,7 +136,7 @@ describe("an enqueue within a transaction of mssql", () => {
 });
 
 describe("an enqueue within a transaction of mssql is refused, with nothing enqueued,", () => {
-  test("before it has begun and after it has ended", async () => {
+  test("an enqueue within a transaction of mssql is refused before it has begun and after it has ended", async () => {
     const transaction = new sql.Transaction(pool);
     const joined = { transaction: fromMssql(transaction) };
     const refused = { code: "TASKGATE_STORE_CONTEXT", field: "transaction" } as const;
@@ -152,7 +152,7 @@ describe("an enqueue within a transaction of mssql is refused, with nothing enqu
     });
   });
 
-  test("when a statement of the caller's has ended it, or a request is under way", async () => {
+  test("an enqueue within a transaction of mssql is refused when the caller's statement has ended it, or a request is under way", async () => {
     const transaction = await begin();
     // The first enqueue within a transaction registers definitions elsewhere: the second one goes to the transaction at once.
     await client.enqueue(bill, { order: 0 }, { transaction: fromMssql(transaction) });
@@ -172,7 +172,7 @@ describe("an enqueue within a transaction of mssql is refused, with nothing enqu
     expect((await seen("k")).outcome).toBe("enqueued");
   });
 
-  test("for an unregistered definition, which rolls the transaction back", async () => {
+  test("an enqueue within a transaction of mssql is refused for an unregistered definition, which rolls the transaction back", async () => {
     const transaction = await begin();
     await transaction.request().query("INSERT INTO dbo.Orders (Id) VALUES (1);");
     const unknown = taskRef({ name: "unknown" });

@@ -75,7 +75,7 @@ const sendExtended =
     pg.query({ text, values, queryMode: "extended" } as never);
 
 describe.each(shapes)("a function that answers $shape", ({ sender }) => {
-  test("makes the task visible with the caller's own rows at the commit, not before", async () => {
+  test("an enqueue by a function makes the task visible with the caller's own rows at the commit, not before", async () => {
     await asShop(scene, async (pg) => {
       await pg.query("begin");
       await pg.query("insert into orders values (1)");
@@ -94,7 +94,7 @@ describe.each(shapes)("a function that answers $shape", ({ sender }) => {
     expect(await scene.count()).toEqual({ orders: 1, tasks: 2 });
   });
 
-  test("leaves nothing behind when the caller rolls back", async () => {
+  test("an enqueue by a function leaves nothing behind when the caller rolls back", async () => {
     await asShop(scene, async (pg) => {
       await pg.query("begin");
       await scene.client.enqueue(bill, { order: 1 }, { transaction: fromPg(sender(pg)) });
@@ -103,7 +103,7 @@ describe.each(shapes)("a function that answers $shape", ({ sender }) => {
     expect(await scene.count()).toEqual({ orders: 0, tasks: 0 });
   });
 
-  test("is refused outside of a transaction, with nothing enqueued", async () => {
+  test("an enqueue by a function is refused outside of a transaction, with nothing enqueued", async () => {
     await asShop(scene, async (pg) => {
       const call = scene.client.enqueue(bill, { order: 1 }, { transaction: fromPg(sender(pg)) });
       await expectError(call, {
@@ -115,7 +115,7 @@ describe.each(shapes)("a function that answers $shape", ({ sender }) => {
     expect((await scene.count()).tasks).toBe(0);
   });
 
-  test("moves a watermark with its tasks", async () => {
+  test("an enqueue by a function moves a watermark with its tasks", async () => {
     const pg = new Client({ connectionString: urlAs(scene.url, "worker") });
     await pg.connect();
     await pg.query("begin");
@@ -129,7 +129,7 @@ describe.each(shapes)("a function that answers $shape", ({ sender }) => {
 });
 
 describe("an enqueue by a function", () => {
-  test("sends texts and null only, each mark once and in order, and no question mark", async () => {
+  test("an enqueue by a function sends texts and null only, each mark once and in order, and no question mark", async () => {
     const sent: { text: string; values: (string | null)[] }[] = [];
     await asShop(scene, async (pg) => {
       await pg.query("begin");
@@ -150,7 +150,7 @@ describe("an enqueue by a function", () => {
     }
   });
 
-  test("sends one statement at a time, though several enqueues are called at once", async () => {
+  test("an enqueue by a function sends one statement at a time, though several enqueues are called at once", async () => {
     await asShop(scene, async (pg) => {
       let running = 0;
       let most = 0;
@@ -173,7 +173,7 @@ describe("an enqueue by a function", () => {
     expect((await scene.count()).tasks).toBe(4);
   });
 
-  test("goes on behind a savepoint that the caller has rolled back to", async () => {
+  test("an enqueue by a function goes on behind a savepoint that the caller has rolled back to", async () => {
     await asShop(scene, async (pg) => {
       await pg.query("begin; savepoint mine");
       const transaction = fromPg(sendRows(pg));
@@ -185,7 +185,7 @@ describe("an enqueue by a function", () => {
     expect((await scene.count()).tasks).toBe(1);
   });
 
-  test("hands the caller's own statement on, with texts for its values and its errors unchanged", async () => {
+  test("an enqueue by a function hands the caller's own statement on, with texts for its values and its errors unchanged", async () => {
     await asShop(scene, async (pg) => {
       await pg.query("begin");
       const transaction = fromPg(sendRows(pg));
@@ -223,7 +223,7 @@ describe("an enqueue by a function is refused, with nothing enqueued,", () => {
     expect((await scene.count()).tasks).toBe(0);
   });
 
-  test("in a transaction that only reads before it asks for a number, which a standby hasn't", async () => {
+  test("an enqueue by a function is refused in a transaction that only reads before it asks for a number, which a standby hasn't", async () => {
     await asShop(scene, async (pg) => {
       await pg.query("begin read only");
       const call = scene.client.enqueue(bill, { order: 1 }, { transaction: fromPg(sendRows(pg)) });
@@ -234,7 +234,7 @@ describe("an enqueue by a function is refused, with nothing enqueued,", () => {
     });
   });
 
-  test("outside of a transaction also by the extended protocol, in which times of transaction and statement differ", async () => {
+  test("an enqueue by a function is refused outside of a transaction also by the extended protocol, whose times differ", async () => {
     await asShop(scene, async (pg) => {
       const transaction = fromPg(sendExtended(pg));
       const call = scene.client.enqueue(bill, { order: 1 }, { transaction });
@@ -246,7 +246,7 @@ describe("an enqueue by a function is refused, with nothing enqueued,", () => {
     expect((await scene.count()).tasks).toBe(1);
   });
 
-  test("over a pool, also while another of its connections is in a transaction", async () => {
+  test("an enqueue by a function is refused over a pool, also while another of its connections is in a transaction", async () => {
     await asShop(scene, async (pg) => {
       await pg.query("begin; insert into orders values (1)");
       const transaction = fromPg((text, values) => scene.shop.query(text, values));
@@ -257,7 +257,7 @@ describe("an enqueue by a function is refused, with nothing enqueued,", () => {
     expect(await scene.count()).toEqual({ orders: 1, tasks: 0 });
   });
 
-  test("when its statements go to two transactions in turn", async () => {
+  test("an enqueue by a function is refused when its statements go to two transactions in turn", async () => {
     await asShop(scene, async (one) => {
       await asShop(scene, async (other) => {
         await one.query("begin");
@@ -275,7 +275,7 @@ describe("an enqueue by a function is refused, with nothing enqueued,", () => {
     expect(await scene.count()).toEqual({ orders: 1, tasks: 0 });
   });
 
-  test("when the ORM itself says that the transaction has ended", async () => {
+  test("an enqueue by a function is refused when the ORM itself says that the transaction has ended", async () => {
     const said = "Transaction query already complete, run with DEBUG=knex:tx for more info";
     const transaction = fromPg(() => Promise.reject(new Error(said)));
     const call = scene.client.enqueue(bill, { order: 1 }, { transaction });
@@ -292,14 +292,17 @@ describe("an enqueue by a function is refused, with nothing enqueued,", () => {
     { answer: [[1, 2]], said: "got an array that begins with an array" },
     { answer: [{ count: 1 }], said: "got an array that begins with an object" },
     { answer: new Map(), said: "got an instance of Map" },
-  ])("when it answers no rows: $said", async ({ answer, said }) => {
-    const transaction = fromPg(() => Promise.resolve(answer));
-    const call = scene.client.enqueue(bill, { order: 1 }, { transaction });
-    await expectError(call, { code: "TASKGATE_ARG_INVALID", field: "client", value: said });
-  });
+  ])(
+    "an enqueue by a function is refused when it answers no rows: $said",
+    async ({ answer, said }) => {
+      const transaction = fromPg(() => Promise.resolve(answer));
+      const call = scene.client.enqueue(bill, { order: 1 }, { transaction });
+      await expectError(call, { code: "TASKGATE_ARG_INVALID", field: "client", value: said });
+    },
+  );
 
   test.each(["raw", "unsafe", "query", "execute"])(
-    "when it is an ORM's own, with the method %s",
+    "an enqueue by a function is refused when the function is an ORM's own, with the method %s",
     (method) => {
       const own = Object.assign(() => Promise.resolve([]), { [method]: () => undefined });
       expect(() => fromPg(own)).toThrow(
@@ -332,7 +335,7 @@ describe.each(wrappers)("an error that comes as $orm throws it", ({ wrap }) => {
   const inTransaction = (body: (transaction: StoreTransaction) => Promise<void>) =>
     inFailing(wrap, body);
 
-  test("has the code, the field and the message of the same error with pg", async () => {
+  test("an error as the ORM throws it has the code, the field and the message of the same error with pg", async () => {
     await inTransaction(async (transaction) => {
       const call = scene.client.enqueue(taskRef({ name: "unknown" }), {}, { transaction });
       await expect(call).rejects.toThrow(/^name: unknown definition \(unknown\): expected/);
@@ -352,7 +355,7 @@ describe.each(wrappers)("an error that comes as $orm throws it", ({ wrap }) => {
     expect((await scene.count()).tasks).toBe(0);
   });
 
-  test("tells an operation id that was used for another definition, and a right that the login lacks", async () => {
+  test("an error as the ORM throws it tells an operation id that was used for another definition, and a right that the login lacks", async () => {
     const store = openStore({
       ...{ url: urlAs(scene.url, "worker"), connectionsMax: 1 },
       ...{ random: realRandom, sleep },
@@ -377,7 +380,7 @@ describe.each(wrappers)("an error that comes as $orm throws it", ({ wrap }) => {
     });
   });
 
-  test("is uncertain where the connection broke", async () => {
+  test("an error as the ORM throws it is uncertain where the connection broke", async () => {
     const lost: PgSendStatement = (text) =>
       Promise.reject(wrap(new Error("Connection terminated unexpectedly"), text));
     const call = scene.client.enqueue(bill, { order: 1 }, { transaction: fromPg(lost) });

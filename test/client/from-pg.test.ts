@@ -31,7 +31,7 @@ beforeEach(async () => {
 afterAll(() => scene.close());
 
 describe("an enqueue within a transaction of pg", () => {
-  test("makes the task visible with the caller's own rows at the commit, not before", async () => {
+  test("an enqueue within a transaction of pg makes the task visible with the caller's own rows at the commit, not before", async () => {
     await asShop(scene, async (pg) => {
       await pg.query("begin");
       await pg.query("insert into orders values (1)");
@@ -43,7 +43,7 @@ describe("an enqueue within a transaction of pg", () => {
     expect(await scene.count()).toEqual({ orders: 1, tasks: 1 });
   });
 
-  test("leaves nothing behind when the caller rolls back, nor does its dedupe key", async () => {
+  test("an enqueue within a transaction of pg leaves nothing behind when the caller rolls back, nor does its dedupe key", async () => {
     const dedupeKey = "order-1";
     await asShop(scene, async (pg) => {
       await pg.query("begin; insert into orders values (1)");
@@ -56,7 +56,7 @@ describe("an enqueue within a transaction of pg", () => {
     );
   });
 
-  test("is undone alone when the caller rolls back to a savepoint before it", async () => {
+  test("an enqueue within a transaction of pg is undone alone when the caller rolls back to a savepoint before it", async () => {
     await asShop(scene, async (pg) => {
       await pg.query("begin; insert into orders values (1)");
       await scene.client.enqueue(bill, { order: 1 }, { transaction: fromPg(pg) });
@@ -67,7 +67,7 @@ describe("an enqueue within a transaction of pg", () => {
     expect(await scene.count()).toEqual({ orders: 1, tasks: 1 });
   });
 
-  test("sends one statement at a time, though several enqueues are called at once", async () => {
+  test("an enqueue within a transaction of pg sends one statement at a time, though several enqueues are called at once", async () => {
     await asShop(scene, async (pg) => {
       let running = 0;
       let most = 0;
@@ -94,7 +94,7 @@ describe("an enqueue within a transaction of pg", () => {
     expect(await scene.count()).toEqual({ orders: 0, tasks: 4 });
   });
 
-  test("works for 300 transactions on 40 connections: tasks exist for those that committed", async () => {
+  test("an enqueue within a transaction of pg works for 300 transactions on 40 connections: tasks exist for those that committed", async () => {
     const numbers = Array.from({ length: 300 }, (_, index) => index);
     await Promise.all(
       numbers.map((n) =>
@@ -114,7 +114,7 @@ describe("an enqueue within a transaction of pg", () => {
     expect(rows[0]?.tasks).toEqual(rows[0]?.orders);
   });
 
-  test("takes a key once: 20 transactions at once with one dedupe key make one task", async () => {
+  test("an enqueue within a transaction of pg takes a key once: 20 transactions at once with one dedupe key make one task", async () => {
     const made = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
         asShop(scene, async (pg) => {
@@ -131,7 +131,7 @@ describe("an enqueue within a transaction of pg", () => {
     expect((await scene.count()).tasks).toBe(1);
   });
 
-  test("waits for an open transaction with its dedupe key for 2 s, then says conflict; after a rollback the key is free", async () => {
+  test("an enqueue within a transaction of pg waits 2 s for an open one with its dedupe key; a rollback frees the key", async () => {
     const enqueueHeld = (pg: Client) =>
       scene.client.enqueue(bill, { order: 1 }, { dedupeKey: "held", transaction: fromPg(pg) });
     await asShop(scene, async (first) => {
@@ -153,7 +153,7 @@ describe("an enqueue within a transaction of pg", () => {
     expect((await scene.count()).tasks).toBe(1);
   });
 
-  test("keeps no worker waiting while the transaction is open, nor other enqueues of its group", async () => {
+  test("an enqueue within a transaction of pg keeps no worker waiting while the transaction is open, nor other enqueues of its group", async () => {
     const store = openStore({
       url: urlAs(scene.url, "worker"),
       connectionsMax: 2,
@@ -186,7 +186,7 @@ describe("an enqueue within a transaction of pg", () => {
     await store.close();
   });
 
-  test("leaves no prepared statement in the caller's session, and ignores its parsers", async () => {
+  test("an enqueue within a transaction of pg leaves no prepared statement in the caller's session, and ignores its parsers", async () => {
     const { INT8, BOOL, TEXT } = types.builtins;
     const parserOf = (type: typeof INT8) => types.getTypeParser(type) as (text: string) => unknown;
     const before = { int8: parserOf(INT8), bool: parserOf(BOOL), text: parserOf(TEXT) };
@@ -249,7 +249,7 @@ describe("an enqueue within a client of pg is refused, with nothing enqueued,", 
     expect(await scene.count()).toEqual({ orders: goesOn ? 1 : 0, tasks: 0 });
   });
 
-  test("in whose transaction a statement has failed", async () => {
+  test("an enqueue within a client of pg is refused in a transaction in which a statement has failed", async () => {
     await asShop(scene, async (pg) => {
       await pg.query("begin");
       await expect(pg.query("select 1 / 0")).rejects.toThrow(/division/);
@@ -259,7 +259,7 @@ describe("an enqueue within a client of pg is refused, with nothing enqueued,", 
     });
   });
 
-  test("whose database has no Taskgate", async () => {
+  test("an enqueue within a client of pg is refused where its database has no Taskgate", async () => {
     await withClient(process.env["TASKGATE_TEST_POSTGRES"] ?? "", async (elsewhere) => {
       await elsewhere.query("begin");
       const call = scene.client.enqueue(bill, { order: 1 }, { transaction: fromPg(elsewhere) });
@@ -268,7 +268,7 @@ describe("an enqueue within a client of pg is refused, with nothing enqueued,", 
     });
   });
 
-  test("whose login may not enqueue", async () => {
+  test("an enqueue within a client of pg is refused where its login may not enqueue", async () => {
     await scene.owner.query(
       "revoke execute on function taskgate.enqueue_tasks from taskgate_test_shop",
     );
@@ -286,7 +286,7 @@ describe("an enqueue within a client of pg is refused, with nothing enqueued,", 
     }
   });
 
-  test("for an unregistered definition, which fails the transaction", async () => {
+  test("an enqueue within a client of pg is refused for an unregistered definition, which fails the transaction", async () => {
     await asShop(scene, async (pg) => {
       await pg.query("begin; insert into orders values (1)");
       const unknown = taskRef({ name: "unknown" });
@@ -297,7 +297,7 @@ describe("an enqueue within a client of pg is refused, with nothing enqueued,", 
     expect((await scene.count()).orders).toBe(0);
   });
 
-  test("for a bad payload, before anything is sent: the transaction goes on", async () => {
+  test("an enqueue within a client of pg is refused for a bad payload, before anything is sent: the transaction goes on", async () => {
     await asShop(scene, async (pg) => {
       await pg.query("begin; insert into orders values (1)");
       const call = scene.client.enqueue(bill, { n: 1n } as never, { transaction: fromPg(pg) });
@@ -309,7 +309,7 @@ describe("an enqueue within a client of pg is refused, with nothing enqueued,", 
 });
 
 describe("fromPg", () => {
-  test("refuses a pool, whose statements each commit by themselves, and a value that is no client", () => {
+  test("fromPg refuses a pool, whose statements each commit by themselves, and a value that is no client", () => {
     expect(() => fromPg(scene.shop as never)).toThrow(/got an instance of (Bound)?Pool/);
     expect(() => fromPg(undefined as never)).toThrow(/got undefined/);
     expect(() => fromPg({ query: () => Promise.resolve({ rows: [] }) } as never)).toThrow(
@@ -317,7 +317,7 @@ describe("fromPg", () => {
     );
   });
 
-  test("takes a client that isn't of a pool", async () => {
+  test("fromPg takes a client that isn't of a pool", async () => {
     const pg = new Client({ connectionString: scene.shopUrl });
     await pg.connect();
     await pg.query("begin");
@@ -327,7 +327,7 @@ describe("fromPg", () => {
     expect((await scene.count()).tasks).toBe(1);
   });
 
-  test("is refused by a store of another dialect", async () => {
+  test("fromPg is refused by a store of another dialect", async () => {
     const elsewhere = openStore({
       url: "mssql://u:p@localhost:1/d",
       connectionsMax: 1,

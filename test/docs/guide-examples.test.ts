@@ -196,7 +196,7 @@ describe("coming from another queue", () => {
     });
   });
 
-  test("without retention a done task leaves no row", async () => {
+  test("a done task without retention leaves no row", async () => {
     const gone = defineTask({
       name: "gone",
       retain: { doneMs: 0 },

@@ -118,7 +118,7 @@ async function ask(path: string, init: RequestInit, its: Run): Promise<Response>
 }
 
 describe("the plain Node app", () => {
-  test("its manifest is made by the commands as pasted", async () => {
+  test("the plain app's manifest is made by the commands as pasted", async () => {
     const commands = block("plain-install").split("\n");
     const [install = ""] = commands.splice(-1);
     expect(install).toMatch(/^npm install --ignore-scripts \S+\.tgz @azure\/functions pg express$/);

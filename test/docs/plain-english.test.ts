@@ -29,30 +29,30 @@ const rulesOf = (lines: readonly string[]): string[] =>
   findIn([{ path: "page.md", lines }]).map(({ rule, place }) => `${rule} ${place}`);
 
 describe("the prose of the repository", () => {
-  test("is read from pages, comments and titles", () => {
+  test("the prose of the repository is read from pages, comments and titles", () => {
     expect(words).toBeGreaterThan(100_000);
     for (const kind of [/^docs\/.*\.md$/, /^shared\/.*\.ts$/, /\.sql$/, /\.contract\.ts$/]) {
       expect(prose.some(({ path, lines }) => kind.test(path) && lines.join("") !== "")).toBe(true);
     }
   });
 
-  test("has at most 0.5 private words per 1,000 words", () => {
+  test("the prose of the repository has at most 0.5 private words per 1,000 words", () => {
     const found = listed("private");
     expect(found.length > (budgets.private * words) / 1_000 ? found : []).toEqual([]);
   });
 
-  test("has at most 0.3 sentences over 25 words per 1,000 words", () => {
+  test("the prose of the repository has at most 0.3 sentences over 25 words per 1,000 words", () => {
     const found = listed("long");
     expect(found.length > (budgets.long * words) / 1_000 ? found : []).toEqual([]);
   });
 
-  test("has no reference that no page explains", () => {
+  test("the prose of the repository has no reference that no page explains", () => {
     expect(listed("dangling")).toEqual([]);
   });
 });
 
 describe("the rules", () => {
-  test("find each kind of private word, and leave a question alone", () => {
+  test("the rules find each kind of private word, and leave a question alone", () => {
     const lines = [
       "Somebody waits.",
       "It goes on, whatever happens.",
@@ -67,21 +67,21 @@ describe("the rules", () => {
     expect(rulesOf(lines)).toEqual(expected);
   });
 
-  test("find references to promises and design sections, and no other numbers", () => {
+  test("the rules find references to promises and design sections, and no other numbers", () => {
     expect(rulesOf(["It holds (P7).", "See design 10.3.", "See UTF8 and figure 3."])).toEqual([
       "dangling page.md:1",
       "dangling page.md:2",
     ]);
   });
 
-  test("find a sentence of 26 words, not two of 25", () => {
+  test("the rules find a sentence of 26 words, not two of 25", () => {
     const sentence = (count: number): string => `${"word ".repeat(count).trim()}.`;
     expect(rulesOf([sentence(26)])).toEqual(["long page.md"]);
     expect(rulesOf([sentence(25), sentence(25)])).toEqual([]);
     expect(rulesOf([`| ${"word ".repeat(20)}|`, `| ${"word ".repeat(20)}|`])).toEqual([]);
   });
 
-  test("find a cell of 26 words, not a row of two cells of 25", () => {
+  test("the rules find a cell of 26 words, not a row of two cells of 25", () => {
     const cell = (count: number): string => `${"word ".repeat(count)}|`;
     expect(rulesOf([`| name | ${cell(26)}`])).toEqual(["long page.md"]);
     expect(rulesOf([`| ${cell(25)} ${cell(25)}`])).toEqual([]);
@@ -89,12 +89,12 @@ describe("the rules", () => {
 });
 
 describe("the readers", () => {
-  test("leave code and names out of a page", () => {
+  test("the reader of pages leaves code and names out", () => {
     const page = "Text of `somebody`.\n```sql\n-- nobody\n```\nMore.";
     expect(readMarkdown(page)).toEqual(["Text of x.", "", "", "", "More."]);
   });
 
-  test("take comments of SQL and TypeScript, and no code", () => {
+  test("the reader of comments takes those of SQL and TypeScript, and no code", () => {
     expect(readSqlComments("SELECT 1 -- one\nSELECT 2")).toEqual([" one", ""]);
     const code = 'const a = "x"; // one\n/**\n * two\n */\nconst b = 1; /* three */\nconst c = 2;';
     expect(readComments(code).map((line) => line.trim())).toEqual([
@@ -107,7 +107,7 @@ describe("the readers", () => {
     ]);
   });
 
-  test("take titles on the line of the call and behind it", () => {
+  test("the reader of titles takes those on the line of the call and behind it", () => {
     const code =
       'test("one", f);\ntest(\n  "two",\n  f,\n);\ntestWith(setup)(\n  `three`,\n  f,\n);\ncall("four");';
     expect(readTitles(code).filter((line) => line !== "")).toEqual(["one", "two", "three"]);

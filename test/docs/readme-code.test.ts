@@ -48,7 +48,7 @@ function environmentOf(): WorkerEnvironment {
 }
 
 describe("the README's task", () => {
-  test("runs as pasted", async () => {
+  test("the README's task runs as pasted", async () => {
     const app = join(folder, "sources");
     mkdirSync(join(app, "functions/tasks"), { recursive: true });
     symlinkSync(join(root, "shared"), join(app, "shared"));

@@ -129,6 +129,6 @@ describe.each([
   });
 });
 
-test("without allowed procedures there is no such kind", () => {
+test("a database without allowed procedures has no such kind", () => {
   expect(builtInTasks({ sqlProcedures: [], connectionsMax: 3, hasProbe: false })).toEqual([]);
 });

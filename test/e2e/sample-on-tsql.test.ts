@@ -34,7 +34,7 @@ describeWhole("the sample on T-SQL (simulated)", () => {
   const { home, remove } = makeHome();
   afterAll(remove);
 
-  test("runs to its end with the same results as on PostgreSQL, and a sound store", async () => {
+  test("the sample on T-SQL runs to its end with the same results as on PostgreSQL, and a sound store", async () => {
     const end = await runLocal(home, ["--once", "--limit", "20", "--db", url]);
 
     expect({ code: end.code, output: end.code === 0 ? "" : end.output }).toEqual({

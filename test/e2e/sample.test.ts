@@ -86,7 +86,7 @@ describe("a run that is interrupted", () => {
   afterAll(remove);
 
   test(
-    "refuses a second start, obeys a changed limit, leaves nothing behind, and is resumed with each effect once",
+    "an interrupted run refuses a second start, obeys a changed limit, leaves nothing behind, and is resumed with each effect once",
     async () => {
       const first = await startLocal(home);
       await first.until(/parse-block 4\/4/);
@@ -133,7 +133,7 @@ describeWhole("workers that are killed", () => {
   const testHere = existsSync("/proc/self/environ") ? test : test.skip;
 
   testHere(
-    "are told and started again, one with an event and one with tasks, and each effect comes once",
+    "killed workers are told and started again, one with an event and one with tasks, and each effect comes once",
     async () => {
       const run = await startLocal(home, ["--once", "--hosts", "3"]);
       const first = await workerWithEvent(home);
@@ -194,7 +194,7 @@ describeWhole("the status page", () => {
   afterAll(remove);
 
   testHere(
-    `shows definitions, dead letters, results and the files' waves in a browser${chromiumNote}`,
+    `the status page shows definitions, dead letters, results and the files' waves in a browser${chromiumNote}`,
     async () => {
       const run = await startLocal(home, ["--limit", "20"]);
       const browser = new Browser();
@@ -230,7 +230,7 @@ describe("the end by Ctrl-C", () => {
   afterAll(remove);
   const plain = ["--no-sample", "--hosts", "0"];
 
-  test("is 130 during the start, 0 of a run that has no other end, and 130 at once when it comes twice", async () => {
+  test("a run that Ctrl-C ends exits with 130 during the start and at a second Ctrl-C, else with 0", async () => {
     const early = await startLocal(home, plain);
     await early.until(/Starting PostgreSQL/);
     early.signal("SIGINT");

@@ -85,7 +85,7 @@ async function enqueueUntilKilled(names: readonly string[]): Promise<string[]> {
   return acknowledged;
 }
 
-test(`none of ${String(kills * perKill)} acknowledged enqueues is lost when the server is killed under load`, async () => {
+test(`no acknowledged enqueue of ${String(kills * perKill)} is lost when the server is killed under load`, async () => {
   const store = openStore({ url: server.url, connectionsMax: 1, random: realRandom, sleep });
   // One of its own for each connection: they meet at the log that is flushed, not at a definition's row.
   const names: string[] = [];

@@ -13,7 +13,7 @@ function ran(fromMs: number, untilMs: number, grantedMs = fromMs): Interval {
 }
 
 describe("the judge of the limit tests", () => {
-  test("finds the instant at which more ran than the limit allows", () => {
+  test("the judge of the limit tests finds the instant at which more ran than the limit allows", () => {
     const found = findViolations([ran(10, 50), ran(20, 50), ran(30, 40)], changes);
     expect(found).toEqual([
       {
@@ -25,14 +25,14 @@ describe("the judge of the limit tests", () => {
     ]);
   });
 
-  test("allows the limit of before to what was granted before the change was made", () => {
+  test("the judge of the limit tests allows the limit of before to what was granted before the change was made", () => {
     expect(findViolations([ran(10, 300), ran(200, 300, 105)], changes)).toEqual([]);
     expect(findViolations([ran(200, 300), ran(210, 300)], changes)).toMatchObject([
       { atMs: 210, running: 2, allowed: 1 },
     ]);
   });
 
-  test("finds nothing at the instant of an entry that its process had sent before it was halted", () => {
+  test("the judge of the limit tests finds nothing at the instant of an entry that its process had sent before it was halted", () => {
     const late = ran(60, 55);
     expect(findViolations([late], changes)).toEqual([]);
     expect(findViolations([late, ran(50, forever), ran(58, forever)], changes)).toEqual([]);

@@ -218,7 +218,7 @@ async function executionsOf(field: Field, worker: string, beforeMs: number): Pro
   ).length;
 }
 
-test("S0.1 S0.3 S0.4 S0.7 S0.9: three processes, one killed, one frozen past its lease, limit 4 -> 7 -> 2: never more than the limit, each effect once", async () => {
+test("three processes never exceed a limit of 4, then 7, then 2, with one killed and one frozen, and each effect comes once (S0.1, S0.3, S0.4, S0.7, S0.9)", async () => {
   const field = await openField("limited");
   // More than can run in all the time that is given below, 250 a second at most: workers without tasks take no tokens.
   for (let call = 0; call < 4; call++) await enqueue(field, 10_000);

@@ -169,7 +169,7 @@ async function begin(host: Host): Promise<unknown> {
   return Promise.allSettled([worked, called]);
 }
 
-test("a database that lost its last commits: the worker that it forgot is told to stop, and another one's execution of the same number goes on", async () => {
+test("a worker that a database has lost is told to stop, and another one's execution of the same number goes on", async () => {
   const server = await ForgetfulServer.start();
   closers.push(() => server.close());
   const forgotten = await openHost(server.url, "forgotten");

@@ -84,7 +84,7 @@ async function countBegun(): Promise<Map<string, number>> {
   return new Map(rows.map(({ process: host, count }) => [host, count]));
 }
 
-test("S0.1: three processes arrive one by one; the first held all tokens; each gets a part and runs its share", async () => {
+test("three processes that arrive one by one get a part each of the tokens that the first held, and run their shares (S0.1)", async () => {
   const beforeMs = await databaseMs(client);
   await store.registerDefinition({
     name,

@@ -20,7 +20,7 @@ afterAll(() => {
 
 describePosix("azd's hooks in a fresh clone", () => {
   testWhole(
-    "make a package from sources alone, with the app and all that it imports",
+    "azd's hooks make a package from sources alone, with the app and all that it imports",
     async () => {
       const copied = copyTrackedFiles(root, folder, (path) => !/^(test|docs)\//u.test(path));
       expect(copied).toBeGreaterThan(100);

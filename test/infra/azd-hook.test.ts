@@ -105,7 +105,7 @@ function hook(step: string, env: Record<string, string> = {}): ReturnType<typeof
 }
 
 describePosix("the hooks' script", () => {
-  test("installs in a fresh clone, and not again while the lock file stays the same", async () => {
+  test("the hooks' script installs in a fresh clone, and not again while the lock file stays the same", async () => {
     expect(await hook("install")).toMatchObject({ code: 0 });
     expect(await hook("install")).toMatchObject({ code: 0, out: "" });
     expect(calls()).toMatchObject([
@@ -135,7 +135,7 @@ describePosix("the hooks' script", () => {
     expect(existsSync(join(folder, "dist"))).toBe(false);
   });
 
-  test("compiles what the app imports by the package's name from its source: a fresh clone has no dist", async () => {
+  test("the hooks' script compiles what the app imports by the package's name from its source: a fresh clone has no dist", async () => {
     await hook("package");
     const config = readFileSync(join(folder, ".taskgate/package/tsconfig.json"), "utf8");
     expect(JSON.parse(config)).toEqual({
@@ -144,7 +144,7 @@ describePosix("the hooks' script", () => {
     });
   });
 
-  test("migrates with the deployed package, signed in as azd, from another folder than the package", async () => {
+  test("the hooks' script migrates with the deployed package, signed in as azd, from another folder than the package", async () => {
     await hook("package");
     expect(await hook("migrate", outputs)).toMatchObject({ code: 0 });
     const migration = calls().at(-1);
@@ -188,7 +188,7 @@ describePosix("the hooks' script", () => {
     ).toMatchObject({ code: 0 });
   });
 
-  test("names the output that is missing, and a step that there isn't", async () => {
+  test("the hooks' script names the output that is missing, and a step that there isn't", async () => {
     const fewer = { ...outputs, WORKER_IDENTITY_NAME: "" };
     expect((await hook("migrate", fewer)).error).toContain("WORKER_IDENTITY_NAME: expected azd");
     expect((await hook("deploy")).error).toContain(
@@ -219,7 +219,7 @@ describePosix("after the deployment", () => {
     }
   }
 
-  test("sweeps once with the master key, and prints the address and how to get a key, never a key", async () => {
+  test("the deployment's hook sweeps once with the master key, and prints the address and how to get a key, never a key", async () => {
     const { code, out, asked, url } = await announce(({ path: asked_ }, count) => {
       if (asked_.includes("listkeys")) return { status: 200, body: { masterKey: "key-of-all" } };
       if (asked_ === "/admin/functions/sweep") return { status: count < 3 ? 503 : 202 };
@@ -254,7 +254,7 @@ describePosix("after the deployment", () => {
     ["a closed network", { status: 403 }],
     ["the app itself", { status: 401, type: "application/problem+json" }],
   ])(
-    "with Entra a forged principal is sent, and turned away by %s",
+    "a forged principal is sent with Entra, and turned away by %s",
     async (_, answer) => {
       const { code, out, asked } = await announce(() => answer, entra);
       expect(code).toBe(0);
@@ -278,7 +278,7 @@ describePosix("after the deployment", () => {
       },
     ],
   ])(
-    "with Entra a stranger who %s fails the deployment, which says what to do",
+    "a stranger with Entra who %s fails the deployment, which says what to do",
     async (_, answer) => {
       const { code, error } = await announce(() => answer, entra);
       expect(code).toBe(1);
@@ -288,7 +288,7 @@ describePosix("after the deployment", () => {
     30_000,
   );
 
-  test("with Entra an app that doesn't answer is told, and fails nothing", async () => {
+  test("an app with Entra that doesn't answer is told, and fails nothing", async () => {
     const { code, out } = await announce(() => ({ status: 502 }), entra);
     expect(code).toBe(0);
     expect(out).toContain("could not be seen from here (GET /api/status: 502)");
@@ -308,7 +308,7 @@ describe("azure.yaml", () => {
     ]);
   });
 
-  test("what the script needs of azd is an output of main.bicep, or azd's own", () => {
+  test("each value that the script needs of azd is an output of main.bicep, or azd's own", () => {
     const bicep = readFileSync(join(root, "infra/main.bicep"), "utf8");
     const found = new Set([...bicep.matchAll(/^output (\w+)/gm)].map((match) => match[1]));
     const needed = [...script.matchAll(/need\("(\w+)"\)/g)].map((match) => match[1] ?? "");

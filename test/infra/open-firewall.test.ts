@@ -94,7 +94,7 @@ const calls = (): string[] => arm.asked.map(({ method, path: asked }) => `${meth
 
 describe("migrate --open-firewall", () => {
   testPosix(
-    "opens the named address with azd's token, migrates, and closes it again",
+    "migrate --open-firewall opens the named address with azd's token, migrates, and closes it again",
     async () => {
       answerOf = openAndClose;
       // The change takes its time.
@@ -123,7 +123,7 @@ describe("migrate --open-firewall", () => {
   );
 
   testPosix(
-    "closes it after a migration that fails, and ends with the failure",
+    "migrate --open-firewall closes it after a migration that fails, and ends with the failure",
     async () => {
       answerOf = openAndClose;
       refuseWhile(() => (isOpen ? 47073 : 40615));
@@ -137,7 +137,7 @@ describe("migrate --open-firewall", () => {
   );
 
   testPosix(
-    "says which right is missing, and that the address may be set by hand",
+    "migrate --open-firewall says which right is missing, and that the address may be set by hand",
     async () => {
       answerOf = () => ({
         status: 403,
@@ -152,7 +152,7 @@ describe("migrate --open-firewall", () => {
   );
 
   testPosix(
-    "names the rule that could not be closed, and ends as failed",
+    "migrate --open-firewall names the rule that could not be closed, and ends as failed",
     async () => {
       answerOf = (asked) =>
         asked.method === "PUT" ? openAndClose(asked) : { status: 403, body: { error: {} } };

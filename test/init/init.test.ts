@@ -33,7 +33,7 @@ describe("taskgate init in a TypeScript app of func init", () => {
     app.write(typeScriptApp);
   });
 
-  test("adds absent dependencies, gate.ts beside the functions, and local settings, and nothing else", async () => {
+  test("taskgate init adds absent dependencies, gate.ts beside the functions, and local settings, and nothing else", async () => {
     const before = app.all();
     const { code, output } = await app.init(["--yes"]);
     expect(code).toBe(0);
@@ -72,7 +72,7 @@ gate.register(app, { api: { prefix: "taskgate" } });
     expect(output).toContain("npm install --ignore-scripts");
   });
 
-  test("changes nothing the second time, and says so", async () => {
+  test("taskgate init changes nothing the second time, and says so", async () => {
     await app.init(["--yes"]);
     const before = app.all();
     const { code, output, questions } = await app.init([], "y");
@@ -81,7 +81,7 @@ gate.register(app, { api: { prefix: "taskgate" } });
     expect(app.all()).toEqual(before);
   });
 
-  test("asks at a terminal after it has shown the plan, and another answer than yes changes nothing", async () => {
+  test("taskgate init asks at a terminal after it has shown the plan, and another answer than yes changes nothing", async () => {
     const before = app.all();
     const { code, output, questions } = await app.init([], "no");
     expect(code).toBe(1);
@@ -92,7 +92,7 @@ gate.register(app, { api: { prefix: "taskgate" } });
     expect(changed(before)).toHaveLength(3);
   });
 
-  test("refuses to begin without a terminal and without --yes", async () => {
+  test("taskgate init refuses to begin without a terminal and without --yes", async () => {
     const before = app.all();
     const { code, errors } = await app.init([]);
     expect(code).toBe(2);
@@ -100,7 +100,7 @@ gate.register(app, { api: { prefix: "taskgate" } });
     expect(app.all()).toEqual(before);
   });
 
-  test("prints the plan as JSON without changing anything, and shows no password", async () => {
+  test("taskgate init prints the plan as JSON without changing anything, and shows no password", async () => {
     const before = app.all();
     const url = "postgres://owner:hush@localhost:5432/billing";
     const { code, output } = await app.init(["--json", "--db", url]);
@@ -117,7 +117,7 @@ gate.register(app, { api: { prefix: "taskgate" } });
     expect(output).toContain("postgres://owner:***@localhost:5432/billing");
   });
 
-  test("keeps what package.json and local.settings.json say, with their indentation and comments", async () => {
+  test("taskgate init keeps what package.json and local.settings.json say, with their indentation and comments", async () => {
     app.write({
       "package.json": JSON.stringify(
         {
@@ -144,7 +144,7 @@ gate.register(app, { api: { prefix: "taskgate" } });
     expect(text).not.toContain("UseDevelopmentStorage");
   });
 
-  test("writes no second gate where a file connects the app already, and takes no name of another file", async () => {
+  test("taskgate init writes no second gate where a file connects the app already, and takes no name of another file", async () => {
     app.write({
       "src/functions/gate.ts": "export const gate = 1;\n",
     });
@@ -161,13 +161,13 @@ gate.register(app, { api: { prefix: "taskgate" } });
     'import { type App, taskgate as tg } from "taskgate/functions";\nexport const gate = tg({ tasks: [] });',
     'const { taskgate: connect, defineTask } = require("taskgate/functions");\nexports.gate = connect({});',
     "import * as door from 'taskgate/functions';\nexport const gate = door.taskgate({ tasks: [] });",
-  ])("sees that a file connects the app already: %j", async (text) => {
+  ])("taskgate init sees that a file connects the app already: %j", async (text) => {
     app.write({ "src/functions/ours.ts": text });
     await app.init(["--yes"]);
     expect(Object.keys(app.all()).filter((path) => path.endsWith("gate.ts"))).toEqual([]);
   });
 
-  test("advises on host.json as doctor does, and leaves it alone", async () => {
+  test("taskgate init advises on host.json as doctor does, and leaves it alone", async () => {
     const host = {
       version: "2.0",
       functionTimeout: "00:10:00",
@@ -190,7 +190,7 @@ gate.register(app, { api: { prefix: "taskgate" } });
     expect(output).not.toContain("functionTimeout");
   });
 
-  test("advises on a TypeScript that can't read the declarations which azurite brings, and leaves tsconfig.json alone", async () => {
+  test("taskgate init advises on a TypeScript that can't read the declarations which azurite brings, and leaves tsconfig.json alone", async () => {
     const before = app.read("tsconfig.json");
     const { output } = await app.init(["--yes"]);
     expect(output).toContain(
@@ -206,7 +206,7 @@ gate.register(app, { api: { prefix: "taskgate" } });
       { "tsconfig.json": { compilerOptions: { skipLibCheck: true } } },
     ],
     ["one that names its types", { "tsconfig.json": { compilerOptions: { types: ["node"] } } }],
-  ])("gives no advice on tsconfig.json to %s", async (_, files) => {
+  ])("taskgate init gives no advice on tsconfig.json to %s", async (_, files) => {
     app.write(files);
     const { output } = await app.init(["--yes"]);
     expect(output).not.toContain("note: tsconfig.json");
@@ -214,7 +214,7 @@ gate.register(app, { api: { prefix: "taskgate" } });
 });
 
 describe("taskgate init in other apps", () => {
-  test("writes CommonJS into a JavaScript app, with other names for functions whose names are taken", async () => {
+  test("taskgate init writes CommonJS into a JavaScript app, with other names for functions whose names are taken", async () => {
     app.write(javaScriptApp);
     expect((await app.init(["--yes"])).code).toBe(0);
     const text = app.read("src/functions/gate.js");
@@ -226,7 +226,7 @@ describe("taskgate init in other apps", () => {
   test.each([
     ["ES modules by package.json", { main: "src/functions/*.js", type: "module" }, ".js"],
     ["ES modules by their ending", { main: "src/functions/*.mjs" }, ".mjs"],
-  ])("writes imports into an app of %s", async (_, members, ending) => {
+  ])("taskgate init writes imports into an app of %s", async (_, members, ending) => {
     const own = { ...javaScriptApp["package.json"], ...members };
     app.write({ ...javaScriptApp, "package.json": own });
     expect((await app.init(["--yes"])).code).toBe(0);
@@ -235,7 +235,7 @@ describe("taskgate init in other apps", () => {
     );
   });
 
-  test("writes gate.js where the compiler only checks JavaScript that the host loads as it is", async () => {
+  test("taskgate init writes gate.js where the compiler only checks JavaScript that the host loads as it is", async () => {
     app.write({
       "package.json": {
         main: "src/functions/*.js",
@@ -253,7 +253,7 @@ describe("taskgate init in other apps", () => {
     ]);
   });
 
-  test("says what to import where main names one file", async () => {
+  test("taskgate init says what to import where main names one file", async () => {
     const own = { ...javaScriptApp["package.json"], main: "src/index.js" };
     app.write({ "package.json": own, "host.json": {}, "src/index.js": "" });
     const { code, output } = await app.init(["--yes"]);
@@ -262,7 +262,7 @@ describe("taskgate init in other apps", () => {
     expect(app.read("src/gate.js")).toContain("gate.register");
   });
 
-  test("finds the sources by the tsconfig.json that another one extends", async () => {
+  test("taskgate init finds the sources by the tsconfig.json that another one extends", async () => {
     app.write({
       "package.json": { ...typeScriptApp["package.json"], main: "lib/out/functions/*.js" },
       "tsconfig.json": { extends: "./config/base" },
@@ -296,22 +296,28 @@ describe("taskgate init in other apps", () => {
       { "package.json": { ...javaScriptApp["package.json"], main: "out/*.js" } },
       "Name it with --folder DIR",
     ],
-  ])("refuses an app with %s in one sentence and changes nothing", async (_, changes, sentence) => {
-    const files = Object.entries({ ...javaScriptApp, ...changes });
-    app.write(
-      Object.fromEntries(files.filter(([, text]) => text !== undefined)) as Record<string, object>,
-    );
-    const before = app.all();
-    const { code, errors } = await app.init(["--yes"]);
-    expect(code).toBe(1);
-    expect(errors).toContain(sentence);
-    expect(app.all()).toEqual(before);
-  });
+  ])(
+    "taskgate init refuses an app with %s in one sentence and changes nothing",
+    async (_, changes, sentence) => {
+      const files = Object.entries({ ...javaScriptApp, ...changes });
+      app.write(
+        Object.fromEntries(files.filter(([, text]) => text !== undefined)) as Record<
+          string,
+          object
+        >,
+      );
+      const before = app.all();
+      const { code, errors } = await app.init(["--yes"]);
+      expect(code).toBe(1);
+      expect(errors).toContain(sentence);
+      expect(app.all()).toEqual(before);
+    },
+  );
 });
 
 describe("taskgate init --template", () => {
   test.each(["blank", "flights"])(
-    "makes an app of the template %s in an empty folder",
+    "taskgate init --template makes an app of the template %s in an empty folder",
     async (template) => {
       expect((await app.init(["--template", template, "--yes"])).code).toBe(0);
       const files = Object.keys(app.all());
@@ -334,7 +340,7 @@ describe("taskgate init --template", () => {
     },
   );
 
-  test("refuses a folder that has files, and names some of them", async () => {
+  test("taskgate init --template refuses a folder that has files, and names some of them", async () => {
     app.write({ "notes.txt": "mine" });
     const { code, errors } = await app.init(["--template", "blank", "--yes"]);
     expect(code).toBe(1);
@@ -342,7 +348,7 @@ describe("taskgate init --template", () => {
     expect(app.all()).toEqual({ "notes.txt": "mine" });
   });
 
-  test("names the templates when it is asked for another one", async () => {
+  test("taskgate init --template names the templates when it is asked for another one", async () => {
     const { code, errors } = await app.init(["--template", "blnk", "--yes"]);
     expect(code).toBe(2);
     expect(errors).toContain("--template: got `blnk`, expected one of blank, flights");

@@ -63,7 +63,7 @@ describe("the key", () => {
     expect((await queue.peekMessages()).peekedMessageItems).toHaveLength(1);
   });
 
-  test("it has 64 random bytes", () => {
+  test("the key has 64 random bytes", () => {
     expect(Buffer.from(keyOf(azurite), "base64")).toHaveLength(64);
     expect(keyOf(azurite)).not.toBe(keyOf(other));
   });

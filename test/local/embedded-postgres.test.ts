@@ -121,7 +121,7 @@ describe("start and stop", () => {
     expect(await server.exited).toContain("database system is shut down");
   });
 
-  test("kept data is there after the next start, and a power cut takes nothing of it", async () => {
+  test("the kept data is there after the next start, and a power cut takes nothing of it", async () => {
     const dataDir = join(folder, "data");
     const first = await start({ dataDir, keep: true });
     await query(first, "CREATE TABLE kept AS SELECT 42 AS answer");
@@ -225,7 +225,7 @@ describe("refusals", () => {
     expect(winner && (await query(winner, "SELECT 1 AS answer"))).toBe(1);
   });
 
-  test("kept data is never removed by a start that does not keep", async () => {
+  test("a start that does not keep never removes kept data", async () => {
     const dataDir = join(folder, "data");
     await mkdir(dataDir);
     await writeFile(join(dataDir, "PG_VERSION"), "18");
@@ -339,7 +339,7 @@ describe("the programs", () => {
     await rm(home, { recursive: true });
   });
 
-  test("links that npm did not make are made at the start", async () => {
+  test("a link that npm did not make is made at the start", async () => {
     const server = await start({ keep: false, packageDir });
     expect(await query(server, "SELECT 1 AS answer")).toBe(1);
   });

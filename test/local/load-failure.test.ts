@@ -50,7 +50,7 @@ test("a file that can't be parsed is named with its line, and the log has the st
   expect(log).toMatch(/\n {4}at .*src\/functions\/a\.js:1/);
 });
 
-test("of an error that a package throws the line of the app that called it is named", async () => {
+test("an error that a package throws names the line of the app that called it", async () => {
   const { message, log } = await failureOf({
     "package.json": commonJs,
     "node_modules/strict/index.js": `module.exports = () => { throw new TypeError("expected a name"); };`,

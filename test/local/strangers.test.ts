@@ -78,26 +78,29 @@ function inPage(script: string): string {
 }
 
 describe("a hostile page", () => {
-  testHere(`of another origin changes nothing and reads nothing${chromiumNote}`, async () => {
-    const learned: Record<string, unknown> = {};
-    // One after the other: a browser lets the scripts of a hidden page wait.
-    for (const [name, script] of Object.entries(attacks)) {
-      const page = await browser.open(hostile);
-      await page.evaluate(inPage(script(url)));
-      await page.until(`document.title.startsWith("done:")`);
-      learned[name] = await page.evaluate("document.title");
-      await page.close();
-    }
-    // A beacon doesn't tell when it has arrived.
-    await sleep(200);
-    expect(await changes()).toBe(0);
-    expect(learned).toEqual(
-      Object.fromEntries(Object.keys(attacks).map((name) => [name, "done:"])),
-    );
-  });
+  testHere(
+    `a hostile page of another origin changes nothing and reads nothing${chromiumNote}`,
+    async () => {
+      const learned: Record<string, unknown> = {};
+      // One after the other: a browser lets the scripts of a hidden page wait.
+      for (const [name, script] of Object.entries(attacks)) {
+        const page = await browser.open(hostile);
+        await page.evaluate(inPage(script(url)));
+        await page.until(`document.title.startsWith("done:")`);
+        learned[name] = await page.evaluate("document.title");
+        await page.close();
+      }
+      // A beacon doesn't tell when it has arrived.
+      await sleep(200);
+      expect(await changes()).toBe(0);
+      expect(learned).toEqual(
+        Object.fromEntries(Object.keys(attacks).map((name) => [name, "done:"])),
+      );
+    },
+  );
 
   testHere(
-    `under a name that was rebound to this machine gets nothing${chromiumNote}`,
+    `a hostile page under a name that was rebound to this machine gets nothing${chromiumNote}`,
     async () => {
       const { port } = new URL(url);
       const page = await browser.open(`http://${rebound}:${port}/api/own-page`);

@@ -92,16 +92,19 @@ describe("all services are gone within 2 s", () => {
     ["Ctrl-C, that is SIGINT to the group", (pid) => process.kill(-pid, "SIGINT")],
   ];
 
-  test.each(fewOf(ways, 2))("after %s to the parent", async (_name, end) => {
-    const { parent, dataDir, pids, connection } = await startFamily();
-    const pid = parent.pid ?? 0;
-    end(pid);
-    expect(await survivorsAfter([pid, ...pids], GONE_WITHIN_MS)).toEqual([]);
-    expect(existsSync(dataDir)).toBe(false);
-    await connection.end().catch(() => undefined);
-  });
+  test.each(fewOf(ways, 2))(
+    "all services are gone within 2 s after %s to the parent",
+    async (_name, end) => {
+      const { parent, dataDir, pids, connection } = await startFamily();
+      const pid = parent.pid ?? 0;
+      end(pid);
+      expect(await survivorsAfter([pid, ...pids], GONE_WITHIN_MS)).toEqual([]);
+      expect(existsSync(dataDir)).toBe(false);
+      await connection.end().catch(() => undefined);
+    },
+  );
 
-  test("after Ctrl-C to a parent that uses them once more before it stops them", async () => {
+  test("all services are gone within 2 s after Ctrl-C to a parent that uses them once more before it stops them", async () => {
     const { parent, pids, connection } = await startFamily("orderly");
     process.kill(-(parent.pid ?? 0), "SIGINT");
     const [last] = (await once(parent, "message")) as [unknown];
@@ -111,7 +114,7 @@ describe("all services are gone within 2 s", () => {
     await connection.end().catch(() => undefined);
   });
 
-  test("after kill -9 to the supervisor, while the parent lives", async () => {
+  test("all services are gone within 2 s after kill -9 to the supervisor, while the parent lives", async () => {
     const { parent, pids, connection } = await startFamily();
     const table = await processTable();
     const supervisors = pids.filter((pid) => table.get(pid) === parent.pid);
@@ -124,7 +127,7 @@ describe("all services are gone within 2 s", () => {
 });
 
 describe("a service", () => {
-  test("that ignores its first stop signals gets the last one", async () => {
+  test("a service that ignores its first stop signals gets the last one", async () => {
     const service = await startService({
       command: process.execPath,
       args: ["-e", "process.on('SIGINT', () => {}); console.log('up'); setInterval(() => {}, 1e6)"],
@@ -136,7 +139,7 @@ describe("a service", () => {
     expect(await service.stop()).toEqual({ code: null, signal: "SIGKILL", problems: [] });
   });
 
-  test("that no signal ends is ended by a program, and one that isn't there gives way to the next", async () => {
+  test("a service that no signal ends is ended by a program, and one that isn't there gives way to the next", async () => {
     const folderOfSign = await mkdtemp(join(tmpdir(), "taskgate-test-"));
     const sign = JSON.stringify(join(folderOfSign, "end"));
     const isThere = `require('node:fs').existsSync(${sign})`;
@@ -158,12 +161,12 @@ describe("a service", () => {
     expect(await service.stop()).toEqual({ code: 7, signal: null, problems: [] });
   });
 
-  test("that cannot be started says why", async () => {
+  test("a service that cannot be started says why", async () => {
     const start = startService({ command: "/no/such/program", args: [], stopSteps: ["SIGKILL"] });
     await expect(start).rejects.toMatchObject({ name: "ServiceStartError", code: "ENOENT" });
   });
 
-  test("that ends before it is ready gives its last words", async () => {
+  test("a service that ends before it is ready gives its last words", async () => {
     const service = await startService({
       command: process.execPath,
       args: ["-e", "console.error('no such luck'); process.exitCode = 3"],

@@ -94,7 +94,7 @@ test("one of three that is killed is told and started again, the others run on",
   for (const { pid } of [...before, ...after]) expect(isAlive(pid ?? 0)).toBe(false);
 });
 
-test("one that ends at each start is given up after five ends, with its last words", async () => {
+test("a host that ends at each start is given up after five ends, with its last words", async () => {
   const { workers, ends, givenUp, starts } = openWorkers(["a", "b"], (name) =>
     name === "b" ? "process.exit(3)" : waiting,
   );

@@ -40,7 +40,7 @@ async function whileRead(url: string, body: () => Promise<void>): Promise<void> 
 }
 
 describe("migrate", () => {
-  test("gives way to a transaction that stays open: no call waits behind it, and the error names the session", async () => {
+  test("the command migrate gives way to a transaction that stays open: no call waits behind it, and the error names the session", async () => {
     await inEmptyDatabase(async (url) => {
       await migrateStore({ url });
       const scripts = withMigration(
@@ -63,7 +63,7 @@ describe("migrate", () => {
     });
   });
 
-  test("brings an empty database to head: every migration once, in order, then the logic", async () => {
+  test("the command migrate brings an empty database to head: every migration once, in order, then the logic", async () => {
     await inEmptyDatabase(async (url) => {
       const { migrations, logic } = postgresScripts();
 

@@ -78,7 +78,7 @@ describe("TASKGATE_SCHEMA=other", () => {
     expect(settings.schema).toBe("other");
   });
 
-  test("everything is made and runs there; `taskgate` isn't created", async () => {
+  test("the schema `other` has everything and runs; `taskgate` isn't created", async () => {
     await inEmptyDatabase(async (url) => {
       await migrateStore({ url, schema: "other" });
       expect(await migrateStore({ url, schema: "other" })).toEqual({
@@ -103,18 +103,24 @@ describe("TASKGATE_SCHEMA=other", () => {
     });
   });
 
-  test.each(["user", "select", "all"])("it may be a word of SQL: %s", async (schema) => {
-    await inEmptyDatabase(async (url) => {
-      await migrateStore({ url, schema });
-      await rowsOf(url, `update "${schema}".schema_version set checksum = 'old' where version = 0`);
-      expect(await migrateStore({ url, schema })).toEqual({ applied: [], isLogicRenewed: true });
-      await expect(checkStoreSchema({ url, schema })).resolves.toBeUndefined();
+  test.each(["user", "select", "all"])(
+    "the schema's name may be a word of SQL: %s",
+    async (schema) => {
+      await inEmptyDatabase(async (url) => {
+        await migrateStore({ url, schema });
+        await rowsOf(
+          url,
+          `update "${schema}".schema_version set checksum = 'old' where version = 0`,
+        );
+        expect(await migrateStore({ url, schema })).toEqual({ applied: [], isLogicRenewed: true });
+        await expect(checkStoreSchema({ url, schema })).resolves.toBeUndefined();
 
-      expect(await runSlice(url, schema)).toHaveLength(10);
-    });
-  });
+        expect(await runSlice(url, schema)).toHaveLength(10);
+      });
+    },
+  );
 
-  test("it is the same schema under another name", async () => {
+  test("the schema is the same one under another name", async () => {
     await inEmptyDatabase(async (url) => {
       await migrateStore({ url });
       await migrateStore({ url, schema: "other" });

@@ -50,7 +50,7 @@ const unknownMigration =
   "insert into taskgate.schema_version values (9999, 'of_tomorrow', 'x', '0.0.0', now())";
 
 describe("a worker or command refuses to work", () => {
-  test("with a database that has no schema, and says the command", async () => {
+  test("a worker or command refuses to work with a database that has no schema, and says the command", async () => {
     await inEmptyDatabase(async (url) => {
       const { pathname, hostname } = new URL(url);
       const named = `\`${pathname.slice(1)}\` at \`${hostname}\``;
@@ -64,7 +64,7 @@ describe("a worker or command refuses to work", () => {
     });
   });
 
-  test("with tables that were restored without their data, and says what to do", async () => {
+  test("a worker or command refuses to work with tables that were restored without their data, and says what to do", async () => {
     await withRecord("delete from taskgate.schema_version", async (url) => {
       const error = {
         code: "TASKGATE_SCHEMA_MISSING",
@@ -75,7 +75,7 @@ describe("a worker or command refuses to work", () => {
     });
   });
 
-  test("with a schema that lacks a migration, and says the command", async () => {
+  test("a worker or command refuses to work with a schema that lacks a migration, and says the command", async () => {
     await withRecord("delete from taskgate.schema_version where version > 0", async (url) => {
       await expect(checkStoreSchema({ url })).rejects.toMatchObject({
         code: "TASKGATE_SCHEMA_TOO_OLD",
@@ -84,7 +84,7 @@ describe("a worker or command refuses to work", () => {
     });
   });
 
-  test("with a schema that only serves newer code, and says what to do", async () => {
+  test("a worker or command refuses to work with a schema that only serves newer code, and says what to do", async () => {
     const change =
       "update taskgate.schema_version set client_version_min = '99.0.0' where version = 1";
     await withRecord(change, async (url) => {
@@ -97,7 +97,7 @@ describe("a worker or command refuses to work", () => {
     });
   });
 
-  test("but works beside a newer schema that still serves it: the database is deployed first", async () => {
+  test("a worker or command works beside a newer schema that still serves it: the database is deployed first", async () => {
     await withRecord(unknownMigration, async (url) => {
       await expect(checkStoreSchema({ url })).resolves.toBeUndefined();
     });
@@ -120,7 +120,7 @@ describe("migrate --check", () => {
     });
   });
 
-  test("finds that the schema fits also beside a migration that only a newer build knows", async () => {
+  test("migrate --check finds that the schema fits also beside a migration that only a newer build knows", async () => {
     await withRecord(unknownMigration, async (url) => {
       expect(await check(url)).toEqual({
         code: 0,
@@ -146,23 +146,29 @@ describe("a deployment of an older release, beside the schema of a newer one tha
     { name: "logic 0.1.0", code: 1, text: renewed },
     { name: "logic", code: 1, text: renewed },
     { name: `logic ${readVersion()}`, code: 1, text: renewed },
-  ])("meets other procedures ($name) and no new migration", async ({ name, code, text }) => {
-    await withRecord(newerLogic.replace("logic 99.0.0", name), async (url) => {
-      expect(await cli("migrate", "--check", "--db", url)).toMatchObject({ code });
-      expect(await cli("migrate", "--db", url)).toEqual({ code: 0, text });
-      expect(await cli("migrate", "--check", "--db", url)).toMatchObject({ code: 0 });
-      const [row] = await rowsOf(url, "select name from taskgate.schema_version where version = 0");
-      expect(row).toEqual({ name: code === 0 ? name : `logic ${readVersion()}` });
-    });
-  });
+  ])(
+    "a deployment of an older release meets other procedures ($name) and no new migration",
+    async ({ name, code, text }) => {
+      await withRecord(newerLogic.replace("logic 99.0.0", name), async (url) => {
+        expect(await cli("migrate", "--check", "--db", url)).toMatchObject({ code });
+        expect(await cli("migrate", "--db", url)).toEqual({ code: 0, text });
+        expect(await cli("migrate", "--check", "--db", url)).toMatchObject({ code: 0 });
+        const [row] = await rowsOf(
+          url,
+          "select name from taskgate.schema_version where version = 0",
+        );
+        expect(row).toEqual({ name: code === 0 ? name : `logic ${readVersion()}` });
+      });
+    },
+  );
 
-  test("finds that the schema fits", async () => {
+  test("a deployment of an older release finds that the schema fits", async () => {
     await withRecord(newerRelease, async (url) => {
       expect(await cli("migrate", "--check", "--db", url)).toMatchObject({ code: 0 });
     });
   });
 
-  test("changes nothing by migrate, and says so", async () => {
+  test("a deployment of an older release changes nothing by migrate, and says so", async () => {
     await withRecord(newerRelease, async (url) => {
       const record = () => rowsOf(url, "select * from taskgate.schema_version order by version");
       const before = await record();

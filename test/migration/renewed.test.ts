@@ -92,7 +92,7 @@ test.each(Object.entries(inGerman))(
   },
 );
 
-test("what else the server says of missing functions is no renewal", () => {
+test("another error of missing functions is no renewal", () => {
   const said = (code: string, message: string, where?: string): Error =>
     mapPostgresError(Object.assign(new Error(message), { code, where }), "sent");
   const context = "PL/pgSQL function taskgate.work(bigint) line 9 at PERFORM";

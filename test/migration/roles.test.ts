@@ -215,7 +215,7 @@ async function doAllWork(store: TaskStore, name: string): Promise<Record<string,
 }
 
 describe.each(["worker", "operator"] as const)("a login with only taskgate_%s", (kind) => {
-  test("runs every operation of a worker", async () => {
+  test("the login runs every operation of a worker", async () => {
     const said = await doAllWork(loginOf(kind).store, `work-of-${kind}`);
 
     expect(Object.keys(said).sort()).toEqual([...forAll].sort());
@@ -234,7 +234,7 @@ describe.each(["worker", "operator"] as const)("a login with only taskgate_%s", 
     });
   });
 
-  test("can't read or write any table, nor take a number of a sequence", async () => {
+  test("the login can't read or write any table, nor take a number of a sequence", async () => {
     const login = loginOf(kind);
     const tables = await rowsOf<{ name: string; kind: string; column: string }>(
       owner,
@@ -282,7 +282,7 @@ describe.each(["worker", "operator"] as const)("a login with only taskgate_%s", 
     expect(open).toEqual([]);
   });
 
-  test("can't call an internal function, nor make anything in the schema", async () => {
+  test("the login can't call an internal function, nor make anything in the schema", async () => {
     const internal = await rowsOf<{ name: string }>(
       owner,
       `select p.oid::regprocedure::text as name from pg_proc p
@@ -302,7 +302,7 @@ describe.each(["worker", "operator"] as const)("a login with only taskgate_%s", 
       ]).toEqual([statement, true]);
   });
 
-  test("knows whether the schema fits", async () => {
+  test("the login knows whether the schema fits", async () => {
     const { url } = loginOf(kind);
     await expect(checkStoreSchema({ url })).resolves.toBeUndefined();
     const lines: string[] = [];
@@ -321,7 +321,7 @@ describe.each(["worker", "operator"] as const)("a login with only taskgate_%s", 
     );
   });
 
-  test("reads the execution log", async () => {
+  test("the login reads the execution log", async () => {
     expect(await codeOf(loginOf(kind), "select * from taskgate.v_execution_log")).toBeNull();
     expect(await codeOf(loginOf(kind), "delete from taskgate.v_execution_log")).not.toBeNull();
   });
@@ -360,7 +360,7 @@ describe("operations of operators", () => {
     },
   );
 
-  test("through the store a worker's attempt is an error that names the missing role", async () => {
+  test("an operator's operation through a worker's store is an error that names the missing role", async () => {
     const attempt = loginOf("worker").store.setLimit({
       name: "work-of-worker",
       limit: 3,
@@ -394,7 +394,7 @@ describe("operations of operators", () => {
 });
 
 describe("a login without any role", () => {
-  test("can't even look into the schema", async () => {
+  test("a login without any role can't even look into the schema", async () => {
     for (const statement of [
       "select * from taskgate.list_definitions(null)",
       "select * from taskgate.v_execution_log",
@@ -403,7 +403,7 @@ describe("a login without any role", () => {
       expect(await codeOf(loginOf("nobody"), statement)).toBe(insufficient);
   });
 
-  test("hears which role it lacks, and not that it should migrate a current schema", async () => {
+  test("a login without any role hears which role it lacks, and not that it should migrate a current schema", async () => {
     const { url, store } = loginOf("nobody");
     const refusal = {
       code: "TASKGATE_STORE_FORBIDDEN",
@@ -415,7 +415,7 @@ describe("a login without any role", () => {
     await expect(checkStoreSchema({ url })).rejects.toMatchObject(refusal);
   });
 
-  test("that may not even connect hears which right of the database it lacks", async () => {
+  test("a login that may not even connect hears which right of the database it lacks", async () => {
     const { url } = loginOf("nobody");
     const database = new URL(url).pathname.slice(1);
     await rowsOf(owner, `revoke connect on database ${database} from public`);

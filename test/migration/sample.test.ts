@@ -19,7 +19,7 @@ async function taskgate(...given: string[]): Promise<{ stdout: string }> {
 }
 
 describe("migrate --sample", () => {
-  test("makes the sample's tables beside the schema; again, it changes nothing", async () => {
+  test("migrate --sample makes the sample's tables beside the schema; again, it changes nothing", async () => {
     await inEmptyDatabase(async (url) => {
       const first = await taskgate("migrate", "--sample", "--db", url);
       expect(first.stdout).toMatch(/^Applied 0001_baseline\.$/m);
@@ -45,7 +45,7 @@ describe("migrate --sample", () => {
     });
   });
 
-  test("beside --check it is refused, which changes nothing", async () => {
+  test("migrate --sample beside --check is refused, which changes nothing", async () => {
     const refused = taskgate("migrate", "--check", "--sample", "--db", "postgres://localhost/none");
     await expect(refused).rejects.toMatchObject({ code: 2 });
     await expect(refused).rejects.toThrow(/--sample: got set, expected no --check/);

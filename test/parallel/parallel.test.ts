@@ -34,7 +34,7 @@ describe("several connections at once keep what the answers promise", () => {
     expect(found === undefined ? "kept" : explainRun(seed, found)).toBe("kept");
   }, 300_000);
 
-  test("and much does", () => {
+  test("the connections do much at once", () => {
     const wanted = [
       "acquire granted",
       "cancel: cancelled",
@@ -61,7 +61,7 @@ describe("several connections at once keep what the answers promise", () => {
 describe("runs that broke a promise once", () => {
   const saved = readSavedRuns();
 
-  test("each is there once", () => {
+  test("every broken promise of before is listed once", () => {
     const keys = saved.map(({ seed, path }) => `${String(seed)} ${path}`);
     expect(new Set(keys).size).toBe(saved.length);
   });
@@ -83,7 +83,7 @@ describeWhole("a broken promise is found, and shortened until people can read it
     return found;
   }
 
-  test("of two at once: the token row isn't locked", async () => {
+  test("a broken promise of two at once is found: the token row isn't locked", async () => {
     const own = postgresSetup();
     try {
       const setup = plantedSetup(own, {
@@ -123,13 +123,13 @@ describeWhole("a broken promise is found, and shortened until people can read it
     return { ...store, connections };
   };
 
-  test("of a completion that is accepted and lost", async () => {
+  test("a broken promise of a completion that is accepted and lost is found", async () => {
     const { broken, calls } = await find(forgetful, 16);
     expect(broken).toMatch(/told done .*: is /);
     expect(calls.flat().length).toBeLessThanOrEqual(few);
   });
 
-  test("of given calls", async () => {
+  test("a broken promise of given calls is found", async () => {
     const claim = { execution: "ea2", task: "ta1.0", fence: "fa3" };
     const calls: Call[] = [
       {

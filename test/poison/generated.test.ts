@@ -193,7 +193,7 @@ const places: [string, number, () => TaskStore][] = [
 ];
 
 test.each(places)(
-  "on %s every task ends within its attempts, with any outcome, and its neighbours are done at their first start",
+  "every task on %s ends within its attempts, with any outcome, and its neighbours are done at their first start",
   async (_, numRuns, open) => {
     const seed = Number(process.env["TASKGATE_TEST_SEED"] ?? 1) || Date.now();
     const leavesOfMany = fc.array(outcome, { minLength: 1, maxLength: 8 });

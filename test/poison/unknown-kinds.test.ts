@@ -140,7 +140,7 @@ test("a handler's child of an unknown kind fails its task with the near name", a
   expect(tasks[0]?.error).toMatch(refusal);
 });
 
-test("of a definition that this build doesn't have nothing is known", async () => {
+test("the build knows nothing of a definition that it doesn't have", async () => {
   const { client } = await open();
   await expect(client.enqueue(taskRef({ name: "any", queue: "elsewhere" }))).rejects.toThrow(
     /unknown definition/,

@@ -74,7 +74,7 @@ describe("the table", () => {
     Object.values(row.stores).map((cell) => cell.status),
   );
 
-  test("says of each behaviour and store: passed, failed, skipped, n/a", () => {
+  test("the table says of each behaviour and store: passed, failed, skipped, n/a", () => {
     expect(statuses).toEqual([
       ["fail", "pass", "fail", "skipped"],
       ["pass", "pass", "skipped", "skipped"],
@@ -84,13 +84,13 @@ describe("the table", () => {
     expect(table.summary.memory).toEqual({ pass: 1, fail: 1, skipped: 0, "n/a": 1 });
   });
 
-  test("counts the planted faults that were found; by themselves they show nothing", () => {
+  test("the table counts the planted faults that were found; by themselves they show nothing", () => {
     const planted = table.behaviours.map((row) => row.stores.PostgreSQL.planted);
     expect(planted).toEqual([1, 1, 1]);
     expect(table.behaviours[2]?.stores.PostgreSQL.status).toBe("fail");
   });
 
-  test("gives the reason of skipped and n/a cells, and names cells that could not be run or have no test or fault", () => {
+  test("the table gives the reason of skipped and n/a cells, and names cells that could not be run or have no test or fault", () => {
     const [first, second, third] = table.behaviours;
     expect(first?.stores["SQL Server"].reasons).toEqual(["no address"]);
     expect(second?.stores["T-SQL"].reasons).toEqual(["nothing waits"]);
@@ -108,7 +108,7 @@ describe("the table", () => {
     expect(printed).toContain(`n/a: ${notApplicable.memory?.["S4.16"] ?? ""}`);
   });
 
-  test("is written as JSON by the program, which ends with 1 when a behaviour failed", () => {
+  test("the table is written as JSON by the program, which ends with 1 when a behaviour failed", () => {
     const folder = mkdtempSync(join(tmpdir(), "taskgate-seeds-"));
     const [input, output] = [join(folder, "results.json"), join(folder, "table.json")];
     const run = (given: JestResults): number => {
@@ -151,7 +151,7 @@ describe("the table of the tests that there are", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("has a test of each of the 71 behaviours on each store, and for each a planted fault that fails it", () => {
+  test("the table has a test of each of the 71 behaviours on each store, and for each a planted fault that fails it", () => {
     expect(table.problems).toEqual([]);
     for (const store of ownStores)
       expect(
@@ -159,7 +159,7 @@ describe("the table of the tests that there are", () => {
       ).toEqual([]);
   });
 
-  test("is without a test only where a store has no locks, plans or connections to show it", () => {
+  test("the table is without a test only where a store has no locks, plans or connections to show it", () => {
     const cells = ownStores.map((store) => [
       store,
       table.behaviours
@@ -177,7 +177,7 @@ describe("the table of the tests that there are", () => {
 });
 
 describe("the files that are run", () => {
-  test("are all that carry numbers, through the contract and the cases as well", () => {
+  test("the files that are run are all that carry numbers, through the contract and the cases as well", () => {
     const own = /^test\/(static\/|seeds\/[^/]+$)/;
     const carrying = globSync(["test/**/*.test.ts"], { cwd: root })
       .filter((file) => !own.test(file))

@@ -46,20 +46,20 @@ function runStep(path: readonly string[], ...options: string[]) {
 }
 
 describe("without a compiler the step", () => {
-  test("passes and says that it was skipped, and names the missing tool", () => {
+  test("the step without a compiler passes and says that it was skipped, and names the missing tool", () => {
     const { status, stdout } = runStep([]);
     expect(stdout).toBe("Bicep compiler: skipped, no bicep, no az bicep, and no dotnet\n");
     expect(status).toBe(0);
   });
 
-  test("passes and says so where dotnet can't restore it", () => {
+  test("the step without a compiler passes and says so where dotnet can't restore it", () => {
     const folder = install("sdk", "dotnet", "process.exit(5);");
     const { status, stdout } = runStep([folder]);
     expect(stdout).toContain("skipped, no bicep, no az bicep, and dotnet can't restore it");
     expect(status).toBe(0);
   });
 
-  test.each(["--write", "--restore"])("fails with %s, which can't do its work", (option) => {
+  test.each(["--write", "--restore"])("the step without a compiler fails with %s, which can't do its work", (option) => {
     const { status, stdout, stderr } = runStep([], option);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
     expect(stderr).toContain("no bicep, no az bicep, and no dotnet");
@@ -69,7 +69,7 @@ describe("without a compiler the step", () => {
 describe("the step fails at a warning, although the compiler ends well,", () => {
   const warning = "main.bicep(1,1) : Warning no-such-rule: Something is odd.";
 
-  test("by the bicep of the PATH, and names both versions", () => {
+  test("the step fails at a warning by the bicep of the PATH, and names both versions", () => {
     const folder = install("tools", "bicep", compilerThatWarns(warning));
     const { status, stdout, stderr } = runStep([folder]);
     expect(stdout).toContain("9.9.9");
@@ -78,7 +78,7 @@ describe("the step fails at a warning, although the compiler ends well,", () => 
     expect(status).toBe(1);
   });
 
-  test("by the bicep of az", () => {
+  test("the step fails at a warning by the bicep of az", () => {
     install(".azure/bin", "bicep", compilerThatWarns(warning));
     const { status, stderr } = runStep([]);
     expect(stderr).toContain(warning);

@@ -35,7 +35,7 @@ const parameterFiles = readdirSync(join(root, "infra", "env")).filter((name) =>
 );
 
 describe("the snapshots", () => {
-  test("are of every parameter file, without a diagnostic", () => {
+  test("the snapshots are of every parameter file, without a diagnostic", () => {
     expect(parameterFiles).toEqual(Object.keys(deployments).map((name) => `${name}.bicepparam`));
     const { dev, prod } = deployments;
     expect([...dev.diagnostics, ...prod.diagnostics]).toEqual([]);
@@ -60,7 +60,7 @@ describe.each(Object.values(deployments))("$environment", (deployment) => {
 });
 
 describe("the policies find", () => {
-  test.each(names)("at least one planted fault each: %s", (name) => {
+  test.each(names)("the policies find at least one planted fault each: %s", (name) => {
     expect(planted.filter(({ policy }) => policy === name)).not.toHaveLength(0);
   });
 

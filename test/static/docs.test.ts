@@ -52,7 +52,7 @@ describe("links", () => {
 });
 
 describe("code in the docs", () => {
-  test("compiles where it is meant to stand", () => {
+  test("each code block in the docs compiles where it is meant to stand", () => {
     // The code of that page is files of test/orms, which has the packages (own-packages.test.ts).
     const own = pages.filter((page) => page !== "docs/guides/orms.md");
     const blocks = own.flatMap(readBlocks).filter((block) => block.language === "ts");
@@ -116,7 +116,7 @@ describe("commands in the docs", () => {
 });
 
 describe("reference pages", () => {
-  test("their generated parts are those of the code: `npm run docs`", () => {
+  test("the generated parts of reference pages are those of the code: `npm run docs`", () => {
     ensureBuilt();
     const run = (): string =>
       execFileSync(process.execPath, [join(root, ".ci/generate-docs.cjs"), "--check"], {

@@ -36,7 +36,7 @@ describe.each(packages)("the package in $folder", ({ folder, folders, launcher }
     >;
   };
 
-  test("pins exact versions, each locked with its checksum; the tarball of this project has none", () => {
+  test("the package of a folder pins exact versions, each locked with its checksum; the tarball of this project has none", () => {
     const { taskgate, ...others } = manifest.dependencies;
     expect(taskgate).toBe("file:taskgate.tgz");
     const named = { ...others, ...manifest.optionalDependencies, ...manifest.devDependencies };
@@ -50,7 +50,7 @@ describe.each(packages)("the package in $folder", ({ folder, folders, launcher }
     expect(unlocked).toEqual(["node_modules/taskgate"]);
   });
 
-  test("has in its lock what the packed project asks for today", () => {
+  test("the package of a folder has in its lock what the packed project asks for today", () => {
     const { createManifest } = requireFile(".ci/pack-package/manifest.cjs") as {
       createManifest: () => { version: string; dependencies: object; peerDependencies: object };
     };
@@ -94,16 +94,16 @@ describe("the guide to ORMs", () => {
   const blocks = new Map(readBlocks(ormsPage).map(({ marker, text }) => [marker, text]));
   const files = readdirSync(join(root, guideFolder)).filter((name) => name !== "tables.ts");
 
-  test("has a block for each file that `npm run test:orms` runs", () => {
+  test("the guide to ORMs has a block for each file that `npm run test:orms` runs", () => {
     expect([...blocks.keys()].sort()).toEqual(files.map((name) => name.slice(0, -3)).sort());
     expect(files).toHaveLength(systemNames.length - 1);
   });
 
-  test.each(files)("shows %s as it runs", (name) => {
+  test.each(files)("the guide to ORMs shows %s as it runs", (name) => {
     expect(`${blocks.get(name.slice(0, -3)) ?? ""}\n`).toBe(read(`${guideFolder}/${name}`));
   });
 
-  test("names each package, with the version that is judged", () => {
+  test("the guide to ORMs names each package, with the version that is judged", () => {
     const { dependencies } = JSON.parse(read("test/orms/package.json")) as Manifest;
     const rows = [...readPage(ormsPage).matchAll(/^\| \[`([^`]+)`\]\S* +\| (\S+) +\|/gm)];
     expect(rows.map(([, name, version]) => [name, version])).toEqual(
@@ -113,7 +113,7 @@ describe("the guide to ORMs", () => {
 });
 
 describe("npm run test:orms", () => {
-  test("judges all packages unless some are named", () => {
+  test("npm run test:orms judges all packages unless some are named", () => {
     expect(parseOptions([])).toEqual({ only: systemNames, isInstalled: false });
     expect(parseOptions(["--only", "knex,pg", "--installed"])).toEqual({
       only: ["knex", "pg"],
@@ -121,7 +121,7 @@ describe("npm run test:orms", () => {
     });
   });
 
-  test("refuses a package that it doesn't judge, and names the near one", () => {
+  test("npm run test:orms refuses a package that it doesn't judge, and names the near one", () => {
     expect(() => parseOptions(["--only", "kenx"])).toThrow(
       "--only: expected names of packages, got `kenx`. Did you mean knex?",
     );

@@ -142,11 +142,11 @@ describe("the page", () => {
     ["Batched drain, one process", "3.40", "3.40", "4.00"],
     ["Latency with 8 waiting workers", "1.50", "1.50", ""],
     ["date", "2026-11-25"],
-  ])("has the row of %s: %s", (...row) => {
+  ])("the page has the row of %s: %s", (...row) => {
     expect(cells).toContainEqual(row);
   });
 
-  test("says what wasn't measured, and why, in a line", () => {
+  test("the page says what wasn't measured, and why, in a line", () => {
     expect(page).toContain("- bullmq: not measured: no redis-server here\n");
     expect(page).toContain("- pg-boss: not measured: open: Error: no such table\n");
     expect(page).toContain("- pg-boss: as it is; stopped with 1 of 2 done\n");
@@ -154,7 +154,7 @@ describe("the page", () => {
     expect(renderPage({ ...sample, isQuick: true })).toContain("A quick run");
   });
 
-  test("has tables whose rows have as many cells as their heads", () => {
+  test("the page has tables whose rows have as many cells as their heads", () => {
     const tables = page.split("\n\n").filter((part) => part.startsWith("|"));
     expect(tables).toHaveLength(3 + sample.scenarios.length);
     for (const text of tables) {
@@ -190,7 +190,7 @@ describe("flame graphs", () => {
   };
   const run = { name: "run", origin: "taskgate" };
 
-  test("of Node have each stack once, without idle time and without the profiler's own", () => {
+  test("a flame graph of Node has each stack once, without idle time and without the profiler's own", () => {
     expect(nodeStacks(profile)).toEqual([
       { frames: [{ name: "(garbage collector)", origin: "V8" }], weight: 10 },
       { frames: [run, { name: "(anonymous)", origin: "@azure/functions" }], weight: 40 },
@@ -210,7 +210,7 @@ describe("flame graphs", () => {
     "\t55d3 main (/usr/lib/postgres)",
   ];
 
-  test("of the server have the names without what the linker adds, and four calls of the kernel", () => {
+  test("a flame graph of the server has the names without what the linker adds, and four calls of the kernel", () => {
     const insert = [
       { name: "exec_stmts", origin: "plpgsql" },
       { name: "heap_insert", origin: "postgres" },
@@ -223,7 +223,7 @@ describe("flame graphs", () => {
     ]);
   });
 
-  test("draw each call as wide as its part, on its caller, and a function that calls itself once", () => {
+  test("a flame graph draws each call as wide as its part, on its caller, and a function that calls itself once", () => {
     const picture = svgFlames("a < b", [
       { frames: [run, run, { name: "fn<T>", origin: "pg" }], weight: 3 },
       { frames: [run], weight: 1 },
@@ -241,7 +241,7 @@ describe("flame graphs", () => {
     expect(picture).toContain(">taskgate 25.0 %</text>");
   });
 
-  test("stand on their page with the server's share, or with the reason why it isn't seen", () => {
+  test("a flame graph stands on its page with the server's share, or with the reason why it isn't seen", () => {
     const [scenario] = scenariosOf(["drain-1"]);
     if (scenario === undefined) throw new Error("there is no such scenario");
     const { title, about } = scenario;

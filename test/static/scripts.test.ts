@@ -33,7 +33,7 @@ test("the scripts that run a program of the tests are found", () => {
 });
 
 describe.each(programs)("npm run $name", ({ name, program }) => {
-  test("prints its usage when it is asked for help", () => {
+  test("the script prints its usage when it is asked for help", () => {
     const { code, out, err } = run(program, "--help");
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toMatch(new RegExp(`^npm run ${name} --`));
@@ -41,7 +41,7 @@ describe.each(programs)("npm run $name", ({ name, program }) => {
 });
 
 describe.each(fewOf(programs, 2))("npm run $name", ({ program }) => {
-  test("names an option that it doesn't know, without a stack", () => {
+  test("the script names an option that it doesn't know, without a stack", () => {
     const { code, out, err } = run(program, "--nonsense");
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toMatch(/^(?:error: )?Unknown option '--nonsense'/);

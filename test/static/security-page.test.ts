@@ -10,7 +10,7 @@ const read = (path: string): string => readFileSync(join(root, path), "utf8");
 const page = read("docs/operate/security.md");
 
 describe("docs/operate/security.md", () => {
-  test("has each kind of trigger that the app registers among its entry points", () => {
+  test("the security page has each kind of trigger that the app registers among its entry points", () => {
     const [, table = ""] = /## Entry points\n([^]*?)\n## /.exec(page) ?? [];
     const index = read("functions/index.ts");
     const triggers = [...index.matchAll(/^(?:app|gate)\.(storageQueue|timer|api)\(/gm)].map(
@@ -27,7 +27,7 @@ describe("docs/operate/security.md", () => {
       expect(table).toContain(name);
   });
 
-  test("names variables that the parameter files read", () => {
+  test("the security page names variables that the parameter files read", () => {
     const known = new Set(
       ["dev", "prod"].flatMap((name) =>
         [...read(`infra/env/${name}.bicepparam`).matchAll(/Variable\('(\w+)'/g)].map(
@@ -40,14 +40,14 @@ describe("docs/operate/security.md", () => {
     expect(named.filter((word) => !known.has(word))).toEqual([]);
   });
 
-  test("names the app roles of the program, which the file for the registration has, too", () => {
+  test("the security page names the app roles of the program, which the file for the registration has, too", () => {
     const roles = JSON.parse(read("infra/app-roles.json")) as { value: string; id: string }[];
     expect(roles.map(({ value }) => value)).toEqual(Object.values(appRoles));
     expect(new Set(roles.map(({ id }) => id)).size).toBe(roles.length);
     for (const role of Object.values(appRoles)) expect(page).toContain(`\`${role}\``);
   });
 
-  test("has every role of the app's identity, with the container where it is one", () => {
+  test("the security page has every role of the app's identity, with the container where it is one", () => {
     for (const assigned of assignedRoles) {
       const [, role = "", place = ""] = /^app: (.+) on (.+)$/.exec(assigned) ?? [];
       expect(page).toContain(role);

@@ -58,12 +58,12 @@ const quotesOf = (row: Behaviour): string[] =>
 const proved = rows.filter((row) => quotesOf(row).length > 0);
 
 describe("the table of the source texts' behaviours", () => {
-  test("has each of the 71 once, in order", () => {
+  test("the table has each of the 71 once, in order", () => {
     expect(rows.map((row) => row.number)).toEqual(all);
     expect(all).toHaveLength(71);
   });
 
-  test("says of each which test proves it", () => {
+  test("the table says of each which test proves it", () => {
     expect(rows.filter((row) => quotesOf(row).length === 0)).toEqual([]);
   });
 
@@ -91,7 +91,7 @@ describe("the table of the source texts' behaviours", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("finds a number without a proof, and one that is proved in secret", () => {
+  test("the comparison finds a number without a proof, and one that is proved in secret", () => {
     expect(numbersOf("the limit changes (S0.3 to S0.6, S1.2)")).toEqual([
       "S0.3",
       "S0.4",
@@ -107,7 +107,7 @@ describe("the table of the source texts' behaviours", () => {
 describe("the table of Taskling's weaknesses", () => {
   const weaknesses = readWeaknesses();
 
-  test("has each of the 22 once, in order", () => {
+  test("the table of weaknesses has each of the 22 once, in order", () => {
     expect(weaknesses.map((row) => row.number)).toEqual(
       Array.from({ length: 22 }, (_, index) => String(index + 1)),
     );

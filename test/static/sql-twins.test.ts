@@ -208,7 +208,7 @@ describe("SQL stands in .sql files", () => {
   });
 });
 
-test("where lists are long none is compared with each entry of another: an operator over a list isn't hashed in a kept plan", () => {
+test("a long list is never compared entry by entry with another: an operator over a list isn't hashed in a kept plan", () => {
   const hot = ["work", "_end_tasks", "_hand_over", "_claimed", "_drop_claims"];
   const bulk = ["_enqueue_grouped", "_replace_payloads", "_promote", "_purge_tasks"];
   for (const name of [...hot, ...bulk]) {
@@ -227,7 +227,9 @@ test("each operation on PostgreSQL forbids the plans that read more than they an
   }
 });
 
-test("no plan of an operation on PostgreSQL is compiled: for the check of all invariants that takes seconds, and a forbidden scan that is needed counts, before version 18, as so dear that each call would compile", () => {
+// Compiling the plan of the check of all invariants takes seconds. Before version 18 the cost of a forbidden scan that is
+// needed counts, too: each call would compile.
+test("every operation on PostgreSQL turns the compilation of its plans off", () => {
   for (const { name, text } of postgres.values()) {
     const isOperation = !name.startsWith("_");
     expect([name, text.includes("set jit = off")]).toEqual([name, isOperation]);

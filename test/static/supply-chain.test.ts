@@ -82,7 +82,7 @@ function reasons(page: string): [name: string, reason: string][] {
 }
 
 describe("packages", () => {
-  test("are locked with a checksum, all of them from the registry", () => {
+  test("the packages are locked with a checksum, all of them from the registry", () => {
     expect(strangers(lockText)).toEqual([]);
     expect(strangers(lockText.replace(/sha512-/, "sha1-"))).toHaveLength(1);
     const elsewhere = {
@@ -94,18 +94,18 @@ describe("packages", () => {
     expect(strangers(JSON.stringify(elsewhere))).toEqual(["node_modules/x", "node_modules/y"]);
   });
 
-  test("that are deployed are named by one exact version", () => {
+  test("the packages that are deployed are named by one exact version", () => {
     expect(loose(packageFile.dependencies)).toEqual([]);
     expect(loose({ a: "^1.0.0", b: "1.x", c: "github:a/b", d: "1.0.0" })).toEqual(["a", "b", "c"]);
   });
 
-  test("that are deployed have each their reason in architecture.md, and no other has", () => {
+  test("the packages that are deployed have each their reason in architecture.md, and no other has", () => {
     const rows = reasons(read("docs/internals/architecture.md"));
     expect(rows.map(([name]) => name)).toEqual(Object.keys(packageFile.dependencies).sort());
     expect(rows.filter(([, reason]) => reason.length < 8)).toEqual([]);
   });
 
-  test("have their licences listed as the lock file has them, none that asks for more than its text", () => {
+  test("the packages have their licences listed as the lock file has them, none that asks for more than its text", () => {
     const page = execFileSync(process.execPath, [join(root, ".ci/third-party.cjs"), "--print"], {
       encoding: "utf8",
     });
@@ -117,7 +117,7 @@ describe("packages", () => {
     ]);
   });
 
-  test("are told by npm as a bill of materials in CycloneDX, the same that are listed", () => {
+  test("the packages are told by npm as a bill of materials in CycloneDX, the same that are listed", () => {
     const text = execFileSync(process.execPath, [join(root, ".ci/sbom.cjs")], {
       encoding: "utf8",
       maxBuffer: 64 * 1024 * 1024,

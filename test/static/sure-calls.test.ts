@@ -6,7 +6,7 @@ import { globSync } from "tinyglobby";
 const folder = join(__dirname, "../contract");
 const read = (file: string): string => readFileSync(join(folder, file), "utf8");
 
-test("what the contract skips where calls are lost is run by the gate where none is", () => {
+test("the gate runs where no call is lost the tests that the contract skips where calls are lost", () => {
   const [, ran = ""] = read("store.contract.ts").split("export function describeSureCalls");
   const needing = globSync(["*.contract.ts"], { cwd: folder }).filter((file) =>
     read(file).includes('"sure calls"'),

@@ -40,18 +40,18 @@ function find(list: typeof files, pattern: RegExp): string[] {
 }
 
 describe("every file", () => {
-  test("is looked at", () => {
+  test("every file is looked at", () => {
     expect(files.length).toBeGreaterThan(400);
   });
 
-  test("names no folder of a developer's computer", () => {
+  test("every file names no folder of a developer's computer", () => {
     // /home/me stands for any user's.
     const folder =
       /(?:^|[\s"'`(=:])(?:\/(?:work|root|Users|mnt|private)\/\w|\/home\/(?!me\b)\w|[A-Z]:\\Users\\)/;
     expect(find(files, folder)).toEqual([]);
   });
 
-  test("is finished", () => {
+  test("every file is finished", () => {
     // Fields of the dashboard have an attribute of that name.
     const open = /\b(?:placeholder(?!=|:| =| \{)|lorem ipsum|TODO|FIXME|XXX)\b/i;
     expect(find(files, open)).toEqual([]);
@@ -83,14 +83,14 @@ test("a checkout has the same line ends everywhere, also where Git is told to wr
 });
 
 describe("code", () => {
-  test("stands in files of at most 600 lines, SQL in 400", () => {
+  test("the code stands in files of at most 600 lines, SQL in 400", () => {
     const tooLong = code
       .map(({ path, text: content }) => ({ path, lines: content.split("\n").length - 1 }))
       .filter(({ path, lines }) => lines > linesMax(path));
     expect(tooLong).toEqual([]);
   });
 
-  test("writes to the console only where a program does", () => {
+  test("the code writes to the console only where a program does", () => {
     const product = code.filter(
       ({ path }) =>
         /^(shared|functions)\//.test(path) && !path.startsWith("shared/functions/dashboard/ui/"),
@@ -103,7 +103,7 @@ describe("code", () => {
     expect(find(tests, /^\s*console\.log\(/)).toEqual([]);
   });
 
-  test("reads the environment in shared/settings, shared/local, azd's hooks and tests", () => {
+  test("the code reads the environment in shared/settings, shared/local, azd's hooks and tests", () => {
     // The telemetry packages know no other way to be told a name.
     const allowed =
       /^(?:shared\/(?:settings|local)\/|shared\/platform\/telemetry\.ts$|test\/|infra\/azd-hook\.mjs$|\.ci\/)/;
@@ -115,7 +115,7 @@ describe("code", () => {
     ).toEqual([]);
   });
 
-  test("switches no rule off", () => {
+  test("the code switches no rule off", () => {
     // Mistakes that the compiler must find are what the fixtures of the types consist of.
     const checked = code.filter(
       ({ path }) => path.endsWith(".ts") && !path.startsWith("test/types/"),
@@ -128,7 +128,7 @@ describe("code", () => {
     ).toEqual([]);
   });
 
-  test("waits for nothing without a bound: no `while (true)`", () => {
+  test("the code waits for nothing without a bound: no `while (true)`", () => {
     expect(
       find(
         code.filter(({ path }) => /^(shared|functions)\//.test(path)),
@@ -137,7 +137,7 @@ describe("code", () => {
     ).toEqual([]);
   });
 
-  test("is found by jest outside of every folder that programs write", () => {
+  test("each test file is found by jest outside of every folder that programs write", () => {
     const { projects } = createRequire(__filename)("../jest.config.cjs") as {
       projects: { rootDir: string; modulePathIgnorePatterns?: string[] }[];
     };
@@ -149,7 +149,7 @@ describe("code", () => {
     expect(product?.modulePathIgnorePatterns).toEqual(written.map((name) => `<rootDir>/${name}`));
   });
 
-  test("has each test file that is to start before the others", () => {
+  test("the list of test files that start before the others names files that exist", () => {
     const { longest } = createRequire(__filename)("../support/longest-first.cjs") as {
       longest: string[];
     };
@@ -157,7 +157,7 @@ describe("code", () => {
     expect(longest.filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  test("has file names in kebab-case, one topic each", () => {
+  test("the code has file names in kebab-case, one topic each", () => {
     const odd = code
       .filter(({ path }) => /^(shared|functions|test)\/.*\.ts$/.test(path))
       .map(({ path }) => path)

@@ -26,7 +26,7 @@ function later(text: string): File {
 }
 
 describe("added columns", () => {
-  test("stand in the table, and the lines behind them stay", () => {
+  test("an added column stands in the table, and the lines behind it stay", () => {
     const text =
       "GO\nALTER TABLE Taskgate.T ADD\n  A int NULL, -- first; not last\n  B int NOT NULL CONSTRAINT DF_T_B DEFAULT (0);\nGO\nSELECT 1;\nGO\n";
     const [first, second] = foldMigrations([base, later(text)]);
@@ -72,7 +72,7 @@ describe("added columns", () => {
     expect(() => foldMigrations([base, later(anew)])).toThrow("no migration before it makes IX_T");
   });
 
-  test("of the shipped migrations are all folded", () => {
+  test("the added columns of the shipped migrations are all folded", () => {
     const folder = join(root, "shared/store/mssql/sql/migrations");
     const files = readdirSync(folder)
       .filter((name) => name.endsWith(".sql"))

@@ -45,7 +45,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 describe("an app with its own OpenTelemetry", () => {
-  test("has one trace from the request over the task to the task's child", () => {
+  test("an app with its own OpenTelemetry has one trace from the request over the task to the task's child", () => {
     const { traceId, spanId } = answer.request;
     expect(answer.seen).toEqual([traceId, traceId]);
     const tasks = answer.told.filter(({ name }) => name === "task ship");
@@ -56,7 +56,7 @@ describe("an app with its own OpenTelemetry", () => {
     expect(child).toMatchObject({ traceId, parent: first?.id });
   });
 
-  test("gets the counters and distributions, sent when the app ends", () => {
+  test("an app with its own OpenTelemetry gets the counters and distributions, sent when the app ends", () => {
     expect(answer.names).toEqual(
       expect.arrayContaining([
         ...["taskgate.task.enqueued", "taskgate.task.claimed", "taskgate.task.done"],
@@ -65,7 +65,7 @@ describe("an app with its own OpenTelemetry", () => {
     );
   });
 
-  test("gets gauges of waiting and running tasks and of tokens", () => {
+  test("an app with its own OpenTelemetry gets gauges of waiting and running tasks and of tokens", () => {
     const gauges = answer.names.filter((name) => name.startsWith("taskgate.definition."));
     expect(gauges.sort()).toEqual(
       [
@@ -74,14 +74,14 @@ describe("an app with its own OpenTelemetry", () => {
     );
   });
 
-  test("says nothing in its log, and no other telemetry is started", () => {
+  test("an app with its own OpenTelemetry says nothing in its log, and no other telemetry is started", () => {
     expect(errors).toBe("");
   });
 });
 
 describe("another value than the module", () => {
   test.each([null, {}, "@opentelemetry/api", { trace: {}, metrics: {}, context: {} }])(
-    "is refused by taskgate and createClient: %j",
+    "a telemetry that is another value than the module is refused by taskgate and createClient: %j",
     (openTelemetry) => {
       const calls = [
         () => taskgate({ tasks: [], openTelemetry: openTelemetry as never }),

@@ -127,7 +127,7 @@ describe("what one task leaves in Application Insights", () => {
     expect(dependency(below, /^task child$/)).toBeDefined();
   });
 
-  it("what an invocation enqueues goes on with the trace of the host's request item", () => {
+  it("a task that an invocation enqueues goes on with the trace of the host's request item", () => {
     const items = operation(seen["host"]);
     expect(dependency(items, /enqueueTasks/)?.tags["ai.operation.parentId"]).toBe(
       spanOf(seen["host"]),
@@ -137,7 +137,7 @@ describe("what one task leaves in Application Insights", () => {
     );
   });
 
-  it("calls for many tasks stand in the worker's trace, heartbeats in none of them", () => {
+  it("the calls for many tasks stand in the worker's trace, heartbeats in none of them", () => {
     const work = ingestion.items.filter((item) =>
       /taskgate_work /.test(item.data.baseData.name ?? ""),
     );
@@ -190,7 +190,7 @@ describe("what one task leaves in Application Insights", () => {
     });
   });
 
-  it("there is no second request item, the role has the app's name", () => {
+  it("the trace has no second request item, and the role has the app's name", () => {
     const types = new Set(ingestion.items.map((item) => item.data.baseType));
     expect([...types].sort()).toEqual(["ExceptionData", "MetricData", "RemoteDependencyData"]);
     const roles = new Set(ingestion.items.map((item) => item.tags["ai.cloud.role"]));

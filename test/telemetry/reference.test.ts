@@ -11,7 +11,7 @@ const page = read("docs/reference/telemetry.md");
 const cells = [...page.matchAll(/^\| `([^`]+)`\s+\|/gm)].map((match) => match[1] ?? "");
 
 describe("the reference of telemetry", () => {
-  it("has a row for every counter and distribution, and none for others", () => {
+  it("the reference of telemetry has a row for every counter and distribution, and none for others", () => {
     const port = read("shared/ports/telemetry.ts");
     const types = port.slice(port.indexOf("export type TelemetryCounter"));
     const names = [...types.matchAll(/"(taskgate\.[a-z_.]+)"/g)].map((match) => match[1]);
@@ -19,7 +19,7 @@ describe("the reference of telemetry", () => {
     expect(cells.filter((cell) => cell.startsWith("taskgate.")).sort()).toEqual(names.sort());
   });
 
-  it("has a row for every span that the code opens", () => {
+  it("the reference of telemetry has a row for every span that the code opens", () => {
     const files = globSync(["shared/**/*.ts", "functions/**/*.ts"], { cwd: root });
     const names = files
       .map(read)
@@ -52,11 +52,11 @@ describe("the installed packages", () => {
     ["@azure/monitor-opentelemetry", "1.18.1"],
     ["@opentelemetry/instrumentation-pg", "0.69.0"],
     ["@opentelemetry/instrumentation-tedious", "0.36.0"],
-  ])("hold %s once, as %s", (name, version) => {
+  ])("the installed packages hold %s once, as %s", (name, version) => {
     expect(versionsOf(name)).toEqual([version]);
   });
 
-  it("hold one interface package: spans of one are unknown to another", () => {
+  it("the installed packages hold one interface package: spans of one are unknown to another", () => {
     expect(versionsOf("@opentelemetry/api")).toHaveLength(1);
   });
 });

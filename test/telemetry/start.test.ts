@@ -42,7 +42,7 @@ describe("starting telemetry", () => {
     for (const each of open.splice(0)) await each.close();
   });
 
-  it("without a connection string no package of it is loaded, nor a driver by the functions' modules", async () => {
+  it("the start without a connection string loads no package of telemetry, nor a driver by the functions' modules", async () => {
     const { report } = await start({});
     expect(report.packages.filter(isTelemetry)).toEqual([]);
     // Azure's own library, which the app has anyway; the cookie parser comes with it.
@@ -92,7 +92,7 @@ describe("starting telemetry", () => {
     expect(report.packages).not.toContain("@azure/identity");
   }, 60_000);
 
-  it("signs in with the app's identity where the settings say so", async () => {
+  it("the start of telemetry signs in with the app's identity where the settings say so", async () => {
     const asked: (string | undefined)[] = [];
     const identity = createServer((request, response) => {
       asked.push(request.url);

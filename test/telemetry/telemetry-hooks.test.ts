@@ -36,7 +36,7 @@ function setup(load?: () => Promise<Telemetry>) {
 }
 
 describe("the hook before an invocation", () => {
-  it("runs the function within the trace of the host's request item", async () => {
+  it("the hook before an invocation runs the function within the trace of the host's request item", async () => {
     const { within, calls, invoke } = setup();
 
     const result = await invoke(traceParent);
@@ -48,7 +48,7 @@ describe("the hook before an invocation", () => {
     });
   });
 
-  it("leaves the span that the app's own instrumentation has opened in that trace", async () => {
+  it("the hook before an invocation leaves the span that the app's own instrumentation has opened in that trace", async () => {
     const nearer = traceParent.replace("b7ad6b7169203331", "00f067aa0ba902b7");
     const within: unknown[] = [];
     const telemetry: Telemetry = {
@@ -66,7 +66,7 @@ describe("the hook before an invocation", () => {
     expect(within).toHaveLength(1);
   });
 
-  it("runs it outside every trace where the host gives none", async () => {
+  it("the hook before an invocation runs it outside every trace where the host gives none", async () => {
     const { within, invoke } = setup();
 
     await invoke(undefined);
@@ -74,7 +74,7 @@ describe("the hook before an invocation", () => {
     expect(within).toEqual([null]);
   });
 
-  it("runs it also when the services of the process can't be built", async () => {
+  it("the hook before an invocation runs it also when the services of the process can't be built", async () => {
     const { calls, invoke } = setup(() => Promise.reject(new Error("no settings")));
 
     const result = await invoke(traceParent);

@@ -159,7 +159,7 @@ describe("an app in strict TypeScript", () => {
     ],
   ];
   test.each(planted)(
-    "without the check of %s a mistake is missed, and seen here",
+    "a mistake without the check of %s is missed, and seen here",
     (_, change, area) => {
       const file = join(here, "strict", `${area}.ts`);
       const codes = check([file], strict, change).map(({ code }) => code);

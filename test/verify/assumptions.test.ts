@@ -45,7 +45,7 @@ async function rowOf(number: number, within: StepContext): Promise<StepRow> {
 }
 
 describe("the scripts of the assumptions", () => {
-  test("pass where the endpoint runs them, and say `server only` for the rest", async () => {
+  test("the scripts pass where the endpoint runs them, and say `server only` for the rest", async () => {
     const rows = await assumptionsStep.run(context());
     const statuses = rows.map(({ what, status }) => `${what.split(" ")[0] ?? ""} ${status}`);
     expect(statuses).toEqual([

@@ -74,7 +74,7 @@ describe("the program", () => {
     });
   }
 
-  test("runs against our own endpoint, says that it isn't SQL Server, and leaves nothing", async () => {
+  test("the program runs against our own endpoint, says that it isn't SQL Server, and leaves nothing", async () => {
     const json = join(folder, "result.json");
     const { output } = await run(["--simulated", "--minutes", "0.15", "--json", json]);
     expect(output).toContain("This was NOT SQL Server");
@@ -105,7 +105,7 @@ describe("the program", () => {
     expect(code).toBe(3);
   }, 60_000);
 
-  test("says what it needs", async () => {
+  test("the program says what it needs", async () => {
     const { code, output } = await run([]);
     expect(code).toBe(2);
     expect(output).toContain("Expected --mssql URL, --simulated or the variable");
@@ -114,7 +114,7 @@ describe("the program", () => {
 });
 
 describe("the command line", () => {
-  test("names the server, or takes it from the environment", () => {
+  test("the command line names the server, or takes it from the environment", () => {
     const fromEnvironment = { kind: "mssql", url: "mssql://e" };
     expect(readOptions([], "mssql://e")?.server).toEqual(fromEnvironment);
     const named = readOptions(
@@ -190,7 +190,7 @@ describe("over connections of their own", () => {
     }
   }, 30_000);
 
-  test("without a view of the locks a wait is told by silence", async () => {
+  test("a wait over connections without a view of the locks is told by silence", async () => {
     const litmus = titled("READPAST waits for a table lock");
     const blind = { ...stage(), view: undefined };
     expect(await playLitmus(blind, litmus, "azure")).toEqual(expectedResults(litmus, "azure"));
@@ -292,7 +292,7 @@ describe("a database of its own", () => {
     }
   }
 
-  test("is made under a new name, switched through its ways of locking, and dropped", async () => {
+  test("the pack's own database is made under a new name, switched through its ways of locking, and dropped", async () => {
     await withScriptedServer(async (url, said) => {
       const place = await makeOwnDatabase(url, facts);
       const name = new URL(place.url).pathname.slice(1);
@@ -314,7 +314,7 @@ describe("a database of its own", () => {
     });
   });
 
-  test("that doesn't become what it was switched to isn't used", async () => {
+  test("a database that doesn't become what it was switched to isn't used", async () => {
     await withScriptedServer(async (url) => {
       const place = await makeOwnDatabase(url, { ...facts, majorVersion: 16 });
       expect(place.engines).toEqual(["locking", "versioned"]);
@@ -328,7 +328,7 @@ describe("a database of its own", () => {
 });
 
 describe("rules that weren't seen on a server yet", () => {
-  test("is listed, each with a script or with what would tell otherwise", () => {
+  test("each rule that wasn't seen on a server yet is listed, with a script or with what would tell otherwise", () => {
     const titles = new Set(scripts.map(({ title }) => title));
     for (const { scripts: named, otherwise, question, model } of unverifiedRules) {
       expect(named.filter((title) => !titles.has(title))).toEqual([]);
@@ -337,7 +337,7 @@ describe("rules that weren't seen on a server yet", () => {
     }
   });
 
-  test("and every script that is marked so belongs to a question", () => {
+  test("every script of a rule that wasn't seen yet belongs to a question", () => {
     const asked = new Set(unverifiedRules.flatMap((rule) => rule.scripts));
     const marked = scripts.filter(({ unverified }) => unverified !== undefined);
     expect(marked.filter(({ title }) => !asked.has(title)).map(({ title }) => title)).toEqual([]);
@@ -376,7 +376,7 @@ describe("plans", () => {
         <Object Database="[Db]" Schema="[Taskgate]" Table="[TaskExecution]" Index="[IX_TaskExecution_Open]"/></IndexScan></RelOp></StmtSimple>
     </Statements></Batch></BatchSequence></ShowPlanXML>`;
 
-  test("scans of the core's tables are found with their statement, seeks and table variables aren't", () => {
+  test("the scans of the core's tables are found with their statement, seeks and table variables aren't", () => {
     expect(findScans(plan)).toEqual([
       {
         operator: "Clustered Index Scan",
@@ -393,7 +393,7 @@ describe("plans", () => {
     ]);
   });
 
-  test("those that a file intends are told apart", () => {
+  test("the scans that a file intends are told apart", () => {
     const intended = findScans(plan).map((scan) => isIntended("Work", scan));
     expect(intended).toEqual([false, true]);
     expect(findScans(plan).every((scan) => isIntended("CheckInvariants", scan))).toBe(true);
@@ -413,7 +413,7 @@ describe("the table at the end", () => {
     return { server: "SQL Server 16", isSimulated: false, rows, isStopped: false, seconds: 12.3 };
   }
 
-  test("says the worst", () => {
+  test("the table at the end says the worst", () => {
     expect(verdictOf(resultOf("passed", "skipped", "told"))).toBe("passed");
     expect(verdictOf(resultOf("passed", "incomplete"))).toBe("incomplete");
     expect(verdictOf(resultOf("incomplete", "failed"))).toBe("failed");

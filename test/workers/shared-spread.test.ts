@@ -50,7 +50,7 @@ describe.each(fewOf([1, 2, 3]))("a shared limit of 4, seed %i", (seed) => {
     expect(tokens).toEqual([2, 2]);
   });
 
-  test("of two shared limits the narrower one is shared out", async () => {
+  test("the narrower one of two shared limits is shared out", async () => {
     const { tokens, sharedMost } = await spread({
       ...base,
       sharedLimits: [7, 4],
@@ -75,7 +75,7 @@ describe.each(fewOf([1, 2, 3]))("a shared limit of 4, seed %i", (seed) => {
 });
 
 describe("twelve hosts of three definitions that come one by one", () => {
-  test("end with parts of a shared limit that differ by at most one", async () => {
+  test("twelve hosts of three definitions end with parts of a shared limit that differ by at most one", async () => {
     const { tokens, sharedMost } = await spread({
       ...base,
       hosts: 12,

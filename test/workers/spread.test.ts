@@ -66,7 +66,7 @@ describe("twenty hosts that arrive one by one", () => {
   };
 
   test.each(fewOf([30, 20]))(
-    "end with their parts of a limit of %i: at least the equal one rounded down, at most one above it rounded up; no token is lost on the way",
+    "twenty hosts end with their parts of a limit of %i: the equal one rounded down to one above it rounded up",
     async (limit) => {
       const { tokens, heldMost, idleMostMs } = await spread({ ...twenty, limit });
       expect(tokens.reduce((sum, count) => sum + count, 0)).toBe(limit);
@@ -78,7 +78,7 @@ describe("twenty hosts that arrive one by one", () => {
     },
   );
 
-  test("are served in turn where the limit is less than they are", async () => {
+  test("twenty hosts are served in turn where the limit is less than they are", async () => {
     const { begun, heldMost } = await spread({
       ...twenty,
       arriveEveryMs: 500,

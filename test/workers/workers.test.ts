@@ -26,7 +26,7 @@ describe("the twelve promises hold", () => {
     expect(result.calls).toBeGreaterThan(0);
   });
 
-  test("and from the seed on that TASKGATE_TEST_SEED names", async () => {
+  test("the twelve promises hold from the seed on that TASKGATE_TEST_SEED names", async () => {
     const first = testSeed();
     for (let seed = first; seed < first + 2; seed += 1) {
       const result = await simulate(seed);
@@ -59,7 +59,7 @@ describeWhole("a planted mistake is found", () => {
     },
   );
 
-  test("there is one for each promise", () => {
+  test("a planted mistake stands there for each promise", () => {
     const page = readFileSync(join(__dirname, "../../docs/internals/promises.md"), "utf8");
     const promises = [...page.matchAll(/^## (.+)$/gm)].map((heading) => heading[1]?.toLowerCase());
     expect(promises).toHaveLength(12);
@@ -68,7 +68,7 @@ describeWhole("a planted mistake is found", () => {
 });
 
 describe("a stampede", () => {
-  test("S0.1: 1,000 hosts at once, limit 4: a denial is one statement that writes nothing", async () => {
+  test("a denial among 1,000 hosts at once with limit 4 is one statement that writes nothing (S0.1)", async () => {
     const cost = await stampede({ hosts: 1_000, limit: 4, tasks: 200, seed: 5 });
     expect(cost).toMatchObject({ tasksRun: 200, mostAtOnce: 4, deniedWrites: 0 });
     expect(cost.results.worked + cost.results.limited + cost.results.none).toBe(1_000);

@@ -172,7 +172,7 @@ function labelOf(kind: Break, place: number): string {
 
 describe("a connection that breaks while a task is completed", () => {
   test.each(fewOf(breaks))(
-    "by %s gives token and task back within the lease and 5 s, at every message",
+    "a connection that breaks by %s gives token and task back within the lease and 5 s, at every message",
     async (kind) => {
       const endings = await Promise.all(places.map((place) => play(kind, place)));
       const kept = { undone: "rows 0, ready 1, done 0", done: "rows 1, ready 1, done 1" };
