@@ -88,9 +88,12 @@ const titled = cliCases.map((given): [string, CliCase] => [
 /** Those that wait for a server that isn't there take a while: one of them is enough. */
 const isAway = ({ code }: CliCase): boolean => code === 4;
 
-test.each(titled.filter(([, given]) => !isAway(given)))("taskgate %s", async (_, given) => {
-  expectWanted(await runHere(given), given);
-});
+test.each(titled.filter(([, given]) => !isAway(given)))(
+  "the command line taskgate %s answers as wanted",
+  async (_, given) => {
+    expectWanted(await runHere(given), given);
+  },
+);
 
 test("addresses without a listener are told without their passwords", async () => {
   await Promise.all(

@@ -79,7 +79,7 @@ function send({
 }
 
 describe("HTTP", () => {
-  test.each(httpCases)("$title: $status", async (given) => {
+  test.each(httpCases)("the request with $title is answered with $status", async (given) => {
     const answer = await send(given);
     expect([answer.status, answer.text.slice(0, 300)]).toEqual([given.status, expect.anything()]);
     expect(answer.headers).not.toHaveProperty("access-control-allow-origin");
@@ -100,7 +100,7 @@ describe("HTTP", () => {
     }
   });
 
-  test.each(wireCases)("%s", async (_, bytes, status) => {
+  test.each(wireCases)("the listener refuses %s", async (_, bytes, status) => {
     const { port } = new URL(host.url);
     const socket = connect(Number(port), "127.0.0.1");
     socket.write(bytes.replace("HOST", `127.0.0.1:${port}`));
@@ -197,7 +197,7 @@ describe("queues", () => {
     }
   }, 60_000);
 
-  test.each(queueCases)("$title", (given) => {
+  test.each(queueCases)("a queue's message with $title goes to the poison queue", (given) => {
     expect(poisonOf(given)).toBeDefined();
   });
 

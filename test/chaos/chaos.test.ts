@@ -15,7 +15,7 @@ afterAll(() => {
   if (child?.exitCode === null) child.kill("SIGTERM");
 });
 
-test("kills, freezes, a bad network and a killed database break none of the twelve promises", async () => {
+test("a run of kills, freezes, a bad network and a killed database breaks none of the twelve promises", async () => {
   const register = join(__dirname, "../support/register-swc.cjs");
   const program = join(__dirname, "chaos-process.ts");
   const words = [

@@ -271,14 +271,14 @@ describe("createClient refuses an option and names it:", () => {
       /^hints\.queue: .*Hints/,
     ],
   ];
-  test.each(cases)("%s", (_, options, message) => {
+  test.each(cases)("createClient refuses an option and names it: %s", (_, options, message) => {
     const make = () => createClient(options as ClientOptions);
     expect(make).toThrow(InvalidArgumentError);
     expect(make).toThrow(message);
     expect(make).not.toThrow(/secret|hush/);
   });
 
-  test("no options, or the address alone", () => {
+  test("createClient refuses no options, and the address alone", () => {
     const make = (options: unknown) => () => createClient(options as ClientOptions);
     expect(make(undefined)).toThrow("options: expected an object with `store`");
     expect(make(store)).toThrow("options: expected an object with `store`");

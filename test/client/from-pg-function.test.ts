@@ -212,7 +212,7 @@ describe("an enqueue by a function is refused, with nothing enqueued,", () => {
       said: "has failed",
     },
     { title: "behind the commit", begun: "begin; commit", said: "no transaction is open" },
-  ])("$title", async ({ begun, said }) => {
+  ])("an enqueue by a function is refused in a transaction: $title", async ({ begun, said }) => {
     await asShop(scene, async (pg) => {
       await pg.query(begun).catch(() => undefined);
       const transaction = fromPg(sendRows(pg));

@@ -234,20 +234,23 @@ describe("an enqueue within a client of pg is refused, with nothing enqueued,", 
     },
     { title: "that only reads", begun: "begin read only", said: "read-only" },
   ];
-  test.each(cases)("$title", async ({ begun, said, goesOn = false }) => {
-    await asShop(scene, async (pg) => {
-      await pg.query(begun);
-      const call = scene.client.enqueue(bill, { order: 1 }, { transaction: fromPg(pg) });
-      await expectError(call, {
-        code: "TASKGATE_STORE_CONTEXT",
-        field: "transaction",
-        value: said,
+  test.each(cases)(
+    "an enqueue within a client of pg is refused in a transaction: $title",
+    async ({ begun, said, goesOn = false }) => {
+      await asShop(scene, async (pg) => {
+        await pg.query(begun);
+        const call = scene.client.enqueue(bill, { order: 1 }, { transaction: fromPg(pg) });
+        await expectError(call, {
+          code: "TASKGATE_STORE_CONTEXT",
+          field: "transaction",
+          value: said,
+        });
+        if (goesOn) await pg.query("insert into orders values (1)");
+        await pg.query("commit");
       });
-      if (goesOn) await pg.query("insert into orders values (1)");
-      await pg.query("commit");
-    });
-    expect(await scene.count()).toEqual({ orders: goesOn ? 1 : 0, tasks: 0 });
-  });
+      expect(await scene.count()).toEqual({ orders: goesOn ? 1 : 0, tasks: 0 });
+    },
+  );
 
   test("an enqueue within a client of pg is refused in a transaction in which a statement has failed", async () => {
     await asShop(scene, async (pg) => {

@@ -335,7 +335,7 @@ function describeList(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "at one instant tells calls before settings, the later first, and cuts the older ones",
+    "list_audit tells calls of one instant before settings, the later first, and cuts the older ones",
     async () => {
       const { store } = open();
       const name = await define(store);

@@ -138,7 +138,7 @@ function describeBusy(setup: StoreSetup): void {
     setup,
     "row locks",
     "raw sql",
-  )("the first one: the batch isn't started, and its waves still take tasks", async () => {
+  )("the first wave of a draft takes tasks, and the batch isn't started", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -309,7 +309,7 @@ function describeCancel(setup: StoreSetup): void {
     expect(answer).toEqual({ status: "cancelled", tasks: taskIds.slice(0, 1_000), opening: [] });
   });
 
-  test("a halted batch: what it still holds is to be ended", async () => {
+  test("cancel_batch of a halted batch tells the tasks that are to be ended", async () => {
     const { store } = open();
     const name = await define(store);
     const batch = await filled(store, name, { counts: [1, 1] });
@@ -325,7 +325,7 @@ function describeCancel(setup: StoreSetup): void {
     expect(await waveStates(store, batchId)).toEqual(["done", "cancelled"]);
   });
 
-  test("cancelled it stays, whether its last task dies or not", async () => {
+  test("a batch that is cancelled stays cancelled, whether its last task dies or not", async () => {
     const { store } = open();
     const name = await define(store);
     for (const as of ["dead", "cancelled"] as const) {
@@ -350,7 +350,7 @@ function describeCancel(setup: StoreSetup): void {
 function describeList(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("one batch, or those before one; both together: only if it is before", async () => {
+  test("list_batches lists one batch, or those before one; both together find it only if it is before", async () => {
     const { store } = open();
     const ids: BatchId[] = [];
     for (let count = 0; count < 3; count += 1) ids.push((await makeBatch(store, 2)).batchId);

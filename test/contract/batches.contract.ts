@@ -186,7 +186,7 @@ function describeWaves(setup: StoreSetup): void {
     expect((await batchStatus(store, batch.batchId)).state).toBe("done");
   });
 
-  test("starting again changes nothing", async () => {
+  test("a batch that is started again changes nothing", async () => {
     const { store } = open();
     const name = await define(store);
     const batch = await filled(store, name, { counts: [1] });
@@ -310,7 +310,7 @@ function describeWaves(setup: StoreSetup): void {
   });
 
   testWith(setup, "raw sql")(
-    "completing inside a transaction opens the next wave with its commit",
+    "a completion inside a transaction opens the next wave with its commit",
     async () => {
       const { store } = open();
       const name = await define(store, { limit: 10 });
@@ -425,7 +425,7 @@ function describeAdding(setup: StoreSetup): void {
     }
   });
 
-  test("keys: a duplicate joins no wave", async () => {
+  test("a duplicate with a key joins no wave", async () => {
     const { store } = open();
     const name = await define(store);
     const batch = await makeBatch(store, 2);
@@ -454,7 +454,7 @@ function describeAdding(setup: StoreSetup): void {
 function describeSlices(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("the first with the opening, the rest by pump_batch, in order", async () => {
+  test("the first slice of a wave comes with the opening, the rest by pump_batch, in order", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     const { batchId, tasks } = await filled(store, name, { counts: [450] });
@@ -511,7 +511,7 @@ function describeSlices(setup: StoreSetup): void {
     expect((await worker.complete(await worker.claim(1))).opening).toEqual([batchId]);
   });
 
-  test("max: 1 and 1000 are taken, 0 and 1001 refused", async () => {
+  test("pump_batch takes a max of 1 to 1000 and refuses 0 and 1001", async () => {
     const { store } = open();
     const { batchId } = await makeBatch(store, 1);
     for (const max of [0, 1_001]) {
@@ -569,7 +569,7 @@ function describePolicies(setup: StoreSetup): void {
     expect(await waveStates(store, batchId)).toEqual(["done", "open"]);
   });
 
-  test("continue: it counts as ended", async () => {
+  test("a dead task counts as ended in a batch that continues", async () => {
     const { store } = open();
     const name = await define(store);
     const batch = await filled(store, name, { counts: [1, 1], failurePolicy: "continue" });
@@ -581,7 +581,7 @@ function describePolicies(setup: StoreSetup): void {
     });
   });
 
-  test("cancel: blocked tasks end cancelled, wave after wave", async () => {
+  test("a dead task ends the blocked tasks of its batch cancelled, wave after wave, where the batch says so", async () => {
     const { store } = open();
     const name = await define(store);
     const batch = await filled(store, name, { counts: [1, 2, 1], failurePolicy: "cancel" });
@@ -599,7 +599,7 @@ function describePolicies(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ ready: 0, cancelled: 3 });
   });
 
-  test("resume_batch: a draft stays one, a cancelled batch has ended", async () => {
+  test("resume_batch leaves a draft a draft and a cancelled batch ended", async () => {
     const { store } = open();
     const { batchId } = await makeBatch(store, 1);
     expect((await store.resumeBatch({ batchId })).status).toBe("draft");
@@ -611,7 +611,7 @@ function describePolicies(setup: StoreSetup): void {
 function describeCancel(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("a running batch: no further wave opens, open tasks are named, held ones end", async () => {
+  test("cancel_batch of a running batch opens no further wave, names open tasks and ends held ones", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     const batch = await filled(store, name, { counts: [2, 3] });
@@ -688,7 +688,7 @@ function describeCancel(setup: StoreSetup): void {
     });
   });
 
-  test("cancelled while a wave is being opened: the rest of it ends cancelled", async () => {
+  test("a batch that is cancelled while a wave is being opened ends the rest of it cancelled", async () => {
     const { store } = open();
     const name = await define(store, { limit: 300, prefetchMax: 0 });
     const batch = await filled(store, name, { counts: [201, 1] });
@@ -709,7 +709,7 @@ function describeCancel(setup: StoreSetup): void {
 function describeList(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("newest first, page by page", async () => {
+  test("list_batches lists the newest first, page by page", async () => {
     const { store } = open();
     const ids: BatchId[] = [];
     for (let count = 0; count < 3; count += 1) ids.push((await makeBatch(store, 1)).batchId);
@@ -738,7 +738,7 @@ function describeList(setup: StoreSetup): void {
     },
   );
 
-  test("max: 1 and 100 are taken, 0 and 101 refused", async () => {
+  test("list_batches takes a max of 1 to 100 and refuses 0 and 101", async () => {
     const { store } = open();
     for (const max of [0, 101]) {
       await expectError(store.listBatches({ max }), {

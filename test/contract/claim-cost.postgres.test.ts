@@ -98,17 +98,17 @@ async function blocksOfClaim(fills: readonly Fill[], goesOn = false): Promise<nu
 
 describe("the blocks that a call reads which completes ten tasks and claims ten", () => {
   test.each([
-    { situation: "110,000 are ready instead of 10,000", fills: [ready(100_001, 100_000, 1)] },
-    { situation: "100,000 more wait behind full groups", fills: [blocked] },
+    { situation: "110,000 tasks are ready instead of 10,000", fills: [ready(100_001, 100_000, 1)] },
+    { situation: "100,000 more tasks wait behind full groups", fills: [blocked] },
     {
-      situation: "S2.7: 110,000 have finished instead of 10,000",
+      situation: "110,000 tasks have finished instead of 10,000 (S2.7)",
       fills: [finished(11_000_000, 100_000)],
     },
     {
-      situation: "S2.7: 1,000,000 more have finished, 500 at a time",
+      situation: "1,000,000 more tasks have finished, 500 at a time (S2.7)",
       fills: [finishedTogether(12_000_000, 2_000)],
     },
-  ])("$situation: at most a fifth more", async ({ fills }) => {
+  ])("the call reads at most a fifth more blocks where $situation", async ({ fills }) => {
     const plain = await blocksOfClaim([]);
     await scene.client.query(
       "truncate taskgate.task, taskgate.ready, taskgate.archive, taskgate.archive_pack",
@@ -118,7 +118,7 @@ describe("the blocks that a call reads which completes ten tasks and claims ten"
     expect(there).toBeLessThanOrEqual(plain * 1.2);
   });
 
-  test("planted, S2.7: a claim that counts finished tasks is found", async () => {
+  test("a planted fault of a claim that counts finished tasks is found (S2.7)", async () => {
     await plantFunction(scene.client, "work", [
       {
         from: /v_in := e\.inflight;/,

@@ -202,7 +202,7 @@ function describeOrder(setup: StoreSetup): void {
 function describeContent(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("kind, payload, attempt and fence; all of one call carry one fence, which grows", async () => {
+  test("work tells a claimed task's kind, payload, attempt and fence; all of one call carry one fence, which grows", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     await enqueue(store, name, [{ payload: '{"n":1}' }, { kind: "resize", payload: "[1,2]" }, {}]);
@@ -312,7 +312,7 @@ function describeSpare(setup: StoreSetup): void {
     { tokens: 2, prefetchMax: 1 },
     { tokens: 2, prefetchMax: 3 },
   ]) {
-    test(`${String(tokens)} tokens with prefetchMax ${String(prefetchMax)}: the first ${String(tokens)} count as started, the bound holds`, async () => {
+    test(`${String(tokens)} tokens with prefetchMax ${String(prefetchMax)} hold the bound, and the first ${String(tokens)} claims count as started`, async () => {
       const { store } = open();
       const name = await define(store, { limit: 10, prefetchMax });
       const max = tokens * (1 + prefetchMax);
@@ -453,7 +453,7 @@ function describeCallNumbers(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ done: 0, claimed: 2, ready: 1 });
   });
 
-  test("call numbers begin with 1: 0 is refused and its completions aren't dropped in silence", async () => {
+  test("the call numbers begin with 1: 0 is refused and its completions aren't dropped in silence", async () => {
     const { store } = open();
     const name = await define(store);
     const worker = await startWorker(store, name);
@@ -465,7 +465,7 @@ function describeCallNumbers(setup: StoreSetup): void {
     });
   });
 
-  test("numbers may be left out", async () => {
+  test("the call numbers may be left out", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 2);
@@ -564,7 +564,7 @@ function describeStatuses(setup: StoreSetup): void {
     expect(await worker.complete(claimed)).toMatchObject({ status: "done", refused: [] });
   });
 
-  test("limited: no token is held", async () => {
+  test("work without a token answers that it is limited", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -588,7 +588,7 @@ function describeStatuses(setup: StoreSetup): void {
     expect(idsOf(await worker.claim(5))).toEqual(ids.slice(2));
   });
 
-  test("fenced: no such execution; ended: it finished", async () => {
+  test("work of an execution that isn't there or has finished answers so: fenced and ended", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);

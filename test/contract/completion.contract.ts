@@ -72,7 +72,7 @@ function describeShapes(setup: StoreSetup): void {
   for (const { title, picks } of shapes) {
     for (const withRefused of [false, true]) {
       const suffix = withRefused ? ", one refused among them" : "";
-      test(`${title}${suffix}: each with its own duration and result, the rest stays claimed`, async () => {
+      test(`work ends each task with its own duration and result, and the rest stays claimed: ${title}${suffix}`, async () => {
         const { store } = open();
         const name = await define(store, { limit: 8 });
         const { worker, tasks } = await eight(store, name);
@@ -155,7 +155,7 @@ function describeShapes(setup: StoreSetup): void {
     expect(await statusOf(store, gone)).toMatchObject({ done: 0, claimed: 0, ready: 0 });
   });
 
-  test("1000 completions in one call", async () => {
+  test("work takes 1000 completions in one call", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1_000, prefetchMax: 0 });
     await enqueue(store, name, 1_000);
@@ -320,7 +320,7 @@ function describeCompleteTask(setup: StoreSetup): void {
     expect((await worker.complete([other])).refused).toEqual([]);
   });
 
-  test("fenced: another's task, a wrong fence, an unknown task", async () => {
+  test("complete_task is fenced for another's task, a wrong fence and an unknown task", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);

@@ -178,7 +178,7 @@ describe("tokens among many starters", () => {
     });
   }
 
-  test("control: without the row's lock the same evidence shows more than the limit", async () => {
+  test("the same evidence shows more than the limit in the control without the row's lock", async () => {
     isDamaged = true;
     await plantFunction(scene.client, "_settle_tokens", [
       { from: /perform pg_advisory_xact_lock\(42, p_task_definition_id\);/, to: "" },
@@ -261,7 +261,7 @@ describe("the token row", () => {
     }
   });
 
-  test("control: without the advisory lock in front of the row, the order is lost", async () => {
+  test("the order is lost in the control without the advisory lock in front of the row", async () => {
     await plantFunction(scene.client, "_settle_tokens", [
       { from: /perform pg_advisory_xact_lock\(42, p_task_definition_id\);/, to: "" },
     ]);
@@ -447,7 +447,7 @@ describe("no deadlock", () => {
     expect(ended + dead).toBeGreaterThan(100);
   }, 60_000);
 
-  test("control: a deadlock reaches the test, and the counter counts it", async () => {
+  test("a deadlock of the control reaches the test, and the counter counts it", async () => {
     await scene.client.query(
       "create table public.pair (id int primary key); insert into public.pair values (1), (2)",
     );
@@ -615,7 +615,7 @@ describe("enqueues at once", () => {
     expect(await statusOf(at(stores, 0), name)).toMatchObject({ done: 30, ready: 0 });
   });
 
-  test("enqueues of a key that race with its task's end: never two unfinished ones", async () => {
+  test("the enqueues of a key that race with its task's end never make two unfinished tasks", async () => {
     const stores = Array.from({ length: 4 }, () => scene.openStore(2));
     const name = await define(at(stores, 0), { limit: 10 });
     const worker = await startWorker(at(stores, 0), name, { want: 5 });

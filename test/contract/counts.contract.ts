@@ -78,7 +78,7 @@ function describeDefinitions(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "live executions: to the last instant of their lease, and not the dead",
+    "list_definitions counts executions as live to the last instant of their lease, and not the dead",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -98,29 +98,32 @@ function describeDefinitions(setup: StoreSetup): void {
     setup,
     "raw sql",
     "exact clock",
-  )("live executions: not one that was declared dead before its lease is over", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    await enqueueOne(store, name);
-    const worker = await startWorker(store, name);
-    const ended = await startWorker(store, name);
-    await ended.finish();
-    opened.expectDamage();
-    const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
-    const sql = "UPDATE taskgate.task_execution SET state = 3 WHERE task_execution_id = {id}";
-    await opened.raw(inDialect(dialect, sql, new Map([["id", worker.number]])));
-    expect(await statusOf(store, name)).toMatchObject({ executions: 0, held: 1 });
-    expect(await store.sweep({ max: 1 })).toMatchObject({
-      expired: 1,
-      definitions: [{ free: 4 }],
-    });
-    const { executions } = await store.listExecutions({ isOpen: true, max: 10 });
-    expect(only(executions)).toMatchObject({ state: "dead", leaseLeftMs: null });
-  });
+  )(
+    "list_definitions doesn't count an execution as live that was declared dead before its lease is over",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      await enqueueOne(store, name);
+      const worker = await startWorker(store, name);
+      const ended = await startWorker(store, name);
+      await ended.finish();
+      opened.expectDamage();
+      const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
+      const sql = "UPDATE taskgate.task_execution SET state = 3 WHERE task_execution_id = {id}";
+      await opened.raw(inDialect(dialect, sql, new Map([["id", worker.number]])));
+      expect(await statusOf(store, name)).toMatchObject({ executions: 0, held: 1 });
+      expect(await store.sweep({ max: 1 })).toMatchObject({
+        expired: 1,
+        definitions: [{ free: 4 }],
+      });
+      const { executions } = await store.listExecutions({ isOpen: true, max: 10 });
+      expect(only(executions)).toMatchObject({ state: "dead", leaseLeftMs: null });
+    },
+  );
 
   testWith(setup, "exact clock")(
-    "nextDueMs: of the first that is due, 0 from then on",
+    "the nextDueMs of list_definitions is that of the first due task, 0 from then on",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -143,7 +146,7 @@ function describeDefinitions(setup: StoreSetup): void {
     setup,
     "raw sql",
     "sure calls",
-  )("scheduled and waiting stop at 10,000", async () => {
+  )("list_definitions stops its counts of scheduled and waiting tasks at 10,000", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -195,7 +198,7 @@ function describeSweep(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "free: tokens without a live holder, of each definition by itself",
+    "sweep counts tokens without a live holder as free, of each definition by itself",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -232,7 +235,7 @@ function describeSweep(setup: StoreSetup): void {
   );
 
   testWith(setup, "token text")(
-    "free: none of a damaged text, and the others' as ever",
+    "sweep counts no free tokens of a damaged text, and the others' as ever",
     async () => {
       const opened = open();
       const { store } = opened;

@@ -70,7 +70,7 @@ function describeKey(setup: StoreSetup): void {
     expect((await call(store, name, [{ dedupeKey: "k" }])).outcomes).toEqual(["duplicate"]);
   });
 
-  test("inside one call: the first wins, the others get its id, in input order", async () => {
+  test("the first entry with a key wins inside one call, and the others get its id, in input order", async () => {
     const { store } = open();
     const name = await define(store);
     const tasks = ["b", "a", "b", undefined, "a", "c"].map((dedupeKey) =>
@@ -118,7 +118,7 @@ function describeKey(setup: StoreSetup): void {
     expect((await call(store, one, others)).outcomes).toEqual(["enqueued", "enqueued", "enqueued"]);
   });
 
-  test("ten enqueues of one key at once: one task, ten equal ids", async () => {
+  test("ten enqueues of one key at once make one task and get equal ids", async () => {
     const { store } = open();
     const name = await define(store);
     const answers = await Promise.all(
@@ -151,7 +151,7 @@ function describeWindow(setup: StoreSetup): void {
 
   for (const dedupeMs of [10_000, 86_399_999, 86_400_000, 31_622_399_999]) {
     testWith(setup, "exact clock")(
-      `exactly at its end it is held, one millisecond later free: ${String(dedupeMs)} ms`,
+      `a dedupe key of ${String(dedupeMs)} ms is held exactly at its end, and free one millisecond later`,
       async () => {
         const opened = open();
         const { store } = opened;

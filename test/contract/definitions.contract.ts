@@ -192,7 +192,7 @@ function describeBadSettings(setup: StoreSetup): void {
   const open = useStore(setup);
 
   for (const { field, values } of badSettings) {
-    test(`${field} outside its range, naming field and value, and creates nothing`, async () => {
+    test(`register_definition refuses ${field} outside its range, naming field and value, and creates nothing`, async () => {
       const { store } = open();
       for (const value of values) {
         const input = registration({ settings: { [field]: value } });
@@ -216,7 +216,7 @@ function describeBadSettings(setup: StoreSetup): void {
     }
   });
 
-  test("a bad name, naming it", async () => {
+  test("register_definition refuses a bad name, naming it", async () => {
     const { store } = open();
     for (const { name } of badNames) {
       await expectError(store.registerDefinition(registration({ name })), {
@@ -227,7 +227,7 @@ function describeBadSettings(setup: StoreSetup): void {
     }
   });
 
-  test("no name of 200 characters", async () => {
+  test("register_definition refuses no name of 200 characters", async () => {
     const { store } = open();
     const name = uniqueName().padEnd(200, "n");
     expect((await store.registerDefinition(registration({ name }))).status).toBe("created");
@@ -266,7 +266,7 @@ function describeBadSettings(setup: StoreSetup): void {
 function describeLimit(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("override beats code, tells old and new, and `code` takes it away", async () => {
+  test("the override of set_limit beats code, tells old and new, and `code` takes it away", async () => {
     const { store } = open();
     const name = await define(store, { limit: 4 });
     expect(await setLimit(store, name, 2)).toEqual({
@@ -373,7 +373,7 @@ function describeLimit(setup: StoreSetup): void {
 function describePause(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("idempotent by value, and tell whether tasks wait", async () => {
+  test("pause_definition and resume_definition are idempotent by value, and tell whether tasks wait", async () => {
     const { store } = open();
     const name = await define(store);
     const input = { name, changedBy: "an operator", reason: "deploy" };

@@ -37,13 +37,16 @@ export function describeDueTasks(setup: StoreSetup): void {
       { what: "in a group", entry: { group: "ada" } },
       { what: "with a key", entry: { dedupeKey: "k" } },
       { what: "with a key and a group", entry: { dedupeKey: "k", group: "ada" } },
-    ])("since the end of the delay that it was enqueued with, $what", async ({ entry }) => {
-      const opened = open();
-      const name = await define(opened.store);
-      const task = await enqueueOne(opened.store, name, { ...entry, runInMs: hourMs });
-      await becomeDue(opened, name);
-      await expectDue(opened, { name, task, afterMs: hourMs, ageMs: 0 });
-    });
+    ])(
+      "a ready task is due since the end of the delay that it was enqueued with, $what",
+      async ({ entry }) => {
+        const opened = open();
+        const name = await define(opened.store);
+        const task = await enqueueOne(opened.store, name, { ...entry, runInMs: hourMs });
+        await becomeDue(opened, name);
+        await expectDue(opened, { name, task, afterMs: hourMs, ageMs: 0 });
+      },
+    );
 
     test("a ready task is due since its enqueue where the instant that it was enqueued for had passed", async () => {
       const opened = open();

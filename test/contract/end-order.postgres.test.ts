@@ -52,23 +52,26 @@ async function claimKeys(store: TaskStore, name: string, keys: readonly string[]
 }
 
 describe("tasks that end in one call lock their keys in key order", () => {
-  test.each([3, 300])("%i done ones, made in the opposite order", async (count) => {
-    const store = scene.openStore(2);
-    const name = await define(store, { limit: count });
-    const keys = keysUpTo(count);
-    const { worker, claimed } = await claimKeys(store, name, keys.toReversed());
-    const middle = Math.floor(count / 2);
-    const gate = await hold(at(keys, middle));
-    const end = worker.complete(claimed);
-    end.catch(() => undefined);
-    await scene.untilWaiting(1);
+  test.each([3, 300])(
+    "a call that ends %i done tasks, made in the opposite order, locks their keys in key order",
+    async (count) => {
+      const store = scene.openStore(2);
+      const name = await define(store, { limit: count });
+      const keys = keysUpTo(count);
+      const { worker, claimed } = await claimKeys(store, name, keys.toReversed());
+      const middle = Math.floor(count / 2);
+      const gate = await hold(at(keys, middle));
+      const end = worker.complete(claimed);
+      end.catch(() => undefined);
+      await scene.untilWaiting(1);
 
-    expect(await freeKeys()).toEqual(keys.slice(middle + 1));
+      expect(await freeKeys()).toEqual(keys.slice(middle + 1));
 
-    await gate.query("commit");
-    expect((await end).refused).toEqual([]);
-    expect(await freeKeys()).toEqual([]);
-  });
+      await gate.query("commit");
+      expect((await end).refused).toEqual([]);
+      expect(await freeKeys()).toEqual([]);
+    },
+  );
 
   test("the loss of tasks of two definitions locks the definition before the key", async () => {
     const store = scene.openStore(2);

@@ -44,7 +44,7 @@ const leaseMs = 10_000;
 function describeKept(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("keepPayload false: only done tasks lose their payloads, by both ways of completing", async () => {
+  test("done tasks alone lose their payloads with keepPayload false, by both ways of completing", async () => {
     const { store } = open();
     const payload = '{"a":1}';
     for (const keepPayload of [false, true]) {

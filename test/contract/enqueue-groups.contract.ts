@@ -119,7 +119,7 @@ function describeSlots(setup: StoreSetup): void {
     expect(await statesOf(store, ids)).toEqual(["scheduled", "ready", "waiting"]);
   });
 
-  test("1,001 new groups, some waiting and some scheduled tasks, and a key, in one call", async () => {
+  test("an enqueue takes 1,001 new groups, some waiting and some scheduled tasks, and a key, in one call", async () => {
     const { store } = open();
     const name = await define(store);
     const groups = Array.from({ length: 1_001 }, (_, index) => ({ group: `g${String(index)}` }));

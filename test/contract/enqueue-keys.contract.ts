@@ -78,7 +78,7 @@ function describeMany(setup: StoreSetup): void {
   );
 
   testWith(setup, "exact clock")(
-    "exactly at the end of its window a key is held, however often it is asked for",
+    "a key is held exactly at the end of its window, however often it is asked for",
     async () => {
       const opened = open();
       const { store } = opened;

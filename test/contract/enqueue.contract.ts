@@ -54,7 +54,7 @@ function describeBulk(setup: StoreSetup): void {
     });
   });
 
-  test("defaults: the definition's name as kind, priority 100, no payload", async () => {
+  test("enqueue_tasks takes the definition's name as kind, priority 100 and no payload by default", async () => {
     const { store } = open();
     const name = await define(store);
     const facts = await factsOf(store, await enqueueOne(store, name));
@@ -79,7 +79,7 @@ function describeBulk(setup: StoreSetup): void {
     }
   });
 
-  test("10,000 tasks in one call: ids in input order are in the order of creation", async () => {
+  test("10,000 tasks of one call get ids in input order, which are in the order of creation", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1_000, prefetchMax: 0 });
     const tasks = Array.from({ length: 10_000 }, (_, index) => ({
@@ -98,7 +98,7 @@ function describeBulk(setup: StoreSetup): void {
     expect(idsOf(claimed)).toEqual(answer.taskIds.slice(0, 1_000));
   });
 
-  test("10,000 grouped, keyed and scheduled ones in one call", async () => {
+  test("enqueue_tasks takes 10,000 grouped, keyed and scheduled tasks in one call", async () => {
     const { store } = open();
     const name = await define(store);
     const tasks = Array.from({ length: 10_000 }, (_, index): Partial<NewTask> => {
@@ -113,7 +113,7 @@ function describeBulk(setup: StoreSetup): void {
     });
   });
 
-  test("ready says whether some may be claimed at once", async () => {
+  test("the answer's ready says whether some tasks may be claimed at once", async () => {
     const { store } = open();
     const name = await define(store);
     const call = (tasks: Partial<NewTask>[]) =>
@@ -192,7 +192,7 @@ function describeOperationId(setup: StoreSetup): void {
     expect((await statusOf(store, name)).ready).toBe(2);
   });
 
-  test("without one, each call enqueues", async () => {
+  test("each call of enqueue_tasks without an operation id enqueues", async () => {
     const { store } = open();
     const name = await define(store);
     const input = { name, build: 1, operationId: null, tasks: [{ payload: null }] };
@@ -299,7 +299,7 @@ function describeBadTasks(setup: StoreSetup): void {
   const open = useStore(setup);
 
   for (const { why, field, value, task } of badTasks) {
-    test(`${why}, naming entry, field and value, and adds nothing`, async () => {
+    test(`enqueue_tasks refuses ${why}, naming entry, field and value, and adds nothing`, async () => {
       const { store } = open();
       const name = await define(store);
       await expectError(enqueue(store, name, [{}, task]), {
@@ -333,7 +333,7 @@ function describeBadTasks(setup: StoreSetup): void {
     expect(await enqueue(store, name, good)).toHaveLength(good.length);
   });
 
-  test("101 emoji in a key: 202 UTF-16 units don't fit everywhere", async () => {
+  test("enqueue_tasks refuses 101 emoji in a key: 202 UTF-16 units don't fit everywhere", async () => {
     const { store } = open();
     const name = await define(store);
     const key = "\u{1f680}".repeat(101);
@@ -387,7 +387,7 @@ function describeBadTasks(setup: StoreSetup): void {
     });
   }
 
-  test("no task, 10,001 tasks and more than 8 MiB", async () => {
+  test("enqueue_tasks refuses no task, 10,001 tasks and more than 8 MiB", async () => {
     const { store } = open();
     const name = await define(store);
     const call = (tasks: NewTask[]) =>
@@ -403,7 +403,7 @@ function describeBadTasks(setup: StoreSetup): void {
     expect((await statusOf(store, name)).ready).toBe(0);
   });
 
-  test("an unknown definition, naming it", async () => {
+  test("enqueue_tasks refuses an unknown definition, naming it", async () => {
     const { store } = open();
     await expectError(enqueue(store, "nobody", 1), {
       code: "TASKGATE_ARG_UNKNOWN",

@@ -102,7 +102,7 @@ function describeStart(setup: StoreSetup): void {
     });
   });
 
-  test("limited: no execution is made, and it tells the longest wait that makes sense", async () => {
+  test("start_execution makes no execution where it is limited, and tells the longest wait that makes sense", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 1, leaseMs: 60_000 });
@@ -136,7 +136,7 @@ function describeStart(setup: StoreSetup): void {
     expect(await tryStart(store, name)).toBe("paused");
   });
 
-  test("unknown: the name isn't registered", async () => {
+  test(`start_execution answers "unknown" for a name that isn't registered`, async () => {
     const { store } = open();
     expect(await store.startExecution(startInput("nobody"))).toMatchObject({
       status: "unknown",
@@ -230,7 +230,7 @@ function describeStart(setup: StoreSetup): void {
     }
   });
 
-  test("worker: 200 characters are taken, none and 201 are refused, naming field and value", async () => {
+  test("start_execution takes a worker of 200 characters and refuses none and 201, naming field and value", async () => {
     const { store } = open();
     const name = await define(store);
     const longest = "w".repeat(200);
@@ -260,7 +260,7 @@ function describeStart(setup: StoreSetup): void {
 function describeBuilds(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("outdated: the asking code is newer, or has other settings at the same build", async () => {
+  test("start_execution tells a newer code, or other settings at the same build, as outdated", async () => {
     const { store } = open();
     const input = registration({ build: 5 });
     await store.registerDefinition(input);
@@ -343,7 +343,7 @@ function describeFinish(setup: StoreSetup): void {
     expect(answer.nextDueMs).toBeLessThanOrEqual(7_000);
   });
 
-  test("finishing without a limit gives back the counted tokens", async () => {
+  test("finish_execution without a limit gives back the counted tokens", async () => {
     const { store } = open();
     const name = await define(store, { limit: null });
     const worker = await startWorker(store, name, { want: 3 });

@@ -49,7 +49,7 @@ function describeCounts(setup: StoreSetup): void {
   const open = useStore(setup);
   const plant = planterFor(setup);
 
-  test("readyAhead: all of a better priority, and earlier ones of its own", async () => {
+  test("explain_task counts all tasks of a better priority as ahead, and earlier ones of its own", async () => {
     const { store } = open();
     const [name, other] = [await define(store), await define(store)];
     await enqueue(store, other, 2);
@@ -60,25 +60,28 @@ function describeCounts(setup: StoreSetup): void {
     expect(ahead).toEqual([5, 2, 3, 0, 6, 1, 4]);
   });
 
-  testWith(setup, "raw sql")("readyAhead: by rank within a priority, then by id", async () => {
-    const opened = open();
-    const name = await define(opened.store);
-    const ids = await enqueue(
-      opened.store,
-      name,
-      [100, 100, 100, 1, 200].map((priority) => ({ priority })),
-    );
-    for (const [index, rank] of [5, 3, 3, 9, 0].entries()) {
-      const values = { rank: String(rank), id: at(ids, index) };
-      for (const table of ["ready", "task"]) {
-        const sql = `UPDATE taskgate.${table} SET rank = {rank} WHERE task_id = {id}`;
-        await plant(opened, sql, values);
+  testWith(setup, "raw sql")(
+    "explain_task counts the tasks ahead by rank within a priority, then by id",
+    async () => {
+      const opened = open();
+      const name = await define(opened.store);
+      const ids = await enqueue(
+        opened.store,
+        name,
+        [100, 100, 100, 1, 200].map((priority) => ({ priority })),
+      );
+      for (const [index, rank] of [5, 3, 3, 9, 0].entries()) {
+        const values = { rank: String(rank), id: at(ids, index) };
+        for (const table of ["ready", "task"]) {
+          const sql = `UPDATE taskgate.${table} SET rank = {rank} WHERE task_id = {id}`;
+          await plant(opened, sql, values);
+        }
       }
-    }
-    const ahead: (number | undefined)[] = [];
-    for (const id of ids) ahead.push((await factsOf(opened.store, id)).readyAhead);
-    expect(ahead).toEqual([3, 1, 2, 0, 4]);
-  });
+      const ahead: (number | undefined)[] = [];
+      for (const id of ids) ahead.push((await factsOf(opened.store, id)).readyAhead);
+      expect(ahead).toEqual([3, 1, 2, 0, 4]);
+    },
+  );
 
   test("readyAhead and a group's ahead stop at 1000", async () => {
     const { store } = open();
@@ -124,26 +127,29 @@ function describeCounts(setup: StoreSetup): void {
     expect((await factsOf(store, at(other, 2))).group).toMatchObject({ key: "h", used: 2 });
   });
 
-  testWith(setup, "raw sql")("a group's ahead: by rank within a priority", async () => {
-    const opened = open();
-    const name = await define(opened.store);
-    await enqueueOne(opened.store, name, { group: "g" });
-    const tasks = [100, 100, 100, 1, 200].map((priority) => ({ group: "g", priority }));
-    const ids = await enqueue(opened.store, name, tasks);
-    for (const [index, rank] of [5, 3, 3, 9, 0].entries()) {
-      const values = { rank: String(rank), id: at(ids, index) };
-      for (const table of ["group_waiting", "task"]) {
-        const sql = `UPDATE taskgate.${table} SET rank = {rank} WHERE task_id = {id}`;
-        await plant(opened, sql, values);
+  testWith(setup, "raw sql")(
+    "explain_task counts a group's tasks ahead by rank within a priority",
+    async () => {
+      const opened = open();
+      const name = await define(opened.store);
+      await enqueueOne(opened.store, name, { group: "g" });
+      const tasks = [100, 100, 100, 1, 200].map((priority) => ({ group: "g", priority }));
+      const ids = await enqueue(opened.store, name, tasks);
+      for (const [index, rank] of [5, 3, 3, 9, 0].entries()) {
+        const values = { rank: String(rank), id: at(ids, index) };
+        for (const table of ["group_waiting", "task"]) {
+          const sql = `UPDATE taskgate.${table} SET rank = {rank} WHERE task_id = {id}`;
+          await plant(opened, sql, values);
+        }
       }
-    }
-    const ahead: (number | undefined)[] = [];
-    for (const id of ids) ahead.push((await factsOf(opened.store, id)).group?.ahead);
-    expect(ahead).toEqual([3, 1, 2, 0, 4]);
-  });
+      const ahead: (number | undefined)[] = [];
+      for (const id of ids) ahead.push((await factsOf(opened.store, id)).group?.ahead);
+      expect(ahead).toEqual([3, 1, 2, 0, 4]);
+    },
+  );
 
   testWith(setup, "exact clock")(
-    "holders of tokens only, the oldest first, of its own definition",
+    "explain_task tells holders of tokens only, the oldest first, of its own definition",
     async () => {
       const { store } = open();
       const name = await define(store, { limit: null, leaseMs: 30_000 });
@@ -192,7 +198,7 @@ function describeCounts(setup: StoreSetup): void {
     expect(facts.readyAhead).toBeUndefined();
   });
 
-  test("the wave and the batch of a blocked task, and of no other", async () => {
+  test("explain_task tells the wave and the batch of a blocked task, and of no other", async () => {
     const { store } = open();
     const name = await define(store);
     const batch = await filled(store, name, { counts: [1, 201], name: 'night "ly"' });
@@ -217,7 +223,7 @@ function describeCounts(setup: StoreSetup): void {
     expect((await factsOf(store, last)).wave).toBeUndefined();
   });
 
-  test("progress with a text and no number", async () => {
+  test("explain_task tells a progress with a text and no number", async () => {
     const { store } = open();
     const name = await define(store);
     const id = await enqueueOne(store, name);
@@ -406,30 +412,36 @@ function describeMoving(setup: StoreSetup): void {
     expect((await factsOf(store, other)).state).toBe("ready");
   });
 
-  testWith(setup, "raw sql")("claimed by an execution that has ended: moving", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    const taskId = await enqueueOne(store, name);
-    const worker = await startWorker(store, name);
-    await worker.claimOne();
-    opened.expectDamage();
-    const sql = "UPDATE taskgate.task_execution SET state = 2 WHERE task_execution_id = {id}";
-    await plant(opened, sql, { id: worker.number });
-    expect(await store.explainTask({ taskId })).toEqual(nowhere);
-  });
+  testWith(setup, "raw sql")(
+    "explain_task tells a task that an ended execution has claimed as moving",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      const taskId = await enqueueOne(store, name);
+      const worker = await startWorker(store, name);
+      await worker.claimOne();
+      opened.expectDamage();
+      const sql = "UPDATE taskgate.task_execution SET state = 2 WHERE task_execution_id = {id}";
+      await plant(opened, sql, { id: worker.number });
+      expect(await store.explainTask({ taskId })).toEqual(nowhere);
+    },
+  );
 
-  testWith(setup, "raw sql")("only attempts are left: unknown", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    const taskId = await enqueueOne(store, name);
-    const worker = await startWorker(store, name);
-    await worker.fail([await worker.claimOne()], { as: "dead" });
-    const sql = "DELETE FROM taskgate.archive WHERE task_id = {id}";
-    await plant(opened, sql, { id: taskId });
-    expect(await store.explainTask({ taskId })).toEqual({ status: "unknown", facts: null });
-  });
+  testWith(setup, "raw sql")(
+    'explain_task answers "unknown" where only attempts are left',
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      const taskId = await enqueueOne(store, name);
+      const worker = await startWorker(store, name);
+      await worker.fail([await worker.claimOne()], { as: "dead" });
+      const sql = "DELETE FROM taskgate.archive WHERE task_id = {id}";
+      await plant(opened, sql, { id: taskId });
+      expect(await store.explainTask({ taskId })).toEqual({ status: "unknown", facts: null });
+    },
+  );
 
   testWith(setup, "raw sql")(
     "a due task that is ready already isn't promoted: a named error, nothing changed",

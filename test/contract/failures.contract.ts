@@ -164,7 +164,7 @@ function describeRetry(setup: StoreSetup): void {
     });
   });
 
-  test("`again` also after the task was claimed anew, whose claim isn't touched", async () => {
+  test("a repeated failure is `again` also after the task was claimed anew, whose claim isn't touched", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -190,7 +190,7 @@ function describeRetry(setup: StoreSetup): void {
 function describeOthers(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("dead: given up at once, with any number of attempts left", async () => {
+  test("a task that is told dead is given up at once, with any number of attempts left", async () => {
     const { store } = open();
     const name = await define(store, { retryAttempts: 50 });
     const taskId = await enqueueOne(store, name);
@@ -205,7 +205,7 @@ function describeOthers(setup: StoreSetup): void {
     });
   });
 
-  test("cancelled: ends so, uncounted", async () => {
+  test("a task that is told cancelled ends so, uncounted", async () => {
     const { store } = open();
     const name = await define(store);
     const taskId = await enqueueOne(store, name);
@@ -220,7 +220,7 @@ function describeOthers(setup: StoreSetup): void {
     expect((await statusOf(store, name)).cancelled).toBe(1);
   });
 
-  test("continued: comes back at once, uncounted, with its checkpoint", async () => {
+  test("a continued task comes back at once, uncounted, with its checkpoint", async () => {
     const { store } = open();
     const name = await define(store, { retryAttempts: 1 });
     const taskId = await enqueueOne(store, name, { payload: "{}" });
@@ -235,7 +235,7 @@ function describeOthers(setup: StoreSetup): void {
     expect(await factsOf(store, taskId)).toMatchObject({ failedCount: 0, continuedCount: 1 });
   });
 
-  test("continued without a checkpoint keeps the one there is; a failure keeps it, too", async () => {
+  test("a continued task without a checkpoint keeps the one that it has; a failure keeps it, too", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -255,7 +255,7 @@ function describeOthers(setup: StoreSetup): void {
     expect((await worker.claimOne()).checkpoint).toBe("[1]");
   });
 
-  test("continued may come later", async () => {
+  test("a continued task may come later", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -342,7 +342,7 @@ function describeBulk(setup: StoreSetup): void {
     expect((await worker.complete([task(3), task(4)])).refused).toEqual([]);
   });
 
-  test("1000 failures in one call", async () => {
+  test("fail_tasks takes 1000 failures in one call", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1_000, prefetchMax: 0 });
     await enqueue(store, name, 1_000);
@@ -369,7 +369,7 @@ function describeBulk(setup: StoreSetup): void {
 function describeBadFailures(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("an empty list and more than 1000", async () => {
+  test("fail_tasks refuses an empty list and more than 1000 entries", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -452,7 +452,7 @@ function describeBadFailures(setup: StoreSetup): void {
     expect((await factsOf(store, first.taskId)).failedCount).toBe(0);
   });
 
-  test("no error text: it is cut to 4000 characters, and U+0000 and cut emoji don't lose the report", async () => {
+  test("fail_tasks refuses no error text: a long one is cut to 4000 characters, and U+0000 and cut emoji don't lose the report", async () => {
     const { store } = open();
     const name = await define(store, { limit: 10 });
     await enqueue(store, name, 4);

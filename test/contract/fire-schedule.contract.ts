@@ -122,7 +122,7 @@ function describeFire(setup: StoreSetup): void {
 function describeFireAnswer(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("early, paused, changed and removed schedules aren't fired", async () => {
+  test("fire_schedule fires no early, paused, changed or removed schedule", async () => {
     const { store } = open();
     const early = await defineDue(store, 1);
     expect(await fire(store, early.name, { minutes: [] })).toMatchObject({ status: "early" });

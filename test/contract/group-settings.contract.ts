@@ -131,7 +131,7 @@ function describeSettings(setup: StoreSetup): void {
     }
   });
 
-  test("strict from now on: a failed task keeps its slot", async () => {
+  test("a group that is strict from now on keeps the slot of a failed task", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, grouped(2));
@@ -218,7 +218,7 @@ function describeInput(setup: StoreSetup): void {
 function describeList(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("slots, the tasks that use them and those that wait: first groups with waiters, then by definition and key", async () => {
+  test("list_groups tells slots, the tasks that use them and those that wait: groups with waiters first, then by definition and key", async () => {
     const { store } = open();
     const one = await define(store, { groupSlots: 2 });
     const two = await define(store);
@@ -281,7 +281,7 @@ function describeList(setup: StoreSetup): void {
     ]);
   });
 
-  test("one group of a definition, by the whole of its key", async () => {
+  test("list_groups lists one group of a definition, by the whole of its key", async () => {
     const { store } = open();
     const [one, two] = [await define(store), await define(store)];
     const longest = "x".repeat(200);

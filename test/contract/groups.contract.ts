@@ -167,7 +167,7 @@ function describeExclusion(setup: StoreSetup): void {
     expect({ seed, ended }).toEqual({ seed, ended: 60 });
   });
 
-  test("the group key's length: 200 characters are taken; none, 201 and blanks at the ends are refused", async () => {
+  test("a group's key takes 200 characters; none, 201 and blanks at the ends are refused", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueueOne(store, name, { group: "g".repeat(200) });
@@ -232,7 +232,7 @@ function describeOrder(setup: StoreSetup): void {
     ]);
   });
 
-  test("strict: the order holds over failures; the group waits for the retry", async () => {
+  test("a strict group keeps its order over failures, and waits for the retry", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { groupStrict: true, limit: 10 });
@@ -247,7 +247,7 @@ function describeOrder(setup: StoreSetup): void {
     expect(idsOf((await worker.complete(again, 5)).claimed)).toEqual([at(ids, 1)]);
   });
 
-  test("strict: also over a continuation, a give-back and a reclaim", async () => {
+  test("a strict group keeps its order over a continuation, a give-back and a reclaim, too", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { groupStrict: true, limit: 10, leaseMs: 10_000 });
@@ -265,7 +265,7 @@ function describeOrder(setup: StoreSetup): void {
     expect(await statesOf(store, ids)).toEqual(["ready", "waiting"]);
   });
 
-  test("strict: a dead letter ends the wait", async () => {
+  test("a dead letter ends the wait of a strict group", async () => {
     const { store } = open();
     const name = await define(store, { groupStrict: true });
     const ids = await enqueue(store, name, grouped(2));

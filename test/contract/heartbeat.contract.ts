@@ -133,7 +133,7 @@ function describeBeat(setup: StoreSetup): void {
     });
   });
 
-  test("1 to 1000 executions; none and 1001 are refused", async () => {
+  test("heartbeat takes 1 to 1000 executions; none and 1001 are refused", async () => {
     const { store } = open();
     const name = await define(store);
     const { executionId } = await startWorker(store, name);
@@ -221,7 +221,7 @@ function describeProgress(setup: StoreSetup): void {
     },
   );
 
-  test("fenced: another's task, or one that ended", async () => {
+  test("report_progress is fenced for another's task, or one that ended", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -239,7 +239,7 @@ function describeProgress(setup: StoreSetup): void {
     );
   });
 
-  test("fenced: under a fence of an earlier claim, or another task's", async () => {
+  test("report_progress is fenced under a fence of an earlier claim, or another task's", async () => {
     const { store } = open();
     const name = await define(store);
     const ids = await enqueue(store, name, 2);

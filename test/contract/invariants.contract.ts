@@ -79,7 +79,7 @@ function describeSound(setup: StoreSetup): void {
     expect(await store.checkInvariants()).toEqual({ status: "sound", findings: [] });
   });
 
-  test("with a strict group's retry, a continued task, keys with and without windows, no limit", async () => {
+  test("check_invariants finds nothing with a strict group's retry, a continued task, keys of any window, no limit", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: null, groupStrict: true });
@@ -146,45 +146,51 @@ function describeFaults(setup: StoreSetup): void {
     });
   }
 
-  testWith(setup, "token text")("damaged tokens, and nothing else of their text", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store);
-    opened.expectDamage();
-    for (const { why, token } of damagedTokens) {
-      const text = damagedText(token);
-      await opened.writeTokens(name, text);
-      const { findings } = await store.checkInvariants();
-      const detail = text.slice(0, 100);
-      expect({ why, findings }).toEqual({
-        why,
-        findings: [{ rule: rules.readable, key: name, detail }],
-      });
-    }
-  });
+  testWith(setup, "token text")(
+    "check_invariants finds damaged tokens, and nothing else of their text",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      opened.expectDamage();
+      for (const { why, token } of damagedTokens) {
+        const text = damagedText(token);
+        await opened.writeTokens(name, text);
+        const { findings } = await store.checkInvariants();
+        const detail = text.slice(0, 100);
+        expect({ why, findings }).toEqual({
+          why,
+          findings: [{ rule: rules.readable, key: name, detail }],
+        });
+      }
+    },
+  );
 
   testWith(
     setup,
     "raw sql",
     "sure calls",
-  )("damaged tokens of a shared limit, and nothing else of their text", async () => {
-    const opened = open();
-    const { store } = opened;
-    const input = { name: "s", limit: 5, operationId: operationId(), changedBy: "an operator" };
-    await store.setSharedLimit(input);
-    opened.expectDamage();
-    for (const { why, token } of damagedTokens) {
-      const text = damagedText(token);
-      const sql = `UPDATE taskgate.shared_limit SET execution_tokens = '${text}'`;
-      await opened.raw(inDialect(dialect, sql, new Map()));
-      const { findings } = await store.checkInvariants();
-      const detail = text.slice(0, 100);
-      expect({ why, findings }).toEqual({
-        why,
-        findings: [{ rule: rules.sharedReadable, key: "s", detail }],
-      });
-    }
-  });
+  )(
+    "check_invariants finds damaged tokens of a shared limit, and nothing else of their text",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const input = { name: "s", limit: 5, operationId: operationId(), changedBy: "an operator" };
+      await store.setSharedLimit(input);
+      opened.expectDamage();
+      for (const { why, token } of damagedTokens) {
+        const text = damagedText(token);
+        const sql = `UPDATE taskgate.shared_limit SET execution_tokens = '${text}'`;
+        await opened.raw(inDialect(dialect, sql, new Map()));
+        const { findings } = await store.checkInvariants();
+        const detail = text.slice(0, 100);
+        expect({ why, findings }).toEqual({
+          why,
+          findings: [{ rule: rules.sharedReadable, key: "s", detail }],
+        });
+      }
+    },
+  );
 
   testWith(
     setup,

@@ -17,7 +17,7 @@ import { useContention } from "../support/use-contention";
 /** Shared limits and rates under real concurrency on PostgreSQL. Each test has a database of its own. */
 const scene = useContention();
 
-test("three definitions over two shared limits, changed and registered anew under load: never too many", async () => {
+test("three definitions over two shared limits, changed and registered anew under load, never run too many", async () => {
   const stores = Array.from({ length: 3 }, () => scene.openStore(4));
   const store = at(stores, 0);
   const [one, two] = [
@@ -130,7 +130,7 @@ test("tokens of two shared limits wander between three definitions under load: n
   expect(rows).toEqual([{ deadlocks: "0" }]);
 });
 
-test("twelve workers on one rate: exactly what it lets start, however they race", async () => {
+test("twelve workers on one rate start exactly what it lets start, however they race", async () => {
   const stores = Array.from({ length: 3 }, () => scene.openStore(4));
   const store = at(stores, 0);
   const rate = { count: 20, periodMs: 86_400_000, burst: 20 };

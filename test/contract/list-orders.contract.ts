@@ -112,7 +112,7 @@ function describeTasks(setup: StoreSetup): void {
   const open = useStore(setup);
 
   for (const [state, build] of Object.entries(builds) as [ListableState, Build][]) {
-    test(`${state}: the same order for any length of the list, without a neighbour's tasks`, async () => {
+    test(`list_tasks lists ${state} tasks in the same order for any length of the list, without a neighbour's`, async () => {
       const opened = open();
       const names = [uniqueName(), uniqueName(), uniqueName()];
       const expected: (TaskId | undefined)[][] = [];
@@ -127,7 +127,7 @@ function describeTasks(setup: StoreSetup): void {
   }
 
   testWith(setup, "raw sql")(
-    "ready and waiting: by rank within a priority, then by id",
+    "list_tasks lists ready and waiting tasks by rank within a priority, then by id",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -158,7 +158,7 @@ function describeTasks(setup: StoreSetup): void {
     },
   );
 
-  test("claimed, more than there are tokens: the first ones claimed are running", async () => {
+  test("list_tasks tells the first claimed tasks as running where more are claimed than there are tokens", async () => {
     const { store } = open();
     const name = await define(store, settings);
     const priorities = [30, 20, 10].map((priority) => ({ priority }));
@@ -218,7 +218,7 @@ async function setRanks(
 function describeExecutions(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("newest first for any length of the list: open ones or all, of one definition or of all", async () => {
+  test("list_executions lists the newest first for any length of the list, open ones or all, of one definition or of all", async () => {
     const { store } = open();
     const one = await define(store, settings);
     const two = await define(store, settings);

@@ -205,7 +205,7 @@ function describeForm(setup: StoreSetup): void {
 function describeStarts(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("of two definitions, at the same time: one starts, the other is refused, and has no token", async () => {
+  test("one of two definitions that start with an operation id at the same time starts, and the other is refused without a token", async () => {
     const { store } = open();
     const names = [await define(store), await define(store)];
     for (const name of names) await enqueueOne(store, name);

@@ -116,7 +116,7 @@ describe("which tasks lie together", () => {
     },
   );
 
-  test("a pack spans at most 4096 ids: who looks for one of them need not look farther", async () => {
+  test("a pack spans at most 4096 ids, so that a search for one of them needn't look farther", async () => {
     const field = await open();
     await scene.client.query("select setval('taskgate.task_sequence', 4090, false)");
     const ids = await endTogether(field, 12);
@@ -229,7 +229,7 @@ describe("a task that lies with others", () => {
       "update taskgate.archive_pack set task_ids = array[task_ids[1], task_ids[1], task_ids[3]] where first_task_id = $1",
       ["P3 the lists of a pack tell of each of its tasks", "3 tasks"],
     ],
-  ])("%s: check_invariants finds it", async (_, sql, [rule, detail]) => {
+  ])("check_invariants finds a task %s", async (_, sql, [rule, detail]) => {
     const field = await open();
     const [taskId] = await endTogether(field, 3);
     isDamaged = true;

@@ -80,7 +80,7 @@ function describeMissing(setup: StoreSetup): void {
 
   const each = planted[setup.dialect === "mssql" ? "mssql" : "postgres"];
   for (const { title, revoke, grant, refusal, call } of each) {
-    test(`${title}: what the roles' contract calls is refused, and works with it`, async () => {
+    test(`the roles' call is refused without the right, and works with it: ${title}`, async () => {
       const { worker, operator } = opened.roles;
       const name = await define(worker);
       const attempt = async (): Promise<unknown> =>

@@ -85,7 +85,7 @@ function describeOrder(setup: StoreSetup): void {
     }
   });
 
-  test("others' due tasks stay theirs", async () => {
+  test("the due tasks of others stay theirs", async () => {
     const opened = open();
     const { store } = opened;
     const mine = await define(store);
@@ -186,7 +186,7 @@ function describePending(setup: StoreSetup): void {
     expect(facts.group).toMatchObject({ key: "a", isGlobal: true, holders: [at(ids, 2)] });
   });
 
-  test("1,001 of them and more tasks in one call; the rest stays due", async () => {
+  test("promote_scheduled makes 1,001 groups and more tasks in one call, and the rest stays due", async () => {
     const { store } = open();
     const name = await define(store);
     const groups = Array.from({ length: 1_001 }, (_, index) => ({ group: `g${String(index)}` }));
@@ -204,7 +204,7 @@ function describePending(setup: StoreSetup): void {
     }
   });
 
-  test("1,001 known groups in one call", async () => {
+  test("promote_scheduled takes 1,001 known groups in one call", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -451,7 +451,7 @@ function describeDue(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "one millisecond before it isn't due, exactly then it is",
+    "a scheduled task isn't due one millisecond before its instant, and is exactly then",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -523,7 +523,7 @@ function describeDue(setup: StoreSetup): void {
     expect(idsOf((await worker.complete(claimed, 5)).claimed)).toEqual([timed]);
   });
 
-  testWith(setup, "exact clock")("100 years ahead", async () => {
+  testWith(setup, "exact clock")("a task may be scheduled 100 years ahead", async () => {
     const { store } = open();
     const name = await define(store);
     const taskId = await enqueueOne(store, name, { runInMs: 3_153_600_000_000 });

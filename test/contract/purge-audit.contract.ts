@@ -103,7 +103,7 @@ function describeEntries(setup: StoreSetup): void {
     expect(await purgedEntries(store)).toBe(0);
   });
 
-  test("oldest first; more while they fill a share", async () => {
+  test("a purge of the audit removes the oldest first, and tells of more while they fill a share", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -155,7 +155,7 @@ function describeNames(setup: StoreSetup): void {
     expect(await purgedEntries(store)).toBe(1);
   });
 
-  test("watermarks apart, with any words in their values", async () => {
+  test("a purge of the audit tells watermarks apart, with any words in their values", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);

@@ -157,7 +157,7 @@ function describeKept(setup: StoreSetup): void {
 function describeSlices(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("oldest first; more while waves fill a share", async () => {
+  test("a purge of batches removes the oldest first, and tells of more while waves fill a share", async () => {
     const opened = open();
     const { store } = opened;
     const ids: BatchId[] = [];

@@ -90,7 +90,7 @@ async function blocksOfPurge({ counted, insert, table }: Kind, behind: number): 
 
 describe("the blocks that a purge of ten rows reads", () => {
   test.each(kinds.map((kind) => [kind.table, kind] as const))(
-    `%s: hardly more with ${kept.toLocaleString("en-US")} rows that stay than with ten thousand`,
+    `a purge of %s reads hardly more with ${kept.toLocaleString("en-US")} rows that stay than with ten thousand`,
     async (_table, kind) => {
       const few = await blocksOfPurge(kind, 10_000);
       const many = await blocksOfPurge(kind, kept);

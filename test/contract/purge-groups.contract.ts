@@ -114,7 +114,7 @@ function describeWhich(setup: StoreSetup): void {
     });
 
   for (const as of ["dead", "cancelled"] as const)
-    test(`one of a ${as} task stays until that is purged`, async () => {
+    test(`a group with a ${as} task stays until that is purged`, async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store, { retainDoneMs: dayMs, retainDeadMs: dayMs });
@@ -164,7 +164,7 @@ function describeWhich(setup: StoreSetup): void {
 function describeRounds(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("slice by slice; more while a full slice lost some", async () => {
+  test("a purge of groups goes slice by slice, and tells of more while a full slice lost some", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     await runTasks(store, name, ["a", "b", "c", "d", "e"]);

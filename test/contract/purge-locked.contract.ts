@@ -86,7 +86,7 @@ function describeKinds(setup: StoreSetup): void {
 
   for (const [held, left] of kinds)
     testWith(setup, ...missing)(
-      `${left} stay where it is the ${held.split(" ")[0] ?? ""}`,
+      `a purge leaves ${left} where it is the ${held.split(" ")[0] ?? ""}`,
       async () => {
         const opened = open();
         await oldOnes(opened);
@@ -97,17 +97,20 @@ function describeKinds(setup: StoreSetup): void {
       },
     );
 
-  testWith(setup, ...missing)("entries of calls stay, also those of enqueues", async () => {
-    const opened = open();
-    const { store } = opened;
-    const call = { name: await define(store), build: 1, operationId: null, changedBy: "me" };
-    const { taskIds } = await store.enqueueTasks({ ...call, tasks: [{ payload: null }] });
-    await store.cancelTasks({ taskIds, changedBy: "me" });
-    await opened.advance(500 * dayMs);
-    const held = "call_audit SET reason = reason";
-    expect(await purgeBeside(opened, setup, held)).toMatchObject({ auditEntries: 0 });
-    expect(await store.purge({ max: 10 })).toMatchObject({ auditEntries: 2 });
-  });
+  testWith(setup, ...missing)(
+    "a purge leaves entries of calls, also those of enqueues",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const call = { name: await define(store), build: 1, operationId: null, changedBy: "me" };
+      const { taskIds } = await store.enqueueTasks({ ...call, tasks: [{ payload: null }] });
+      await store.cancelTasks({ taskIds, changedBy: "me" });
+      await opened.advance(500 * dayMs);
+      const held = "call_audit SET reason = reason";
+      expect(await purgeBeside(opened, setup, held)).toMatchObject({ auditEntries: 0 });
+      expect(await store.purge({ max: 10 })).toMatchObject({ auditEntries: 2 });
+    },
+  );
 }
 
 function describeBatches(setup: StoreSetup): void {
@@ -135,18 +138,21 @@ function describeBatches(setup: StoreSetup): void {
       },
     );
 
-  testWith(setup, ...missing)("one of which nothing goes is still found by a repeat", async () => {
-    const opened = open();
-    const { store } = opened;
-    const first = await finishedBatch(store, 1);
-    await finishedBatch(store, 1);
-    await opened.advance(2 * dayMs);
-    const which = `WHERE wave_id = ${at(first.waveIds, 0)}`;
-    const held = `wave SET dead_count = dead_count ${which}`;
-    expect(await purgeBeside(opened, setup, held)).toMatchObject({ batches: 1 });
-    expect((await store.createBatch(first.input)).batchId).toBe(first.batchId);
-    // Of one that is held alone it is said that nothing went.
-    expect(await purgeBeside(opened, setup, held)).toEqual(nothingPurged);
-    expect(await store.purge({ max: 10 })).toMatchObject({ batches: 1 });
-  });
+  testWith(setup, ...missing)(
+    "a batch of which nothing goes is still found by a repeat",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const first = await finishedBatch(store, 1);
+      await finishedBatch(store, 1);
+      await opened.advance(2 * dayMs);
+      const which = `WHERE wave_id = ${at(first.waveIds, 0)}`;
+      const held = `wave SET dead_count = dead_count ${which}`;
+      expect(await purgeBeside(opened, setup, held)).toMatchObject({ batches: 1 });
+      expect((await store.createBatch(first.input)).batchId).toBe(first.batchId);
+      // Of one that is held alone it is said that nothing went.
+      expect(await purgeBeside(opened, setup, held)).toEqual(nothingPurged);
+      expect(await store.purge({ max: 10 })).toMatchObject({ batches: 1 });
+    },
+  );
 }

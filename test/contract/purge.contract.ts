@@ -187,18 +187,21 @@ function describeExecutions(setup: StoreSetup): void {
     },
   );
 
-  testWith(setup, "exact clock")("a day at least, however short the retention", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { retainDoneMs: 0, retainDeadMs: 0 });
-    await endTasks(store, name, { count: 1, as: "done" });
-    await opened.advance(dayMs);
-    expect(await store.purge({ max: 10 })).toEqual(nothingPurged);
-    await opened.advance(1);
-    expect(await store.purge({ max: 10 })).toMatchObject({ executions: 1 });
-  });
+  testWith(setup, "exact clock")(
+    "a purge keeps ended executions for a day at least, however short the retention",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { retainDoneMs: 0, retainDeadMs: 0 });
+      await endTasks(store, name, { count: 1, as: "done" });
+      await opened.advance(dayMs);
+      expect(await store.purge({ max: 10 })).toEqual(nothingPurged);
+      await opened.advance(1);
+      expect(await store.purge({ max: 10 })).toMatchObject({ executions: 1 });
+    },
+  );
 
-  test("open ones stay, dead ones until they are reclaimed; limits hold before and after", async () => {
+  test("a purge keeps open executions, and dead ones until they are reclaimed; limits hold before and after", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 2, retainDoneMs: 0, retainDeadMs: 0 });
@@ -373,7 +376,7 @@ function describeAnswer(setup: StoreSetup): void {
     ],
   ];
   for (const [kind, plant] of plants)
-    test(`${kind}: oldest first; more while they fill a share`, async () => {
+    test(`a purge removes ${kind}, oldest first, and tells of more while they fill a share`, async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store, { limit: 5, retainDoneMs: 0, retainDeadMs: 0 });
@@ -390,7 +393,7 @@ function describeAnswer(setup: StoreSetup): void {
       expect([await second?.(), await first?.()]).toEqual([false, false]);
     });
 
-  test("keys: the window that is longest over first; more while they fill a share", async () => {
+  test("a purge removes first the key whose window is over for longest, and tells of more while they fill a share", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -592,7 +595,7 @@ function describeOthers(setup: StoreSetup): void {
   });
 
   testWith(setup, "raw sql")(
-    "of executions, batches and audit entries the thousand oldest are looked at",
+    "a purge looks at the thousand oldest executions, batches and audit entries",
     async () => {
       const opened = open();
       const { store } = opened;

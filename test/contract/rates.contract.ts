@@ -386,7 +386,7 @@ function describeSetting(setup: StoreSetup): void {
     expect(await setRate(store, name, "code")).toMatchObject({ oldRate: null, newRate: code });
   });
 
-  test("acts at the next claim, on a definition without a rate of its own, too", async () => {
+  test("set_rate acts at the next claim, on a definition without a rate of its own, too", async () => {
     const { store } = open();
     const name = await define(store, plenty);
     await enqueue(store, name, [{}, {}, {}, {}]);

@@ -54,7 +54,7 @@ function describeSweep(setup: StoreSetup): void {
     });
   });
 
-  test("definitions with ready or due tasks, by name, with their free tokens", async () => {
+  test("sweep tells definitions with ready or due tasks, by name, with their free tokens", async () => {
     const opened = open();
     const { store } = opened;
     const names = ["c", "a", "b", "d"].map((suffix) => `sweep-${suffix}`);
@@ -81,7 +81,7 @@ function describeSweep(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "next due over all definitions, and it changes nothing",
+    "sweep tells the next due instant over all definitions, and changes nothing",
     async () => {
       const { store } = open();
       const one = await define(store);
@@ -108,7 +108,7 @@ function describeSweep(setup: StoreSetup): void {
     expect(await free()).toBe(3);
   });
 
-  test("max: 1 and 1000 are taken, 0 and 1001 refused, naming field and value", async () => {
+  test("sweep takes a max of 1 to 1000 and refuses 0 and 1001, naming field and value", async () => {
     const { store } = open();
     for (const max of [0, -1, 1_001]) {
       await expectError(store.sweep({ max }), {
@@ -169,7 +169,7 @@ function describeDefinitions(setup: StoreSetup): void {
 function describeExecutions(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("newest first, of one definition or of all, at most so many, with what each holds", async () => {
+  test("list_executions lists the newest first, of one definition or of all, at most so many, with what each holds", async () => {
     const { store } = open();
     const one = await define(store, { limit: 3, prefetchMax: 1, leaseMs: 30_000 });
     const two = await define(store);
@@ -219,7 +219,7 @@ function describeExecutions(setup: StoreSetup): void {
     expect(entry.leaseLeftMs).toBeLessThanOrEqual(-2_000);
   });
 
-  test("max: 0 and 1001 are refused, naming field and value", async () => {
+  test("list_executions refuses a max of 0 and 1001, naming field and value", async () => {
     const { store } = open();
     for (const max of [0, 1_001]) {
       await expectError(store.listExecutions({ isOpen: true, max }), {
@@ -284,7 +284,7 @@ function describeTasks(setup: StoreSetup): void {
     expect(running.worker).toBe("host-1");
   });
 
-  test("finished ones newest first; at most so many", async () => {
+  test("list_tasks lists finished tasks newest first, at most so many", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 5 });
@@ -333,7 +333,7 @@ function describeTasks(setup: StoreSetup): void {
 function describeExplain(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("unknown: no such task", async () => {
+  test(`explain_task answers "unknown" for a task that isn't there`, async () => {
     const { store } = open();
     expect(await store.explainTask({ taskId: asTaskId("999999999") })).toEqual({
       status: "unknown",
@@ -342,7 +342,7 @@ function describeExplain(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "ready: how many are ahead, and what the limit and its holders are",
+    "explain_task tells of a ready task how many are ahead, the limit and its holders",
     async () => {
       const { store } = open();
       const name = await define(store, { limit: 2, leaseMs: 30_000, retryAttempts: 7, lostMax: 2 });
@@ -379,7 +379,7 @@ function describeExplain(setup: StoreSetup): void {
   );
 
   testWith(setup, "exact clock")(
-    "claimed: by whom, since when, under which fence, for how long",
+    "explain_task tells of a claimed task its worker, since when, under which fence and for how long",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -457,7 +457,7 @@ function describeExplain(setup: StoreSetup): void {
     expect(facts.attempts.map((entry) => entry.error)).toEqual(["second", "first"]);
   });
 
-  test("the newest 50 attempts", async () => {
+  test("explain_task tells the newest 50 attempts", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { retryAttempts: 1_000 });

@@ -159,7 +159,7 @@ function describeWhen(setup: StoreSetup): void {
     expect((await store.sweep({ max: 10 })).expired).toBe(0);
   });
 
-  test("max: 1 and 1000 are taken, 0 and 1001 refused, naming field and value", async () => {
+  test("reclaim_expired takes a max of 1 to 1000 and refuses 0 and 1001, naming field and value", async () => {
     const { store } = open();
     for (const max of [0, -1, 1_001]) {
       await expectError(store.reclaimExpired({ max }), {

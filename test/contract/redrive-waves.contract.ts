@@ -241,7 +241,7 @@ function describePending(setup: StoreSetup): void {
   });
 
   test.each([false, true])(
-    "those of a cancelled batch do, too, one at a time, global: %s",
+    "a cancelled batch's tasks come back without a group, too, one at a time, global: %s",
     async (isGlobal) => {
       const { store } = open();
       const name = await define(store, { groupSlots: 1 });

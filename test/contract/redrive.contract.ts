@@ -272,7 +272,7 @@ function describeByFilter(setup: StoreSetup): void {
     expect((await statusOf(store, other)).dead).toBe(1);
   });
 
-  test("only cancelled ones, only one kind", async () => {
+  test("a redrive by filter takes only cancelled tasks, and only one kind", async () => {
     const { store } = open();
     const name = await define(store);
     const [a, b] = await dead(store, name, [{ kind: "a" }, { kind: "b" }]);

@@ -72,7 +72,7 @@ function describePlaces(setup: StoreSetup): void {
     ]);
   });
 
-  test("scheduled and waiting tasks, too; null is a payload", async () => {
+  test("a replace changes scheduled and waiting tasks, too; null is a payload", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueueOne(store, name, { group: "g" });
@@ -240,7 +240,7 @@ function describeSeveral(setup: StoreSetup): void {
     expect((await factsOf(store, first)).payload).toBe("[3]");
   });
 
-  test("inside a user's transaction ready and scheduled tasks are replaced, waiting ones aren't", async () => {
+  test("ready and scheduled tasks are replaced inside a user's transaction, waiting ones aren't", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueueOne(store, name, { group: "g" });

@@ -95,7 +95,7 @@ export function describeReturns(setup: StoreSetup): void {
       expect(outcomes).toEqual(["continued", "dead"]);
     });
 
-    test("of several tasks in one call, the one beyond the bound alone gets that reason", async () => {
+    test("the one of several tasks in a call that is beyond the bound alone gets that reason", async () => {
       const { store } = open();
       const name = await define(store, { limit: 3, retryAttempts: 3 });
       const ids = await enqueue(store, name, 3);

@@ -56,9 +56,12 @@ function describeEither(setup: StoreSetup): void {
   const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
 
   for (const role of roles) {
-    testWith(setup, "rights")(`(${role}) does the work of a worker`, async () => {
-      expect(await doSomeWork(open().roles[role])).toMatchObject({ done: 2, claimed: 0 });
-    });
+    testWith(setup, "rights")(
+      `a login with one role (${role}) does the work of a worker`,
+      async () => {
+        expect(await doSomeWork(open().roles[role])).toMatchObject({ done: 2, claimed: 0 });
+      },
+    );
 
     for (const [what, sql] of [
       ["read", "SELECT task_id FROM taskgate.task"],
@@ -66,26 +69,32 @@ function describeEither(setup: StoreSetup): void {
       ["change", "UPDATE taskgate.task SET kind = kind"],
       ["delete from", "DELETE FROM taskgate.ready"],
     ] as const) {
-      testWith(setup, "rights")(`(${role}) can't ${what} a table`, async () => {
-        const statement = inDialect(dialect, sql, new Map());
-        const call = open().roles[role].transaction((within) => within.query(statement));
-        await expect(call).rejects.toMatchObject(refused);
-      });
+      testWith(setup, "rights")(
+        `a login with one role (${role}) can't ${what} a table`,
+        async () => {
+          const statement = inDialect(dialect, sql, new Map());
+          const call = open().roles[role].transaction((within) => within.query(statement));
+          await expect(call).rejects.toMatchObject(refused);
+        },
+      );
     }
 
-    testWith(setup, "rights")(`(${role}) reads the log and the schema's version`, async () => {
-      const [log, versions] =
-        dialect === "mssql"
-          ? ["Taskgate.vExecutionLog", "Taskgate.SchemaVersion"]
-          : ["taskgate.v_execution_log", "taskgate.schema_version"];
-      const rows = await open().roles[role].transaction(async (within) => [
-        await within.query(`SELECT COUNT(*) AS n FROM ${log}`),
-        await within.query(`SELECT COUNT(*) AS n FROM ${versions}`),
-      ]);
-      const [logged, known] = rows.map(([row]) => Number(row?.["n"]));
-      expect(logged).toBe(0);
-      expect(known).toBeGreaterThan(0);
-    });
+    testWith(setup, "rights")(
+      `a login with one role (${role}) reads the log and the schema's version`,
+      async () => {
+        const [log, versions] =
+          dialect === "mssql"
+            ? ["Taskgate.vExecutionLog", "Taskgate.SchemaVersion"]
+            : ["taskgate.v_execution_log", "taskgate.schema_version"];
+        const rows = await open().roles[role].transaction(async (within) => [
+          await within.query(`SELECT COUNT(*) AS n FROM ${log}`),
+          await within.query(`SELECT COUNT(*) AS n FROM ${versions}`),
+        ]);
+        const [logged, known] = rows.map(([row]) => Number(row?.["n"]));
+        expect(logged).toBe(0);
+        expect(known).toBeGreaterThan(0);
+      },
+    );
   }
 }
 

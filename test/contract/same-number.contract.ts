@@ -82,7 +82,7 @@ function describeStarts(setup: StoreSetup): void {
 
   describe("a call for an execution whose number is another start's by now", () => {
     for (const [title, call] of Object.entries(callsOfStrangers)) {
-      test(`${title}: it is fenced, and the execution of that number goes on`, async () => {
+      test(`a fenced call ${title}, and the execution of that number goes on`, async () => {
         const scene = await build();
         expect(await call(scene)).toMatchObject({ status: "fenced" });
         await expectUntouched(scene);

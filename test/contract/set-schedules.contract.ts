@@ -316,7 +316,7 @@ function describePause(setup: StoreSetup): void {
     expect(await theOne(store, name)).toMatchObject({ paused: true, cron: "0 3 * * *" });
   });
 
-  test("unknown ones are refused", async () => {
+  test("set_schedule_paused refuses an unknown schedule", async () => {
     const { store } = open();
     const { name } = await defineDue(store, 10);
     const change = { paused: true, changedBy: "me", nextRunAt: null };
@@ -588,7 +588,7 @@ function describeResumed(setup: StoreSetup): void {
 function describeNames(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("of a definition, a schedule and a watermark are taken whole", async () => {
+  test("the longest names of a definition, a schedule and a watermark are taken whole", async () => {
     const { store } = open();
     const longest = "n".repeat(200);
     await define(store, {}, longest);

@@ -162,7 +162,7 @@ function describeNames(setup: StoreSetup): void {
   const other = "N".repeat(200);
 
   for (const [operation, call] of Object.entries(namedCalls)) {
-    test(`${operation} knows one of 200 characters, and none in other letters`, async () => {
+    test(`${operation} knows a definition's name of 200 characters, and none in other letters`, async () => {
       const { store } = open();
       await define(store, {}, longest);
       await expectError(call(store, other), {
@@ -174,7 +174,7 @@ function describeNames(setup: StoreSetup): void {
     });
   }
 
-  test("lists and starts know one of 200 characters, and none in other letters", async () => {
+  test("the lists and starts know a definition's name of 200 characters, and none in other letters", async () => {
     const { store } = open();
     await define(store, {}, longest);
     await startWorker(store, longest);

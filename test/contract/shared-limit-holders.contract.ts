@@ -120,7 +120,7 @@ function describeDead(setup: StoreSetup): void {
     },
   );
 
-  testWith(setup, "exact clock")("live up to the very end of their leases", async () => {
+  testWith(setup, "exact clock")("holders live up to the very end of their leases", async () => {
     const opened = open();
     const { store } = opened;
     const { a, b } = await twoOn(store, 1);

@@ -414,7 +414,7 @@ function describeReserved(setup: StoreSetup): void {
       [9_000, 2_000],
     ] as const)
       testWith(setup, "exact clock")(
-        `${String(afterMs)} ms after the denial are for others for ${String(forMs)} ms; own limit ${String(limit)}`,
+        `the tokens given ${String(afterMs)} ms after the denial are for others for ${String(forMs)} ms; own limit ${String(limit)}`,
         async () => {
           const opened = open();
           const { store, a, holder } = await given(opened, afterMs, limit);
@@ -503,7 +503,7 @@ function describeSeveral(setup: StoreSetup): void {
     [4, 4],
   ] as const)
     testWith(setup, "exact clock")(
-      `of a holder is noted at most every other second; own limit ${String(limit)}, shared one ${String(max)}`,
+      `a denial of a holder is noted at most every other second; own limit ${String(limit)}, shared one ${String(max)}`,
       async () => {
         const opened = open();
         const { store } = opened;
@@ -520,7 +520,7 @@ function describeSeveral(setup: StoreSetup): void {
     );
 
   testWith(setup, "exact clock")(
-    "by the own limit is noted by what the process holds of that, though the shared one still counts its dead execution",
+    "a denial by the own limit is noted by what the process holds of that, though the shared one still counts the dead",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -563,7 +563,7 @@ function describeParts(setup: StoreSetup): void {
     expect(await give(poorer)).toMatchObject({ tokens: 1, given: 1 });
   });
 
-  test("half of a difference of two", async () => {
+  test("a holder gives half of a difference of two", async () => {
     const { store } = open();
     const { a, b } = await two(store, 6);
     const rich = await startWorker(store, a, { worker: "first", want: 4 });

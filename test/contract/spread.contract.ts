@@ -352,7 +352,7 @@ function describeReserved(setup: StoreSetup): void {
     [9_000, 2_000],
   ] as const)
     testWith(setup, "exact clock")(
-      `${String(afterMs)} ms after the denial are for others for ${String(forMs)} ms: the time until the next ask`,
+      `the tokens given ${String(afterMs)} ms after the denial are for others for ${String(forMs)} ms, the time until the next ask`,
       async () => {
         const opened = open();
         const { store, name, holder } = await given(opened, afterMs);
@@ -640,7 +640,7 @@ function describeShared(setup: StoreSetup): void {
     return { name, worker };
   }
 
-  test("tokens held above it go back, and no more", async () => {
+  test("the tokens held above a shared limit go back, and no more", async () => {
     const { store } = open();
     const { worker } = await lowered(store);
     const release = (keep: number) =>
@@ -667,7 +667,7 @@ function describeShared(setup: StoreSetup): void {
     expect(facts?.sharedLimits?.map((limit) => limit.name)).toEqual([...names].sort());
   });
 
-  test("asking for fewer than are held takes nothing away", async () => {
+  test("a request for fewer tokens than are held takes nothing away", async () => {
     const { store } = open();
     const { worker, name } = await lowered(store);
     expect(await more(worker, 1)).toMatchObject({ tokens: 4, granted: 0 });

@@ -67,7 +67,7 @@ function describeBadCalls(setup: StoreSetup): void {
   }
 
   for (const bad of [...longCalls, ...longOperatorCalls]) {
-    test(`${bad.title ?? bad.call}: raises ${String(bad.number)}, naming field and value`, async () => {
+    test(`the call ${bad.title ?? bad.call} raises ${String(bad.number)}, naming field and value`, async () => {
       const opened = open();
       await define(opened.store, {}, "demo");
       expect(await answerOf(opened, bad.call, bad.value)).toEqual(expected(bad));

@@ -45,7 +45,7 @@ function describeEnqueue(setup: StoreSetup): void {
     });
   });
 
-  test("@JoinsTransaction 1: grouped tasks are due now, as inside a transaction, which is seen by itself", async () => {
+  test("grouped tasks with @JoinsTransaction 1 are due now, as inside a transaction, which the call sees by itself", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -80,7 +80,7 @@ function describeEnqueue(setup: StoreSetup): void {
     { tasks: `[{"dedupeKey":"${"k".repeat(201)}"}]`, says: "tasks[0].dedupeKey: expected" },
     { tasks: '[{"payload":{"a":1}},{"payload":7}]', says: "tasks[1].payload: expected the text" },
   ]) {
-    test(`${tasks.slice(0, 60)}: the first problem is told, unreadable values before bad ones`, async () => {
+    test(`the first problem of ${tasks.slice(0, 60)} is told, unreadable values before bad ones`, async () => {
       const opened = open();
       const name = await define(opened.store);
       const call = `EnqueueTasks N'${name}', 1, N'${tasks}'`;

@@ -150,7 +150,7 @@ function describeWork(setup: StoreSetup): void {
     expect(await statusOf(store, name)).toMatchObject({ claimed: 2, done: 0 });
   });
 
-  test("a task twice: all are named, in the order of the call", async () => {
+  test("a task that is named twice is refused: all are named, in the order of the call", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);
@@ -265,7 +265,7 @@ function describeLists(setup: StoreSetup): void {
     `FailTasks 1, N'{"0":{"as":"dead"}}'`,
     `Heartbeat N'{"0":{"execution":1}}'`,
   ]) {
-    test(`${call}: what isn't a JSON array is no list`, async () => {
+    test(`a text that isn't a JSON array is no list: ${call}`, async () => {
       const { message, number } = await errorOf(open(), call);
       expect(number).toBe(50422);
       expect(String(message)).toMatch(/: expected a JSON array of 1\.\.1000 entries$/);

@@ -68,7 +68,7 @@ const ask = (store: TaskStore, name: string, worker?: string) =>
   patiently(() => store.startExecution(startInput(name, worker === undefined ? {} : { worker })));
 
 describe("a hundred hosts at once", () => {
-  test("register once, are granted what the limit says, and a denied one writes and locks nothing", async () => {
+  test("a hundred hosts register once and are granted what the limit says, and a denied one writes and locks nothing", async () => {
     const name = uniqueName();
     const registered = await all((store) =>
       patiently(() => store.registerDefinition(registration({ name, settings: { limit } }))),

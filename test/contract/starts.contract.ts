@@ -117,7 +117,7 @@ function describeRepeats(setup: StoreSetup): void {
     expect(await tryStart(store, name)).toBe("limited");
   });
 
-  test("limited, when it has given all tokens back or was declared dead", async () => {
+  test("a repeat of start_execution is limited when it has given all tokens back or was declared dead", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 2, leaseMs: 10_000 });
@@ -174,7 +174,7 @@ function describeTokens(setup: StoreSetup): void {
   });
 
   testWith(setup, "write detection")(
-    "limited or paused, with nothing held, writes nothing",
+    "acquire_tokens with nothing held writes nothing where it is limited or paused",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -228,7 +228,7 @@ function describeTokens(setup: StoreSetup): void {
     expect((await statusOf(store, name)).held).toBe(2);
   });
 
-  test("surplus given back: no surplus is left below the limit or at it", async () => {
+  test("release_tokens leaves no surplus below the limit or at it", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     const { executionId } = await startWorker(store, name, { want: 3 });
@@ -246,7 +246,7 @@ function describeTokens(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "limited exactly at the end of the last lease: one millisecond to wait",
+    "acquire_tokens is limited exactly at the end of the last lease, with one millisecond to wait",
     async () => {
       const opened = open();
       const { store } = opened;

@@ -253,7 +253,7 @@ export function describeStatisticRounds(setup: StoreSetup): void {
       expect(nextAgeMs).toBeLessThan(7_000);
     });
 
-    test("samples the fifty newest of the tasks that ended well since the last one", async () => {
+    test("a round of the statistics samples the fifty newest of the tasks that ended well since the last one", async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store, { limit: 100, prefetchMax: 0 });

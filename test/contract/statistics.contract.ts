@@ -22,7 +22,7 @@ export function describeStatistics(setup: StoreSetup): void {
       expect(await periodsOf(store, name)).toEqual([]);
     });
 
-    test("claims, ends and failures of an execution are added to its definition's minute", async () => {
+    test("the claims, ends and failures of an execution are added to its definition's minute", async () => {
       const { store } = open();
       const name = await define(store, { limit: 8, retryAttempts: 2 });
       await enqueue(store, name, 6);

@@ -207,7 +207,7 @@ function describePurgeable(setup: StoreSetup): void {
     expect(await isPurgeable(store)).toBe(true);
   });
 
-  testWith(setup, "exact clock")("a key behind its last instant", async () => {
+  testWith(setup, "exact clock")("sweep tells a key behind its last instant", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);

@@ -18,7 +18,7 @@ const settings = { limit: 20, prefetchMax: 0 };
 function describePages(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("ready tasks: added, claimed and ended between two pages, none that stays comes twice or is left out", async () => {
+  test("a page shows ready tasks that stay once, while others are added, claimed and ended between two pages", async () => {
     const { store } = open();
     const name = await define(store, settings);
     const ids = await enqueue(
@@ -40,7 +40,7 @@ function describePages(setup: StoreSetup): void {
     expect(listed).toEqual([ids[2], ids[4], ids[1], ids[3], ids[5], at(last, 0)]);
   });
 
-  test("scheduled tasks of one instant, more than a page: those that are added before the place aren't shown, those behind it are", async () => {
+  test("a page shows scheduled tasks of one instant that are added behind the place, and not those before it", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, settings);
@@ -59,7 +59,7 @@ function describePages(setup: StoreSetup): void {
     expect(listed).toEqual([...ids, ...added]);
   });
 
-  test("waiting tasks: one that comes into its group's slot is left out, the others stand where they were", async () => {
+  test("a page leaves out a waiting task that comes into its group's slot, and the others stand where they were", async () => {
     const { store } = open();
     const name = await define(store, settings);
     await enqueueOne(store, name, { group: "a" });
@@ -76,7 +76,7 @@ function describePages(setup: StoreSetup): void {
     expect(await allPages(store, { name, state: "waiting", max: 2 })).toEqual(ids.slice(1));
   });
 
-  test("finished tasks: those that end between two pages are newer than all that are still to come", async () => {
+  test("a page shows no finished task that ends between two pages: such are newer than all that are still to come", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, settings);
@@ -97,7 +97,7 @@ function describePages(setup: StoreSetup): void {
     expect(await allPages(store, { name, state: "done", max: 3 })).toHaveLength(ended);
   });
 
-  test("finished tasks: one that is redriven between two pages is left out", async () => {
+  test("a page leaves out a finished task that is redriven between two pages", async () => {
     const { store } = open();
     const name = await define(store, settings);
     await enqueue(store, name, 5);

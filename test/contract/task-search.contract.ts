@@ -83,7 +83,7 @@ async function sceneOf(opened: TestStore): Promise<Scene> {
 function describeFilters(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("key: exactly the task that has it, in any state", async () => {
+  test("the filter by key finds exactly the task that has it, in any state", async () => {
     const { opened, name, tasks } = await sceneOf(open());
     for (const state of states)
       expect(await search(opened.store, name, { key: `order-${state}` })).toEqual([tasks[state]]);
@@ -91,7 +91,7 @@ function describeFilters(setup: StoreSetup): void {
       expect(await search(opened.store, name, { key })).toEqual([]);
   });
 
-  test("key: a ready task that had it before isn't told as the one that has it now, running or done", async () => {
+  test("the filter by key tells no ready task that had it before as the one that has it now, running or done", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, settings, uniqueName());
@@ -107,7 +107,7 @@ function describeFilters(setup: StoreSetup): void {
     expect(await search(store, name, { key: "k" })).toEqual([holder]);
   });
 
-  test("key: a search for it looks at one ready, scheduled or waiting task, however many stand before it", async () => {
+  test("the filter by key looks at one ready, scheduled or waiting task, however many stand before it", async () => {
     const { store } = open();
     const name = await define(store, settings);
     await enqueue(store, name, 5);
@@ -138,7 +138,7 @@ function describeFilters(setup: StoreSetup): void {
     });
   });
 
-  test("key prefix: those whose keys begin so, case and all", async () => {
+  test("the filter by a key's prefix finds the tasks whose keys begin so, case and all", async () => {
     const { opened, name, tasks } = await sceneOf(open());
     const all = states.map((state) => tasks[state]);
     expect(await search(opened.store, name, { keyPrefix: "order-" })).toEqual(all);
@@ -151,7 +151,7 @@ function describeFilters(setup: StoreSetup): void {
       expect(await search(opened.store, name, { keyPrefix })).toEqual([]);
   });
 
-  test("group: those in it, those on their way into it, and those that may be redriven into it; done ones name none", async () => {
+  test("the filter by group finds tasks in it, on their way into it and redrivable into it, and no done ones", async () => {
     const { opened, name, tasks } = await sceneOf(open());
     const { store } = opened;
     for (const state of ["ready", "scheduled", "dead", "cancelled"])
@@ -162,7 +162,7 @@ function describeFilters(setup: StoreSetup): void {
     expect(await search(store, name, { groupKey: "g" })).toEqual([]);
   });
 
-  test("group: waiting tasks of other groups aren't looked at, and a group of all definitions counts as well", async () => {
+  test("the filter by group looks at no waiting tasks of other groups, and takes a group of all definitions as well", async () => {
     const { store } = open();
     const name = await define(store, settings);
     const other = await define(store, settings);
@@ -206,7 +206,7 @@ function describeFilters(setup: StoreSetup): void {
       expect((await store.listTasks(search)).tasks.map(({ task }) => task)).toEqual([second]);
     });
 
-  test("batch: the tasks of its waves, unfinished and finished, and no others", async () => {
+  test("the filter by batch finds the tasks of its waves, unfinished and finished, and no others", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, settings);
@@ -225,7 +225,7 @@ function describeFilters(setup: StoreSetup): void {
     expect(await search(store, name, { batchId: second.batchId })).toEqual(at(second.tasks, 0));
   });
 
-  test("times: from an instant on, before another; no unfinished task has ended", async () => {
+  test("the filter by times goes from an instant on to before another; no unfinished task has ended", async () => {
     const { opened, name, tasks } = await sceneOf(open());
     const { store } = opened;
     const rows = await Promise.all(
@@ -259,7 +259,7 @@ function describeFilters(setup: StoreSetup): void {
     expect(await search(store, name, since)).toEqual([tasks["done"], tasks["dead"]]);
   });
 
-  test("filters together: a task fits all of them", async () => {
+  test("a task fits all of several filters together", async () => {
     const { opened, name, tasks } = await sceneOf(open());
     const { store } = opened;
     const filter = { keyPrefix: "order-", path: "customer.id", value: "5" };
@@ -334,7 +334,7 @@ const payloads: readonly { readonly text: string; readonly has: string | null }[
 function describePayloads(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("payload: exactly the tasks that have the value at the path, while they wait and when they are done", async () => {
+  test("the filter by payload finds exactly the tasks with the value at the path, waiting and done ones", async () => {
     const { store } = open();
     const name = await define(store, { ...settings, limit: 100 });
     const ids = await enqueue(
@@ -366,7 +366,7 @@ function describePayloads(setup: StoreSetup): void {
     }
   });
 
-  test("payload: a member of the first level, and one of another name", async () => {
+  test("the filter by payload finds a member of the first level, and one of another name", async () => {
     const { store } = open();
     const name = await define(store, settings);
     const ids = await enqueue(store, name, [

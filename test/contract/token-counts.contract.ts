@@ -146,7 +146,7 @@ function describeFree(setup: StoreSetup): void {
     expect(before).not.toContain(at(after, 3));
   });
 
-  textTest("only those that are taken from the dead get new ids", async () => {
+  textTest("the tokens that are taken from the dead alone get new ids", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 3, leaseMs });

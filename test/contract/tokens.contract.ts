@@ -358,7 +358,7 @@ function describeDead(setup: StoreSetup): void {
     expect((await statusOf(store, name)).held).toBe(1);
   });
 
-  test("four dead holders and a limit lowered to two: the next asker is granted", async () => {
+  test("four dead holders and a limit lowered to two let the next asker be granted", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 4, leaseMs: 10_000 });
@@ -472,7 +472,7 @@ function describeAcquire(setup: StoreSetup): void {
     });
   });
 
-  test("limited: nothing held and nothing free, with the longest wait that makes sense", async () => {
+  test("acquire_tokens with nothing held and nothing free tells the longest wait that makes sense", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1, leaseMs: 60_000 });
     const { executionId } = await startWorker(store, name);
@@ -565,7 +565,7 @@ function describeRelease(setup: StoreSetup): void {
     expect((await startWorker(store, name, { want: 5 })).answer.tokens).toBe(2);
   });
 
-  test("keeping more than is held frees nothing", async () => {
+  test("a keep of more than is held frees nothing", async () => {
     const { store } = open();
     const name = await define(store, { limit: 3 });
     const { executionId } = await startWorker(store, name, { want: 2 });
@@ -686,7 +686,7 @@ function describeSurplus(setup: StoreSetup): void {
     expect((await worker.work({ want: 1 })).overLimit).toBe(3);
   });
 
-  test("release_surplus of an unknown execution: fenced", async () => {
+  test("release_surplus of an unknown execution is fenced", async () => {
     const { store } = open();
     const executionId = asExecutionId("999999999");
     expect((await store.releaseSurplus({ executionId, keep: 1 })).status).toBe("fenced");

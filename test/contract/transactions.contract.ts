@@ -121,7 +121,7 @@ function lockOf(setup: StoreSetup, what: "execution" | "watermark" | "definition
 function describeEnqueue(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("commit: the tasks are there, and were not before", async () => {
+  test("the commit of a transaction makes its tasks visible, which were not before", async () => {
     const { store } = open();
     const name = await define(store);
     const answer = await store.transaction(async (transaction) => {
@@ -134,7 +134,7 @@ function describeEnqueue(setup: StoreSetup): void {
     expect(await stateOf(store, at(answer.taskIds, 1))).toBe("scheduled");
   });
 
-  test("rollback: nothing is left, and what the body threw comes out unchanged", async () => {
+  test("the rollback of a transaction leaves nothing, and what the body threw comes out unchanged", async () => {
     const { store } = open();
     const name = await define(store);
     const reason = new Error("changed my mind");
@@ -205,7 +205,7 @@ function describeEnqueue(setup: StoreSetup): void {
     });
   }
 
-  test("grouped tasks of a global group, enqueued by two definitions' transactions", async () => {
+  test("grouped tasks of a global group are enqueued by two definitions' transactions", async () => {
     const { store } = open();
     const one = await define(store);
     const two = await define(store);
@@ -237,7 +237,7 @@ function describeEnqueue(setup: StoreSetup): void {
 function describeComplete(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("commit: the task is done; rollback: it is claimed as before and may be completed later", async () => {
+  test("the commit makes a task done; after a rollback it is claimed as before and may be completed later", async () => {
     const { store } = open();
     const name = await define(store);
     await enqueue(store, name, 1);
@@ -671,7 +671,7 @@ function describeOpen(setup: StoreSetup): void {
     "row locks",
     "exact clock",
   )(
-    "with a completion: the heartbeat says busy and goes on with others, a reclaim passes it over",
+    "the heartbeat says busy beside a transaction that completes, and goes on with others; a reclaim passes it over",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -770,7 +770,7 @@ function describeRules(setup: StoreSetup): void {
     expect((await statusOf(store, name)).ready).toBe(0);
   });
 
-  test("an error that the body swallowed: the commit fails, for nothing was committed", async () => {
+  test("the commit fails behind an error that the body swallowed, for nothing was committed", async () => {
     const { store } = open();
     const name = await define(store);
     const call = store.transaction(async (transaction) => {

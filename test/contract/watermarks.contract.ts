@@ -448,7 +448,7 @@ function describeInside(setup: StoreSetup): void {
 function describeSet(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("back: the next maker begins there, and a reader of the old one is told", async () => {
+  test("set_watermark back lets the next maker begin there, and tells a reader of the old one", async () => {
     const { store } = open();
     const name = await define(store);
     await store.advanceWatermark(advance(name));
@@ -625,7 +625,7 @@ function describeList(setup: StoreSetup): void {
     expect(watermarks[0]?.changedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  test("only one definition's, only one name, only so many", async () => {
+  test("list_watermarks lists those of one definition, of one name, and only so many", async () => {
     const { store } = open();
     const name = await define(store, {}, uniqueName('quote"'));
     const other = await define(store);

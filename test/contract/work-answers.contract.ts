@@ -99,7 +99,7 @@ function describeTold(setup: StoreSetup): void {
     expect((await worker.again()).refused).toEqual([]);
   });
 
-  test("of several groups of other definitions, every one that got ready tasks", async () => {
+  test("work tells every definition whose groups' tasks got ready, of several", async () => {
     const { store } = open();
     const mine = await define(store, { limit: 5 });
     const others = [await define(store), await define(store)];
@@ -187,7 +187,7 @@ function describeStarted(setup: StoreSetup): void {
     expect((await factsOf(store, at(ids, 2))).claim?.isPrefetched).toBe(true);
   });
 
-  test("claims reported as started take tokens before the next claims of the same call", async () => {
+  test("the claims that are reported as started take tokens before the next claims of the same call", async () => {
     const { store } = open();
     const name = await define(store, { limit: 3, prefetchMax: 1 });
     const ids = await enqueue(store, name, 9);

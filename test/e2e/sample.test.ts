@@ -35,7 +35,7 @@ describe("a run to its end", () => {
   afterAll(remove);
 
   test(
-    "ends with 0, the results of a direct computation and only the planted dead letters",
+    "a run to its end ends with 0, the results of a direct computation and only the planted dead letters",
     async () => {
       const end = await runLocal(home, ["--once"]);
 

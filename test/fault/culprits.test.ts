@@ -156,7 +156,7 @@ async function reportOf(scene: string): Promise<Report> {
 }
 
 test.each(Object.keys(scenes))(
-  "%s: every neighbour is done without a failed attempt, after two losses at most",
+  "every neighbour of %s is done without a failed attempt, after two losses at most",
   async (scene) => {
     const { neighbours } = await reportOf(scene);
     expect(neighbours).toHaveLength(10);

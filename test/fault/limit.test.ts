@@ -288,7 +288,7 @@ test("withTokens holds the limit over a kill, a process that stood still past it
 
 // The log shows what it should: planted bugs are found.
 testWhole(
-  "control: calls that go on under a lost lease are seen",
+  "the judge sees calls that go on under a lost lease, in the control",
   async () => {
     const field = await openField("unused");
     for (const name of ["one", "two"]) startWorker(field, name, "deaf");
@@ -313,7 +313,7 @@ testWhole(
 );
 
 testWhole(
-  "control: calls that begin after the answer of a lowered limit are seen",
+  "the judge sees calls that begin after the answer of a lowered limit, in the control",
   async () => {
     const field = await openField("unused");
     for (const name of ["one", "two"]) startWorker(field, name, "deaf");
@@ -326,7 +326,7 @@ testWhole(
 );
 
 testWhole(
-  "control: without the row's lock the same log shows more than the limit",
+  "the same log shows more than the limit in the control without the row's lock",
   async () => {
     const field = await openField("limited");
     const source = await field.client.query<{ text: string }>(
@@ -351,7 +351,7 @@ testWhole(
 );
 
 testWhole(
-  "control: a worker that gives tokens back before its handlers have settled is seen",
+  "the judge sees a worker that gives tokens back before its handlers have settled, in the control",
   async () => {
     const field = await openField("limited");
     await enqueue(field, 10_000);

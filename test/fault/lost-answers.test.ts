@@ -103,20 +103,23 @@ function describeLostAnswers({ setup, lose, lost }: Lossy): void {
     expect(Object.keys(scenes).sort()).toEqual(changing.sort());
   });
 
-  test.each(Object.entries(scenes))("%s: repeated, it has its effect once", async (key, scene) => {
-    const sure = await setup.open();
-    const once = await scene(sure);
-    await once();
-    const expected = await everythingIn(sure);
-    const opened = await setup.open();
-    const call = await scene(opened);
-    const before = lost();
-    lose(key as OperationName);
-    await call();
-    expect(lost()).toBe(before + 1);
-    expect(await everythingIn(opened)).toBe(expected);
-    expect(await opened.store.checkInvariants()).toEqual({ status: "sound", findings: [] });
-  });
+  test.each(Object.entries(scenes))(
+    "the operation %s has its effect once when it is repeated",
+    async (key, scene) => {
+      const sure = await setup.open();
+      const once = await scene(sure);
+      await once();
+      const expected = await everythingIn(sure);
+      const opened = await setup.open();
+      const call = await scene(opened);
+      const before = lost();
+      lose(key as OperationName);
+      await call();
+      expect(lost()).toBe(before + 1);
+      expect(await everythingIn(opened)).toBe(expected);
+      expect(await opened.store.checkInvariants()).toEqual({ status: "sound", findings: [] });
+    },
+  );
 }
 
 describe("PostgreSQL behind a network that loses answers", () => {

@@ -100,7 +100,7 @@ test("withTokens of overlapping lists in two processes never runs more than each
   expect(rows.filter(({ until_ms: end }) => end === null)).toEqual([]);
 }, 120_000);
 
-test("control: calls that take a token of the first limit alone are seen", async () => {
+test("the judge sees calls that take a token of the first limit alone, in the control", async () => {
   const rows = await runTwo(
     "first",
     (found) =>

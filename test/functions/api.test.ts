@@ -295,7 +295,7 @@ describe("definitions", () => {
 });
 
 describe("errors", () => {
-  test("name the error as problem+json", async () => {
+  test("an answer names the error as problem+json", async () => {
     const response = await api.call({ route: "api-limit", params: resize, body: { limit: 1_001 } });
 
     expect(response).toMatchObject({ status: 400, contentType: "application/problem+json" });
@@ -473,7 +473,7 @@ describe("a refusal names the caller's own member", () => {
     });
   });
 
-  test("of parameters of the address that are unknown or come twice, whatever their names", async () => {
+  test("a refusal names the caller's own parameters of the address that are unknown or come twice, whatever their names", async () => {
     for (const [search, field] of [
       ["?__proto__=1", "__proto__"],
       ["?max=1&max=2", "max"],

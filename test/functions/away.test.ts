@@ -115,7 +115,7 @@ describe("the API", () => {
     expect(silent.connections()).toBeLessThanOrEqual(2);
   }, 60_000);
 
-  test("once the database has gone silent one request asks, all others are told 503 at once, and it is found again", async () => {
+  test("one request asks once the database has gone silent, all others are told 503 at once, and it is found again", async () => {
     const server = await startOutageServer("silent");
     closers.push(() => server.close());
     const host = await start(server.url, 30);
@@ -161,7 +161,7 @@ describe("sweep", () => {
 });
 
 describe("endRuntime", () => {
-  test("ends in time while the start hangs and requests wait", async () => {
+  test("the call of endRuntime ends in time while the start hangs and requests wait", async () => {
     const silent = await startSilent();
     const host = await start(silent.url);
     const pending = [1, 2, 3].map(() => get(`${host.url}/api/status`).catch(() => null));
@@ -171,7 +171,7 @@ describe("endRuntime", () => {
     for (const answer of await Promise.all(pending)) expect([503, 504]).toContain(answer?.status);
   }, 60_000);
 
-  test("ends in time when its connections are half-open under a request", async () => {
+  test("the call of endRuntime ends in time when its connections are half-open under a request", async () => {
     const server = await startOutageServer("silent");
     closers.push(() => server.close());
     const host = await start(server.url);

@@ -96,10 +96,13 @@ describe("a command that looks says by an app's address what it says with a data
     expect(names.filter((name) => !asked.has(name))).toEqual([]);
   });
 
-  test.each(looks)("taskgate %s", async (line) => {
-    await expectSame(wordsOf(line));
-    await expectSame([...wordsOf(line), "--json"]);
-  });
+  test.each(looks)(
+    "the command taskgate %s says the same of an app's address as of a database",
+    async (line) => {
+      await expectSame(wordsOf(line));
+      await expectSame([...wordsOf(line), "--json"]);
+    },
+  );
 });
 
 /** In this order; later ones see what earlier ones have done. */
@@ -139,14 +142,17 @@ describe("a command that changes something does by an app's address what it does
   // Definitions and schedules are stopped and resumed several at a time: the order of their ends is chance.
   const linesOf = (text: string): string[] => evenedOut(text).split(/,?\n/).sort();
 
-  test.each(lines)("%i: taskgate %s", async (_, line) => {
-    const words = [...wordsOf(line), "--json"];
-    const [one, other] = [await near.taskgate(...words), await far.byUrl(...words)];
-    expect({ code: other.code, out: linesOf(other.out) }).toEqual({
-      code: one.code,
-      out: linesOf(one.out),
-    });
-  });
+  test.each(lines)(
+    "the command %i, taskgate %s, does the same by an app's address as with a database",
+    async (_, line) => {
+      const words = [...wordsOf(line), "--json"];
+      const [one, other] = [await near.taskgate(...words), await far.byUrl(...words)];
+      expect({ code: other.code, out: linesOf(other.out) }).toEqual({
+        code: one.code,
+        out: linesOf(one.out),
+      });
+    },
+  );
 
   test.each([
     ...["definitions", "groups", "watermarks", "limits", "schedules"],

@@ -57,7 +57,7 @@ function taskgate(
 }
 
 describe("the program and an app that runs elsewhere", () => {
-  test("register a definition at its first call, run the added task, and tell its end", async () => {
+  test("the program and an app register a definition at its first call, run the added task, and tell its end", async () => {
     const added = await taskgate("enqueue", "check-row", "--payload", badRow, "--json");
     expect(added).toMatchObject({ code: 0, error: "" });
     const [{ task = "" } = {}] = (JSON.parse(added.out) as { tasks: { task?: string }[] }).tasks;
@@ -78,7 +78,7 @@ describe("the program and an app that runs elsewhere", () => {
     expect(kind.error).toMatch(/kind.*check-rows.*check-row/);
   }, 60_000);
 
-  test("change a setting, of which the audit tells the caller", async () => {
+  test("the program and an app change a setting, of which the audit tells the caller", async () => {
     const changed = await taskgate("limit", "check-row", "1", "--reason", "the partner is slow");
     expect(changed).toMatchObject({ code: 0, out: expect.stringContaining("is 1, it was 2.") });
     const { out } = await taskgate("audit", "check-row", "-n", "1");

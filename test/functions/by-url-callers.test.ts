@@ -115,7 +115,7 @@ describe("a caller that signs in with a token", () => {
     );
   });
 
-  test("without the role exports nothing, rather than tasks without payloads", async () => {
+  test("a caller without the role exports nothing, rather than tasks without payloads", async () => {
     const refused = await as("Taskgate.Reader", "export", "greet", "--state", "done");
     expect(refused).toEqual({
       code: 1,

@@ -144,7 +144,7 @@ test("a list of a thousand rows is the same text as with a database", async () =
   );
 });
 
-test("names with slashes, blanks and signs of an address reach the app as they are", async () => {
+test("the names with slashes, blanks and signs of an address reach the app as they are", async () => {
   for (const odd of ["a/b c", "100%", "ü?x=1&y#z", "a+b", "...", "%2e%2e"]) {
     await api.register(odd);
     expect(await api.byUrl("limit", odd, "7", "--json")).toMatchObject({ code: 0 });

@@ -291,16 +291,19 @@ describe.each<Face>(["a database", "the address of an app"])(
     afterAll(tearDown);
     const isApp = on === "the address of an app";
 
-    test.each(Object.entries(answers))("%s", async (line, answer) => {
-      const { code, out } = await run(line);
-      said[on][line] = evenedOut(out);
-      const [wanted, says] = (isApp ? onlyWithDatabase[line] : undefined) ?? [
-        0,
-        (isApp ? shorter[line] : undefined) ?? answer,
-      ];
-      expect(out).toMatch(says);
-      expect(code).toBe(wanted);
-    });
+    test.each(Object.entries(answers))(
+      "the example %s answers as the help says",
+      async (line, answer) => {
+        const { code, out } = await run(line);
+        said[on][line] = evenedOut(out);
+        const [wanted, says] = (isApp ? onlyWithDatabase[line] : undefined) ?? [
+          0,
+          (isApp ? shorter[line] : undefined) ?? answer,
+        ];
+        expect(out).toMatch(says);
+        expect(code).toBe(wanted);
+      },
+    );
 
     test("the example of Azure SQL is read, and refused alone for the database", async () => {
       const { code, out } = await run(azureExample);

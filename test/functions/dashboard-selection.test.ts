@@ -58,31 +58,38 @@ async function confirm(page: Page): Promise<void> {
 }
 
 describe("a selection", () => {
-  testHere(`of dead tasks is made by keys, stays, and is redriven${chromiumNote}`, async () => {
-    const { api } = stage();
-    const [first = "", second = "", third = ""] = await die(api, "keys", ["a", "b", "c"]);
-    const page = await stage().open("tasks?definition=keys&state=dead");
-    await lists(page, third);
-    for (const id of [first, third]) await tickByKey(page, id);
-    await page.shows("2 tasks selected");
-    await sleep(2_300);
-    expect(await ticked(page)).toEqual([third, first].map((id) => `select task ${id}`));
-    await page.click('[aria-label="redrive the selected tasks"]');
-    await page.shows("Of 2: 2 will run again.");
-    expect(await findBarriers(page)).toEqual([]);
-    const { tasks: before } = await api.admin.tasks({
-      definition: "keys",
-      states: ["dead"],
-      max: 9,
-    });
-    expect(before).toHaveLength(3);
-    await confirm(page);
-    await page.shows("2 redriven.");
-    await page.shows("none selected");
-    const { tasks: left } = await api.admin.tasks({ definition: "keys", states: ["dead"], max: 9 });
-    expect(left.map(({ task }) => task)).toEqual([second]);
-    expect(page.problems).toEqual([]);
-  });
+  testHere(
+    `a selection of dead tasks is made by keys, stays, and is redriven${chromiumNote}`,
+    async () => {
+      const { api } = stage();
+      const [first = "", second = "", third = ""] = await die(api, "keys", ["a", "b", "c"]);
+      const page = await stage().open("tasks?definition=keys&state=dead");
+      await lists(page, third);
+      for (const id of [first, third]) await tickByKey(page, id);
+      await page.shows("2 tasks selected");
+      await sleep(2_300);
+      expect(await ticked(page)).toEqual([third, first].map((id) => `select task ${id}`));
+      await page.click('[aria-label="redrive the selected tasks"]');
+      await page.shows("Of 2: 2 will run again.");
+      expect(await findBarriers(page)).toEqual([]);
+      const { tasks: before } = await api.admin.tasks({
+        definition: "keys",
+        states: ["dead"],
+        max: 9,
+      });
+      expect(before).toHaveLength(3);
+      await confirm(page);
+      await page.shows("2 redriven.");
+      await page.shows("none selected");
+      const { tasks: left } = await api.admin.tasks({
+        definition: "keys",
+        states: ["dead"],
+        max: 9,
+      });
+      expect(left.map(({ task }) => task)).toEqual([second]);
+      expect(page.problems).toEqual([]);
+    },
+  );
 
   testHere(
     `a selection of all shown tasks is rescheduled, then cancelled${chromiumNote}`,

@@ -162,7 +162,7 @@ describe("each view", () => {
     expect(await asked()).toBe(before);
   });
 
-  testHere(`a selected text and the focus outlive further looks${chromiumNote}`, async () => {
+  testHere(`a selected text and the focus stay through further looks${chromiumNote}`, async () => {
     const page = await open("failures");
     await page.shows("no such row");
     await page.evaluate(

@@ -152,7 +152,7 @@ describe("taskgate export", () => {
     expect(error).toEqual([]);
   });
 
-  test("--to writes a file of its owner's, and never over another one", async () => {
+  test("the option --to writes a file of its owner's, and never over another one", async () => {
     await scene();
     const path = join(folder, `${name}.ndjson`);
     const { code, out } = await run(["export", name, "--to", path]);

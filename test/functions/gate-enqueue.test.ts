@@ -185,7 +185,7 @@ describe("taskgate refuses parts and names them:", () => {
       "events[1]: expected a route, { matches, toTasks }, both functions (an object)",
     ],
     [{ tasks: [], app: 5 }, "app: expected 1..200 characters"],
-  ])("%j", (parts, message) => {
+  ])("taskgate refuses the parts %j and names them", (parts, message) => {
     expect(() => taskgate(parts as AppParts)).toThrow(message);
   });
 });

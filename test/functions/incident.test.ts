@@ -127,7 +127,7 @@ async function get(route: string, params = {}, query = {}): Promise<unknown> {
 }
 
 describe("An operator's ten questions", () => {
-  test("1: why a task waits is told with the limit, its author and the holder", async () => {
+  test("the reason that a task waits is told with the limit, its author and the holder", async () => {
     const { waiting } = incident;
     const expected = {
       reasons: expect.arrayContaining([
@@ -143,7 +143,7 @@ describe("An operator's ten questions", () => {
     expect(group.out).toContain(incident.groupHolder?.taskId);
   });
 
-  test("2: the holders of tokens are told with their tasks and since when", async () => {
+  test("the holders of tokens are told with their tasks and since when", async () => {
     const running = [
       expect.objectContaining({ task: incident.hanging, state: "running", worker: host }),
     ];
@@ -155,7 +155,7 @@ describe("An operator's ten questions", () => {
     expect(out).toContain(host);
   });
 
-  test("3: failures are told by error, with counts, first, last and an example", async () => {
+  test("the failures are told by error, with counts, first, last and an example", async () => {
     const groups = [
       {
         definition: "mail",
@@ -173,7 +173,7 @@ describe("An operator's ten questions", () => {
     expect(out).toMatch(/3 +mail .*Partner answered # for order #/);
   });
 
-  test("4: the time until all is done is told, or the reason for the delay", async () => {
+  test("the time until all is done is told, or the reason for the delay", async () => {
     const left = (await get("api-pace", { name: "import" })) as Record<string, unknown>;
     // 30 ended within some seconds, three are left.
     expect(left).toMatchObject({ heldUpBy: null, finished: { count: 30 } });
@@ -187,7 +187,7 @@ describe("An operator's ten questions", () => {
     expect((await taskgate("top")).out).toContain("unknown: it is paused");
   });
 
-  test("5: who changed a limit and a pause, when and why, is in the audit", async () => {
+  test("the audit says who changed a limit and a pause, when and why", async () => {
     expect(await get("api-audit", {}, { object: "paused-before" })).toMatchObject({
       entries: [{ actor: "bob", reason: "not ready", action: "pause_definition" }, {}],
     });
@@ -195,7 +195,7 @@ describe("An operator's ten questions", () => {
     expect(out).toMatch(/set_limit +import +limit_override as in code -> 1/);
   });
 
-  test("6: a hung handler is told with its host and process, a frozen worker by its lease", async () => {
+  test("a hung handler is told with its host and process, a frozen worker by its lease", async () => {
     expect(await get("api-pace", { name: "import" })).toMatchObject({
       running: [{ task: incident.hanging, isSlow: true, worker: host }],
     });
@@ -206,7 +206,7 @@ describe("An operator's ten questions", () => {
     });
   });
 
-  test("7: the age of the oldest ready task is told", async () => {
+  test("the age of the oldest ready task is told", async () => {
     const { oldest } = incident;
     const answer = (await get("api-pace", { name: "import" })) as {
       oldestReady: { task: string; ageMs: number };
@@ -220,7 +220,7 @@ describe("An operator's ten questions", () => {
     expect(found?.pace.oldestReady.task).toBe(oldest);
   });
 
-  test("8: whether anything is lost is told by the promises that hold, and by leases that are over", async () => {
+  test("a loss is told by the promises that hold, and by leases that are over", async () => {
     const { out } = await api.taskgate("doctor", "--deep");
     expect(out).toMatch(/promises: .*holds/);
     // The promises want the database itself; leases that are over are told by the app, too.
@@ -229,7 +229,7 @@ describe("An operator's ten questions", () => {
     expect(await get("api-status")).toMatchObject({ expired: 1 });
   });
 
-  test("9: one dead task, those of one error, and all are redriven", async () => {
+  test("a redrive runs one dead task, those of one error, and all", async () => {
     const like = "Partner answered # for order #";
     const body = { definition: "mail", kind: "mail", like };
     const redrive = { route: "api-redrive-failures" };
@@ -254,7 +254,7 @@ describe("An operator's ten questions", () => {
     ).toEqual([asTaskId(incident.dead[3] ?? "")]);
   });
 
-  test("10: everything stops, and exactly the stopped parts are resumed", async () => {
+  test("a stop of everything stops all, and a resume starts exactly the stopped parts", async () => {
     expect(await get("api-stop-state")).toEqual({ stop: null });
     const stopped = (await api.call({
       route: "api-stop",
@@ -289,7 +289,7 @@ describe("An operator's ten questions", () => {
     expect((await taskgate("resume", "--all")).out).toContain("no stop is on");
   });
 
-  test("11: a stop beside locked definitions and schedules stops all others, and names these until they are stopped", async () => {
+  test("a stop beside locked definitions and schedules stops all others, and names these until they are stopped", async () => {
     await withClient(api.ownerUrl, async (client) => {
       await client.query("begin");
       await client.query(

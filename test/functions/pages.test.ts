@@ -201,7 +201,7 @@ describe("a cursor", () => {
     expect(rest["tasks"]).toHaveLength(3);
   });
 
-  test("of another list, another filter or another definition is refused, and so is any other text", async () => {
+  test("a cursor of another list, another filter or another definition is refused, and so is any other text", async () => {
     const [name, other] = [await define(api.store), await define(api.store)];
     await enqueue(api.store, name, 3);
     const params = { name };

@@ -128,7 +128,7 @@ for (const login of ["app", "worker"] as const) {
     });
     afterAll(() => api.close());
 
-    test("reads and enqueues", async () => {
+    test("an app with this login reads and enqueues", async () => {
       const reads = createApiRoutes(() => Promise.resolve(api.admin)).filter(
         ({ methods }) => methods[0] === "GET",
       );

@@ -93,7 +93,7 @@ async function flightsOf(origin: string): Promise<number> {
 const filesImported = (): Promise<string[]> =>
   store.transaction((transaction) => sample.importedEvents(transaction));
 
-test("blocks, then totals, then the file's end; a bad row is dead and halts nothing", async () => {
+test("the sample runs blocks, then totals, then the file's end; a bad row is dead and halts nothing", async () => {
   const bad = { ...row, origin: "lax" };
   await land("a.json", [row, bad, ...Array.from({ length: 250 }, () => row)]);
   const before = { state: "running", waves: ["open: 0 2 0", "blocked: 0 0 0", "blocked: 1 0 0"] };

@@ -99,7 +99,7 @@ describe("with Entra's sign-in", () => {
       headers: signedIn("Taskgate.Reader", "Taskgate.Operator"),
     },
   ])(
-    "to $who reading answers $reading, changing $changing",
+    "the sign-in lets $who read with $reading, and change with $changing",
     async ({ reading, changing, headers }) => {
       const statuses = async (names: string[]): Promise<number[]> =>
         Promise.all(names.map(async (name) => (await call(name, entra, headers)).status));

@@ -215,7 +215,7 @@ describe("on the command line", () => {
     await post("api-cancel", { tasks: [id] });
   });
 
-  test("group sets, groups shows", async () => {
+  test("the command group sets, and the command groups shows", async () => {
     const answer = await taskgate("group", "orders", "c-9", "--slots", "3", "--pause", "--strict");
     expect(answer).toEqual({
       code: 0,

@@ -152,7 +152,7 @@ describe("two apps in two processes", () => {
     ]);
   }, 60_000);
 
-  test("serve their own tasks without a sweep, and never run more at once than the limit that they share", async () => {
+  test("two apps serve their own tasks without a sweep, and never run more at once than their shared limit", async () => {
     const answers = await Promise.all([
       enqueue(billing, "invoice", 40),
       enqueue(shipping, "parcel", 40),
@@ -166,7 +166,7 @@ describe("two apps in two processes", () => {
     ]);
   }, 60_000);
 
-  test("enqueue each other's tasks, whose hints go to the owner's queue", async () => {
+  test("two apps enqueue each other's tasks, whose hints go to the owner's queue", async () => {
     writeFileSync(overlapFile, "");
     expect((await enqueue(billing, "relay-of-billing", 1)).status).toBe(201);
     await until("the parcel was sent", () => ended("shipping") === 1);
@@ -175,7 +175,7 @@ describe("two apps in two processes", () => {
     expect(lines.filter((line) => line.includes("put back"))).toEqual([]);
   }, 60_000);
 
-  test("store messages that overflow as tasks of their own, under the same limit", async () => {
+  test("two apps store messages that overflow as tasks of their own, under the same limit", async () => {
     // A denied worker may end without a hint for later: the sweep finds what it leaves.
     await Promise.all([billing.stop(), shipping.stop()]);
     [billing, shipping] = await Promise.all([
@@ -219,7 +219,7 @@ describe("two apps in two processes", () => {
     await returns.stop();
   }, 60_000);
 
-  test("hand a definition over, and the new app runs it within its next sweep", async () => {
+  test("two apps hand a definition over, and the new one runs it within its next sweep", async () => {
     await store.setDefinitionOwner({ name: "invoice", app: "returns", changedBy: "an operator" });
     await billing.stop();
     writeFileSync(overlapFile, "");

@@ -121,7 +121,7 @@ describePosix("the hooks' script", () => {
     expect(calls()).toHaveLength(2);
   });
 
-  test("packages into a folder of its own: compiled there, with the production packages alone", async () => {
+  test("the hooks' script packages into a folder of its own: compiled there, with the production packages alone", async () => {
     expect(await hook("package")).toMatchObject({ code: 0 });
     const target = join(folder, ".taskgate/package");
     expect(calls().map(({ name, words, cwd }) => [name, words, cwd])).toEqual([

@@ -146,7 +146,7 @@ describe("start and stop", () => {
 });
 
 describe("who gets in", () => {
-  test("no client without the password, neither as the app nor as the superuser, in any database", async () => {
+  test("a client without the password doesn't get in, neither as the app nor as the superuser, in any database", async () => {
     const server = await start({ keep: false, fast: true });
     for (const user of ["dev", "dev:guess", "postgres", "postgres:postgres", "root"]) {
       const address = `postgres://${user}@127.0.0.1:${String(server.port)}/template1`;

@@ -116,7 +116,7 @@ describe("stop", () => {
     );
   });
 
-  test("drain and hooks are bounded; what still runs is said to be lost", async () => {
+  test("the drain and hooks are bounded, and what still runs is said to be lost", async () => {
     const { host, work, send } = await setup({
       limits: { drainMs: 100, terminateMs: 100 },
       env: { TERMINATE_GATE: "never" },

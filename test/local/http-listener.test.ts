@@ -56,7 +56,7 @@ describe("HTTP", () => {
     });
   });
 
-  test("answers without content, with bytes, and of failed functions", async () => {
+  test("the listener sends answers without content, with bytes, and of failed functions", async () => {
     const { host, url } = await setup();
     expect((await fetch(`${url}/api/empty`)).status).toBe(204);
     const binary = await fetch(`${url}/api/binary`);

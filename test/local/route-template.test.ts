@@ -28,7 +28,7 @@ describe("a route", () => {
     ["reports/{from}-{to}", "reports/1-2", { from: "1", to: "2" }],
     ["a.b", "axb", null],
     ["a.b", "A.B/", {}],
-  ])("%s with %s", (template, path, parameters) => {
+  ])("the route %s matches %s as Azure does", (template, path, parameters) => {
     expect(parseRoute(template).match(path)).toEqual(parameters);
   });
 

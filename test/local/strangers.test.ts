@@ -120,24 +120,27 @@ describe("a hostile page", () => {
 });
 
 describe("the own page", () => {
-  testHere(`reads and changes, under both names of this machine${chromiumNote}`, async () => {
-    for (const place of [url, url.replace("127.0.0.1", "localhost")]) {
-      const page = await browser.open(`${place}/api/own-page`);
-      await page.shows("own page");
-      const before = await changes();
-      for (const name of [
-        "reads with fetch",
-        "sends JSON",
-        "puts JSON",
-        "sends nothing without CORS",
-      ]) {
-        await page.evaluate(`document.title = ""`);
-        await page.evaluate(inPage(attacks[name]?.("") ?? ""));
-        await page.until(`document.title.startsWith("done:")`);
-        expect(await page.evaluate("document.title")).toMatch(/the secret|"changes":/);
+  testHere(
+    `the own page reads and changes, under both names of this machine${chromiumNote}`,
+    async () => {
+      for (const place of [url, url.replace("127.0.0.1", "localhost")]) {
+        const page = await browser.open(`${place}/api/own-page`);
+        await page.shows("own page");
+        const before = await changes();
+        for (const name of [
+          "reads with fetch",
+          "sends JSON",
+          "puts JSON",
+          "sends nothing without CORS",
+        ]) {
+          await page.evaluate(`document.title = ""`);
+          await page.evaluate(inPage(attacks[name]?.("") ?? ""));
+          await page.until(`document.title.startsWith("done:")`);
+          expect(await page.evaluate("document.title")).toMatch(/the secret|"changes":/);
+        }
+        expect(await changes()).toBe(before + 3);
+        await page.close();
       }
-      expect(await changes()).toBe(before + 3);
-      await page.close();
-    }
-  });
+    },
+  );
 });

@@ -76,7 +76,7 @@ function openWorkers(
   return { workers, ends, givenUp, starts };
 }
 
-test("one of three that is killed is told and started again, the others run on", async () => {
+test("a killed host of three is told and started again, and the others run on", async () => {
   const { workers, ends, givenUp } = openWorkers(["a", "b", "c"], () => waiting);
   await workers.start();
   const before = workers.states();

@@ -106,7 +106,7 @@ describe("migrate", () => {
     },
   );
 
-  test("twenty migrators at once: one works, the others find it done", async () => {
+  test("one of twenty migrators at once works, and the others find it done", async () => {
     await inEmptyDatabase(async (url) => {
       const results = await Promise.all(Array.from({ length: 20 }, () => migrateStore({ url })));
 

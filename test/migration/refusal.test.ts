@@ -107,7 +107,7 @@ describe("a worker or command refuses to work", () => {
 describe("migrate --check", () => {
   const check = (url: string) => cli("migrate", "--check", "--db", url);
 
-  test("ends with 1 and names the migration whose file differs from the one that was applied, as migrate does", async () => {
+  test("migrate --check ends with 1 and names the migration whose file differs from the applied one, as migrate does", async () => {
     const change = "update taskgate.schema_version set checksum = 'another' where version = 12";
     await withRecord(change, async (url) => {
       const text =
@@ -258,20 +258,23 @@ describe("migrate refuses", () => {
 });
 
 describe("a server in which calls would fail later isn't migrated", () => {
-  test.each(["LATIN1", "SQL_ASCII"])("a database of the encoding %s", async (encoding) => {
-    const look = async (url: string): Promise<void> => {
-      const { code, text } = await cli("migrate", "--db", url);
-      expect({ code, text }).toEqual({
-        code: 2,
-        text: expect.stringContaining(`expected the encoding UTF8, got ${encoding}`) as unknown,
-      });
-      const made = "select 1 from pg_namespace where nspname = 'taskgate'";
-      expect(await rowsOf(url, made)).toEqual([]);
-    };
-    await inEmptyDatabase(look, `encoding '${encoding}' locale 'C'`);
-  });
+  test.each(["LATIN1", "SQL_ASCII"])(
+    "a server with a database of the encoding %s isn't migrated",
+    async (encoding) => {
+      const look = async (url: string): Promise<void> => {
+        const { code, text } = await cli("migrate", "--db", url);
+        expect({ code, text }).toEqual({
+          code: 2,
+          text: expect.stringContaining(`expected the encoding UTF8, got ${encoding}`) as unknown,
+        });
+        const made = "select 1 from pg_namespace where nspname = 'taskgate'";
+        expect(await rowsOf(url, made)).toEqual([]);
+      };
+      await inEmptyDatabase(look, `encoding '${encoding}' locale 'C'`);
+    },
+  );
 
-  test("a version before 15", () => {
+  test("a server of a version before 15 isn't migrated", () => {
     const encoding = "UTF8";
     expect(problemsOfServer({ version: "14.23 (Debian 14.23-1)", encoding })).toEqual([
       "server: expected PostgreSQL 15 or later, got 14.23 (Debian 14.23-1)",
@@ -322,7 +325,7 @@ describe("versions", () => {
     ["0.2.0-pre", "0.2.0", 0],
     ["0.2.0-pre", "0.2.1", -1],
     ["0.2.1", "0.2.0-pre", 1],
-  ])("%s against %s", (left, right, sign) => {
+  ])("the version %s is compared with %s by its numbers", (left, right, sign) => {
     expect(Math.sign(compareVersions(left, right))).toBe(sign);
   });
 

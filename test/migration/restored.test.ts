@@ -45,20 +45,23 @@ const ways: [string, string][] = [
 ];
 
 describe("migrate gives the roles their rights again in a database that was restored", () => {
-  test.each(ways)("%s", async (_, loseRights) => {
-    await inEmptyDatabase(async (url) => {
-      await migrateStore({ url });
-      const before = await rights(url, "taskgate");
-      await withClient(url, (client) => client.query(loseRights));
-      expect(await check(url)).toBe(
-        "1: The roles lack rights, as after a dump was restored. Run `npx taskgate migrate`.",
-      );
-      expect(await migrateStore({ url })).toEqual({ applied: [], isLogicRenewed: true });
-      expect(await rights(url, "taskgate")).toEqual(before);
-      expect(await check(url)).toMatch(/^0: The schema is at version /);
-      expect(await migrateStore({ url })).toEqual({ applied: [], isLogicRenewed: false });
-    });
-  });
+  test.each(ways)(
+    "migrate gives the roles their rights again in a restored database %s",
+    async (_, loseRights) => {
+      await inEmptyDatabase(async (url) => {
+        await migrateStore({ url });
+        const before = await rights(url, "taskgate");
+        await withClient(url, (client) => client.query(loseRights));
+        expect(await check(url)).toBe(
+          "1: The roles lack rights, as after a dump was restored. Run `npx taskgate migrate`.",
+        );
+        expect(await migrateStore({ url })).toEqual({ applied: [], isLogicRenewed: true });
+        expect(await rights(url, "taskgate")).toEqual(before);
+        expect(await check(url)).toMatch(/^0: The schema is at version /);
+        expect(await migrateStore({ url })).toEqual({ applied: [], isLogicRenewed: false });
+      });
+    },
+  );
 });
 
 test("migrate makes the functions of a schema that was renamed look into it", async () => {

@@ -352,7 +352,7 @@ describe("operations of operators", () => {
   };
 
   test.each(Object.keys(calls))(
-    "%s: refused to a worker (42501), open to an operator",
+    "the operation %s is refused to a worker (42501), and open to an operator",
     async (name) => {
       const statement = `select * from ${calls[name] ?? ""}`;
       expect(await codeOf(loginOf("worker"), statement)).toBe(insufficient);

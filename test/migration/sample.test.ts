@@ -36,7 +36,7 @@ describe("migrate --sample", () => {
     });
   });
 
-  test("without it, no table of the sample is made", async () => {
+  test("migrate without --sample makes no table of the sample", async () => {
     await inEmptyDatabase(async (url) => {
       await taskgate("migrate", "--db", url);
       expect(await rowsOf(url, "select to_regclass('flights.airport') as found")).toEqual([

@@ -176,7 +176,7 @@ describe("the doors", () => {
   });
 
   test.each([["mssql://sa:x@127.0.0.1:1/none", "npm install mssql tedious@19"]])(
-    "name a missing driver and the command that installs it: %s",
+    "the doors name a missing driver and the command that installs it: %s",
     async (url, command) => {
       const call = run("npx", ["taskgate", "status", "--db", url], { cwd: apps[0].folder });
       await expect(call).rejects.toThrow(command);
@@ -193,7 +193,7 @@ describe("the declarations", () => {
   ];
   // The app's own compiler builds both apps for the last test; elsewhere libraries aren't checked once more.
   test.each(isWhole ? compilers : compilers.slice(0, 1))(
-    "compile in both apps with %s, with every library checked",
+    "the declarations compile in both apps with %s, with every library checked",
     async (_, compiler, types) => {
       const options = ["--noEmit", "--skipLibCheck", "false"];
       if (types.length > 0) options.push("--types", types.join());

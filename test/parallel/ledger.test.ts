@@ -20,7 +20,7 @@ function start(made: Holdings, execution: string, tokens = 1): void {
 }
 
 describe("the holders of tasks", () => {
-  test("more tokens at once than the limit", () => {
+  test("the ledger finds more tokens at once than the limit", () => {
     const made = holdings();
     start(made, "e1");
     start(made, "e2");
@@ -56,7 +56,7 @@ describe("the holders of tasks", () => {
     }).toThrow("3 tokens are held at once");
   });
 
-  test("a task with two holders", () => {
+  test("the ledger finds a task with two holders", () => {
     const made = holdings();
     start(made, "e1");
     start(made, "e2");
@@ -87,7 +87,7 @@ describe("the holders of tasks", () => {
     }).toThrow("e1 holds 3 claims with 1 tokens");
   });
 
-  test("more of a group than it has slots", () => {
+  test("the ledger finds more tasks of a group than it has slots", () => {
     const made = holdings();
     for (const task of ["t1", "t2"]) made.putInGroup(task, "blue of alpha");
     start(made, "e1");
@@ -145,7 +145,7 @@ describe("what becomes of tasks", () => {
     }).toThrow("task 1 was added by call a1 and by call b1");
   });
 
-  test("one ends under a fence that is over", () => {
+  test("the ledger finds a task that ends under a fence that is over", () => {
     const fates = new Fates();
     fates.endClaim("1", "7", "retry");
     expect(() => {

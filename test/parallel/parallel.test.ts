@@ -67,7 +67,7 @@ describe("runs that broke a promise once", () => {
   });
 
   for (const run of saved) {
-    test(`seed ${String(run.seed)}, ${run.path}: ${run.broken}`, async () => {
+    test(`the run of seed ${String(run.seed)}, ${run.path}, keeps the promise: ${run.broken}`, async () => {
       expect(await repeatRun(open, run)).toBeUndefined();
     });
   }

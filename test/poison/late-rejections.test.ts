@@ -52,7 +52,7 @@ test.each([
   expect(err).toMatch(/of nobody's task/);
 });
 
-test("planted fault: without the watch the first forgotten promise ends the process", async () => {
+test("the first forgotten promise ends the process where the watch is taken away", async () => {
   const { code, out } = await play("unwatched");
   expect(out).toBe("");
   expect(code).not.toBe(0);

@@ -59,11 +59,14 @@ describe("without a compiler the step", () => {
     expect(status).toBe(0);
   });
 
-  test.each(["--write", "--restore"])("the step without a compiler fails with %s, which can't do its work", (option) => {
-    const { status, stdout, stderr } = runStep([], option);
-    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-    expect(stderr).toContain("no bicep, no az bicep, and no dotnet");
-  });
+  test.each(["--write", "--restore"])(
+    "the step without a compiler fails with %s, which can't do its work",
+    (option) => {
+      const { status, stdout, stderr } = runStep([], option);
+      expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+      expect(stderr).toContain("no bicep, no az bicep, and no dotnet");
+    },
+  );
 });
 
 describe("the step fails at a warning, although the compiler ends well,", () => {

@@ -45,7 +45,7 @@ describe("the snapshots", () => {
 });
 
 describe.each(Object.values(deployments))("$environment", (deployment) => {
-  test.each(names)("%s", (name) => {
+  test.each(names)("the deployment keeps the policy: %s", (name) => {
     expect(policies[name](deployment)).toEqual([]);
   });
 
@@ -64,11 +64,14 @@ describe("the policies find", () => {
     expect(planted.filter(({ policy }) => policy === name)).not.toHaveLength(0);
   });
 
-  test.each(planted)("$environment: $title", ({ policy, environment, says, plant }) => {
-    const faults = policies[policy](plant(deployments[environment]));
-    expect(faults.join("\n")).toContain(says);
-    expect(faults).not.toHaveLength(0);
-  });
+  test.each(planted)(
+    "the policies find a planted fault of $environment: $title",
+    ({ policy, environment, says, plant }) => {
+      const faults = policies[policy](plant(deployments[environment]));
+      expect(faults.join("\n")).toContain(says);
+      expect(faults).not.toHaveLength(0);
+    },
+  );
 });
 
 describe("the files", () => {
@@ -112,7 +115,7 @@ describe("the files", () => {
     );
   });
 
-  test("azure.yaml: paths exist, hooks read outputs, both shells run the same command", () => {
+  test("the paths of azure.yaml exist, hooks read outputs, and both shells run the same command", () => {
     const azure = readAzureYaml(read("azure.yaml"));
     expect(existsSync(join(root, azure.infraPath, `${azure.infraModule}.bicepparam`))).toBe(true);
     const outputs = Object.keys(deployments.dev.outputs);
@@ -125,7 +128,7 @@ describe("the files", () => {
     expect(valueAt(site, "tags.azd-service-name")).toBe(azure.serviceName);
   });
 
-  test("package: node_modules ships, because the build is local", () => {
+  test("the package ships node_modules, because the build is local", () => {
     expect(read(".funcignore")).not.toMatch(/^\/?node_modules\/?$/m);
     expect(read("azure.yaml")).toMatch(/^ +remoteBuild: false$/m);
   });

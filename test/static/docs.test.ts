@@ -83,7 +83,7 @@ describe("code in the docs", () => {
 describe("commands in the docs", () => {
   const texts = pages.map((page) => [page, readPage(page)] as const);
 
-  test.each(texts)("%s: every `npx taskgate` command exists", (_, text) => {
+  test.each(texts)("every `npx taskgate` command of %s exists", (_, text) => {
     const named = [...text.matchAll(/npx taskgate ([a-z-]+)/g)].map((match) => match[1] ?? "");
     // A misspelt one and another program's word, to show the answers.
     const known = [
@@ -96,7 +96,7 @@ describe("commands in the docs", () => {
     expect(named.filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  test.each(texts)("%s: every script of npm exists", (_, text) => {
+  test.each(texts)("every script of npm in %s exists", (_, text) => {
     const { scripts } = JSON.parse(readPage("package.json")) as { scripts: Record<string, string> };
     const named = [...text.matchAll(/npm (?:run (?:--silent )?([\w:]+)|(start|test)\b)/g)].map(
       (match) => match[1] ?? match[2] ?? "",
@@ -104,7 +104,7 @@ describe("commands in the docs", () => {
     expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
   });
 
-  test.each(texts)("%s: every file that is named by its path exists", (_, text) => {
+  test.each(texts)("every file that %s names by its path exists", (_, text) => {
     const named = [...text.matchAll(/`((?:shared|functions|test|docs|infra|\.ci)\/[\w./-]+)`/g)]
       .map((match) => (match[1] ?? "").replace(/\/$/, ""))
       // Made by the reader.

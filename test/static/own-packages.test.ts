@@ -62,7 +62,7 @@ describe.each(packages)("the package in $folder", ({ folder, folders, launcher }
     });
   });
 
-  test("imports its own files and what it depends on, and types only from the launcher", () => {
+  test("the package of a folder imports its own files and what it depends on, and types only from the launcher", () => {
     // Not into node_modules, where there is one.
     const files = folders
       .flatMap((inner) => readdirSync(join(root, folder, inner)).map((name) => `${inner}${name}`))

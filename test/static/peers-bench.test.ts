@@ -77,7 +77,7 @@ describe("options", () => {
 });
 
 describe("figures", () => {
-  test("median, lowest and highest; rounds without the figure don't count", () => {
+  test("the figures are median, lowest and highest, and rounds without the figure don't count", () => {
     expect(summarize([3, Number.NaN, 1, 2])).toEqual({ median: 2, min: 1, max: 3 });
     expect(summarize([4, 1])).toEqual({ median: 2.5, min: 1, max: 4 });
     expect(summarize([Number.NaN])).toBeNull();
@@ -116,7 +116,7 @@ describe("goals", () => {
     ["limit 4 over three processes: a token idles, p50", "0.07 ms", true],
     ["limit 4 over three processes: a token idles, p99", "1.85 ms", false],
     ["limit 16 over three processes: violations", null, null],
-  ])("%s: %j, met: %j", (text, got, isMet) => {
+  ])("the goal of %s is told with %j, met: %j", (text, got, isMet) => {
     expect(goals.get(text)).toMatchObject({ got, isMet });
   });
 });

@@ -71,7 +71,7 @@ describe("operations", () => {
     expect(open(mssql)).toEqual(names.map(toPascalCase).sort());
   });
 
-  test.each(names)("%s: both headers name the same status words", (name) => {
+  test.each(names)("both headers of %s name the same status words", (name) => {
     const words = (text: string | undefined) =>
       [...(/[Ss]tatus: (.*?)(?:;|$)/.exec(text ?? "")?.[1] ?? "").matchAll(/[a-z]+/g)].map(String);
     const twin = words(file(postgres, toSnakeCase(name)).header.get("Out"));
@@ -92,7 +92,7 @@ describe("operations", () => {
 describe("headers", () => {
   const all = [...postgres.values(), ...mssql.values(), ...mssqlFunctions.values()];
   test.each(all.map((entry) => [entry.path.slice(root.length + 1), entry] as const))(
-    "%s",
+    "the header of %s has its parts in order",
     (_, entry) => {
       const expected = entry.name.startsWith("_")
         ? ["In", "Raises", "Locks", "Plan", "Twin"]
@@ -164,17 +164,20 @@ describe("T-SQL keeps to the decisions", () => {
   ];
   const files = [...mssql.values(), ...mssqlFunctions.values(), ...views.mssql];
 
-  test.each(files.map((entry) => [entry.name, entry] as const))("%s", (name, entry) => {
-    const code = entry.text.replace(/--.*$/gm, "");
-    for (const [pattern, reason] of banned)
-      expect([reason, pattern.exec(code)?.[0] ?? null]).toEqual([reason, null]);
-    for (const hint of code.matchAll(/READPAST[^)]*HOLDLOCK|HOLDLOCK[^)]*READPAST/g))
-      expect(["650: READPAST beside HOLDLOCK", hint[0]]).toEqual(["", ""]);
-    if (!mssql.has(name)) return;
-    expect(code).toMatch(/SET NOCOUNT, XACT_ABORT ON;/);
-    expect(code).toMatch(/SET TRANSACTION ISOLATION LEVEL READ COMMITTED;/);
-    if (name.startsWith("_")) expect(code).not.toMatch(/BEGIN TRAN|COMMIT TRAN|ROLLBACK/);
-  });
+  test.each(files.map((entry) => [entry.name, entry] as const))(
+    "the T-SQL of %s keeps to the decisions",
+    (name, entry) => {
+      const code = entry.text.replace(/--.*$/gm, "");
+      for (const [pattern, reason] of banned)
+        expect([reason, pattern.exec(code)?.[0] ?? null]).toEqual([reason, null]);
+      for (const hint of code.matchAll(/READPAST[^)]*HOLDLOCK|HOLDLOCK[^)]*READPAST/g))
+        expect(["650: READPAST beside HOLDLOCK", hint[0]]).toEqual(["", ""]);
+      if (!mssql.has(name)) return;
+      expect(code).toMatch(/SET NOCOUNT, XACT_ABORT ON;/);
+      expect(code).toMatch(/SET TRANSACTION ISOLATION LEVEL READ COMMITTED;/);
+      if (name.startsWith("_")) expect(code).not.toMatch(/BEGIN TRAN|COMMIT TRAN|ROLLBACK/);
+    },
+  );
 });
 
 describe("SQL stands in .sql files", () => {

@@ -171,7 +171,7 @@ describe("what builds and tests", () => {
     }
   });
 
-  test("one of them audits, reviews, tells the parts and attests the origin of the deployed package", () => {
+  test("one of the workflows audits, reviews, tells the parts and attests the origin of the deployed package", () => {
     const text = read(".github/workflows/supply-chain.yml");
     for (const step of [
       /^ +run: npm audit --omit=dev --audit-level=moderate$/m,

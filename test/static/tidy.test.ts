@@ -57,7 +57,7 @@ describe("every file", () => {
     expect(find(files, open)).toEqual([]);
   });
 
-  test("ends with one line end, without carriage returns, tabs in code or a byte order mark", () => {
+  test("every file ends with one line end, without carriage returns, tabs in code or a byte order mark", () => {
     const wrong = files.filter(
       ({ path, text: content }) =>
         content.includes("\r") ||

@@ -26,11 +26,14 @@ describe("the vocabulary and the names", () => {
     expect(schema.procedures.size).toBeGreaterThanOrEqual(25);
   });
 
-  test.each(named)("%s: every word, variable, object, column and argument is known", (_, file) => {
-    expect(checkFile(file, schema)).toEqual([]);
-  });
+  test.each(named)(
+    "every word, variable, object, column and argument of %s is known",
+    (_, file) => {
+      expect(checkFile(file, schema)).toEqual([]);
+    },
+  );
 
-  test.each(named)("%s: a word that loses a letter is found", (_, file) => {
+  test.each(named)("a word of %s that loses a letter is found", (_, file) => {
     const missed: string[] = [];
     for (const mutant of misspell(file)) {
       if (checkFile(mutant.file, schema).length === 0) missed.push(mutant.what);
@@ -40,7 +43,7 @@ describe("the vocabulary and the names", () => {
 });
 
 describe("the grammar", () => {
-  test.each(named)("%s", (_, file) => {
+  test.each(named)("the grammar reads %s", (_, file) => {
     expect(readByGrammar(file)).toBeNull();
   });
 });

@@ -25,7 +25,7 @@ function readHints(file: SqlFile): string[][] {
 describe("a worker's call passes over entries of the queues that are locked", () => {
   const files = [...readFolder("procedures", "mssql"), ...readFolder("functions", "mssql")];
 
-  test.each(calls)("%s", (name) => {
+  test.each(calls)("the call %s passes over locked entries of the queues", (name) => {
     const file = files.find((candidate) => candidate.name === name);
     const readings = file === undefined ? [] : readHints(file);
 

@@ -29,7 +29,7 @@ describe("the reference of telemetry", () => {
     for (const name of names) expect(cells.map((cell) => cell.split(" ")[0])).toContain(name);
   });
 
-  it("states the bound of spans per second that the code sets", () => {
+  it("the reference of telemetry states the bound of spans per second that the code sets", () => {
     const bound = /const spansPerSecond = (\d+);/.exec(read("shared/platform/telemetry.ts"))?.[1];
     expect(page).toContain(`${String(bound)} spans per second`);
   });

@@ -54,7 +54,7 @@ describe("starting telemetry", () => {
   }, 60_000);
 
   it.each(["before", "after"])(
-    "instruments drivers that are loaded %s it",
+    "the start of telemetry instruments drivers that are loaded %s it",
     async (driversAt) => {
       const { connectionString } = await ingest();
       const { report } = await start({

@@ -32,7 +32,7 @@ export const unverifiedRules: readonly UnverifiedRule[] = [
     rule: "L3",
     question: "With optimized locking, do those who wait for one row get it in order of arrival?",
     model: "yes",
-    scripts: ["those who wait for a row with UPDLOCK get it in order of arrival"],
+    scripts: ["callers that wait for a row with UPDLOCK get it in order of arrival"],
     engines: ["azure"],
   },
   {

@@ -61,7 +61,7 @@ describe.each(fewOf([1, 2, 3]))("a shared limit of 4, seed %i", (seed) => {
     expect(sharedMost).toEqual([4, 4]);
   });
 
-  test("tasks of four seconds: the hint for given tokens wakes the other definition", async () => {
+  test("the hint for given tokens wakes the other definition beside tasks of four seconds", async () => {
     const { tokens } = await spread({
       ...base,
       definitions: 2,

@@ -19,7 +19,7 @@ const fixedSeeds = Array.from({ length: 8 }, (_, index) => index + 1);
 const seedsByDefault = 40;
 
 describe("the twelve promises hold", () => {
-  test.each(fixedSeeds)("seed %i", async (seed) => {
+  test.each(fixedSeeds)("the twelve promises hold with the seed %i", async (seed) => {
     const result = await simulate(seed);
     expect(result.violations.length === 0 ? "" : describeFailure(result)).toBe("");
     expect(result.tasks).toBeGreaterThan(20);
@@ -43,7 +43,7 @@ describe("the twelve promises hold", () => {
 
 describeWhole("a planted mistake is found", () => {
   test.each(plantedBugs.map((plant) => [plant.promise, plant.name, plant] as const))(
-    "%s: %s",
+    "the planted mistake is found, %s: %s",
     async (promise, name, plant) => {
       const { breaksToo = [], seeds = seedsByDefault } = plant;
       const expected = [promise, ...breaksToo];

@@ -84,7 +84,7 @@ describe("a deadlock's victim", () => {
 });
 
 describe("waiting", () => {
-  test("ends with 1222 when the time is up, and not at all without a limit", () => {
+  test("a wait ends with 1222 when the time is up, and not at all without a limit", () => {
     const bench = new Bench(setup, engines.locking);
     const [one, two, three] = [bench.connection, bench.world.connect(), bench.world.connect()];
     run(one, "BEGIN TRANSACTION; UPDATE dbo.T SET A = 1 WHERE Id = 1;");
@@ -228,7 +228,7 @@ describe("copies of a world", () => {
     expect(names(bench.world)).toEqual([]);
   });
 
-  test("share rows that no session may write any more", () => {
+  test("the copies of a world share rows that no session may write any more", () => {
     const bench = new Bench(setup);
     const data = bench.world.data(bench.world.catalog.table({ schema: "dbo", name: "T", line: 0 }));
     data.isConstant = true;

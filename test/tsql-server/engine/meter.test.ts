@@ -57,7 +57,7 @@ describe("statements", () => {
     ["BEGIN TRY THROW 50000, N'no', 1; END TRY BEGIN CATCH PRINT N'caught'; END CATCH;", 2],
     // EXEC, and in it DECLARE, SELECT, SET
     ["EXEC dbo.Three;", 4],
-  ])("%s", (sql, count) => {
+  ])("the meter counts the statements of %s", (sql, count) => {
     expect(costOf(sql).statements).toBe(count);
   });
 
@@ -78,7 +78,7 @@ describe("statements", () => {
 });
 
 describe("bytes of the log, and index rows", () => {
-  test("an insert: a record per index", () => {
+  test("an insert writes a log record per index", () => {
     const cost = costOf("INSERT INTO dbo.T (Id, A, Name) VALUES (4, 4, N'four');");
     // 4 header + 8 + 4 + 2 + 1 null bitmap + 2 + 4 places + 8 name
     const row = 33;
@@ -89,14 +89,14 @@ describe("bytes of the log, and index rows", () => {
     expect(cost.versionBytes).toBe(2 * 14);
   });
 
-  test("a delete: the whole row, and a version of it", () => {
+  test("a delete logs the whole row, and a version of it", () => {
     const cost = costOf("DELETE FROM dbo.T WHERE Id = 1;");
     // 31 as above with three letters, 16 of the other index
     expect(cost.logBytes).toBe(2 * recordBytes + 31 + 16 + transactionBytes);
     expect([cost.indexWrites, cost.versionBytes, cost.storedBytes]).toEqual([2, 75, 0]);
   });
 
-  test("an update in place: what changes, before and after", () => {
+  test("an update in place logs what changes, before and after", () => {
     const fixed = costOf("UPDATE dbo.T SET A = A WHERE Id = 1;");
     expect(fixed.logBytes).toBe(recordBytes + transactionBytes);
     // `two` and `tWo` differ in one character of two bytes.
@@ -106,7 +106,7 @@ describe("bytes of the log, and index rows", () => {
     expect(text.versionBytes).toBe(14 + 31);
   });
 
-  test("an update of a key: in its index a delete and an insert", () => {
+  test("an update of a key logs a delete and an insert in its index", () => {
     const cost = costOf("UPDATE dbo.T SET A = 9 WHERE Id = 1;");
     // the row: an int before and after; the entry of 16 bytes goes and comes
     expect(cost.logBytes).toBe(3 * recordBytes + 8 + 2 * 16 + transactionBytes);
@@ -134,7 +134,7 @@ describe("bytes of the log, and index rows", () => {
     expect([undone.logBytes, undone.commits]).toEqual([recordBytes + 11, 0]);
   });
 
-  test("seeks: one per access, one per row that is looked up, one per value of an IN; and the rows they gave", () => {
+  test("the meter counts one seek per access, per row that is looked up and per value of an IN, and the rows they gave", () => {
     expect(costOf("SELECT Name FROM dbo.T WHERE Id = 1;").seeks).toBe(1);
     const looked = "SELECT Name FROM dbo.T WITH (INDEX (IX_T_A)) WHERE A <= 2;";
     expect(costOf(looked).seeks).toBe(3);
@@ -175,7 +175,7 @@ describe("how long a row is held", () => {
     expect(connection.meter?.session().heldMost.get("dbo.T")).toBe(2);
   });
 
-  test("commits, by the tables of which they hold a row: only those that wrote", () => {
+  test("the commits are counted by the tables of which they hold a row, only those that wrote", () => {
     const both = costOf(`BEGIN TRANSACTION; ${change} INSERT INTO dbo.U (Id) VALUES (2); COMMIT;`);
     expect([both.commits, Object.fromEntries(both.commitsHolding)]).toEqual([
       1,
@@ -201,7 +201,7 @@ describe("passes over long texts", () => {
     expect(costOf(`${short} SELECT LEN(@s);`).passes).toBe(0);
   });
 
-  test("OPENJSON, once for all its rows", () => {
+  test("a call of OPENJSON passes once for all its rows", () => {
     const json =
       "DECLARE @j nvarchar(max) = N'[' + REPLICATE(CONVERT(nvarchar(max), N'1,'), 4000) + N'1]';";
     expect(costOf(`${json} SELECT COUNT(*) FROM OPENJSON(@j);`).passes).toBe(1);

@@ -55,7 +55,7 @@ describe("inserts", () => {
     expect(bench.world.locks.describe()).toEqual([]);
   });
 
-  test("of a key's message names constraint, table and key", () => {
+  test("the error of a key names constraint, table and key", () => {
     bench.ask("INSERT INTO dbo.T (Id, A) VALUES (1, 1);");
     expect(bench.ask("INSERT INTO dbo.T (Id, A) VALUES (1, 2);").errors[0]?.message).toBe(
       "Violation of PRIMARY KEY constraint 'PK_T'. Cannot insert duplicate key in object 'dbo.T'. The duplicate key value is (1).",
@@ -178,7 +178,7 @@ describe("queries", () => {
     ]);
   });
 
-  test("group, sort and number", () => {
+  test("a query groups, sorts and numbers rows", () => {
     const sql = `SELECT v.g, COUNT(*) AS c, STRING_AGG(v.t, N'') WITHIN GROUP (ORDER BY v.t DESC),
         ROW_NUMBER() OVER (ORDER BY COUNT(*) DESC) AS r
       FROM (VALUES (1, N'a'), (1, N'b'), (2, N'c')) AS v (g, t) GROUP BY v.g HAVING COUNT(*) > 0 ORDER BY v.g DESC;`;
@@ -188,7 +188,7 @@ describe("queries", () => {
     ]);
   });
 
-  test("combine sets", () => {
+  test("a query combines sets", () => {
     expect(bench.rows("SELECT 1 AS n UNION SELECT 1 UNION ALL SELECT 2 ORDER BY n DESC;")).toEqual([
       [2],
       [1],
@@ -226,7 +226,7 @@ describe("errors", () => {
     expect(bench.rows("SELECT @@TRANCOUNT;")).toEqual([[0]]);
   });
 
-  test("inside TRY: ERROR_ functions tell, THROW raises it again with its line", () => {
+  test("an error inside TRY is told by the ERROR_ functions, and THROW raises it again with its line", () => {
     const answer = bench.ask(`BEGIN TRY
       SELECT 1 / 0;
       END TRY BEGIN CATCH SELECT ERROR_NUMBER(), ERROR_MESSAGE(), ERROR_SEVERITY(), ERROR_STATE(), ERROR_LINE(); THROW; END CATCH; SELECT 2;`);
@@ -236,7 +236,7 @@ describe("errors", () => {
     expect(answer.errors.map(({ number, line }) => [number, line])).toEqual([[8134, 2]]);
   });
 
-  test("THROW reads a double % as one, and dooms under XACT_ABORT", () => {
+  test("a THROW reads a double % as one, and dooms under XACT_ABORT", () => {
     const answer = bench.ask(`SET XACT_ABORT ON; BEGIN TRANSACTION;
       BEGIN TRY THROW 50001, N'100%%', 3; END TRY
       BEGIN CATCH SELECT XACT_STATE(), ERROR_MESSAGE(); INSERT INTO dbo.T (Id) VALUES (9); END CATCH;`);
@@ -342,7 +342,7 @@ CREATE VIEW dbo.V AS SELECT t.Id, t.A FROM dbo.T AS t WHERE t.A > 1;`;
 });
 
 describe("table variables", () => {
-  test("survive a rollback, but not the failing statement", () => {
+  test("a table variable survives a rollback, but not the failing statement", () => {
     const sql = `DECLARE @t TABLE (K int NOT NULL PRIMARY KEY);
       BEGIN TRANSACTION; INSERT INTO @t (K) VALUES (1); ROLLBACK;
       BEGIN TRY INSERT INTO @t (K) VALUES (2), (1); END TRY BEGIN CATCH END CATCH;
@@ -369,7 +369,7 @@ describe("definitions", () => {
     expect(bench.rows("SELECT OBJECT_ID(N'dbo.N', N'U');")).toEqual([[null]]);
   });
 
-  test("change tables that have rows", () => {
+  test("a definition changes tables that have rows", () => {
     bench.ask("INSERT INTO dbo.T (Id, A) VALUES (1, 1);");
     bench.ask("ALTER TABLE dbo.T ADD C int NOT NULL CONSTRAINT DF_T_C DEFAULT (5);");
     expect(bench.rows("SELECT Id, A, B, C FROM dbo.T;")).toEqual([[1, 1, "b", 5]]);

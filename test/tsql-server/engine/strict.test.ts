@@ -43,7 +43,7 @@ describe("strict modules", () => {
     "SELECT t.Id FROM Strict.T AS t WITH (INDEX (PK_T)) WHERE t.Code = CONVERT(varchar(10), @n)",
   ];
 
-  test.each(allowed)("%s", (body) => {
+  test.each(allowed)("a strict module may hold %s", (body) => {
     expect(fault(body)).toBe("");
   });
 

@@ -116,9 +116,12 @@ const others: [string, SqlValue][] = [
 ];
 
 describe("values", () => {
-  test.each([...texts, ...numbers, ...others])("%s", (expression, expected) => {
-    expect(value(expression)).toEqual(expected);
-  });
+  test.each([...texts, ...numbers, ...others])(
+    "the expression %s has the value that a server gives",
+    (expression, expected) => {
+      expect(value(expression)).toEqual(expected);
+    },
+  );
 });
 
 describe("errors of values", () => {

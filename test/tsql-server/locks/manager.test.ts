@@ -25,7 +25,7 @@ describe("lock modes", () => {
     expect(table).toEqual(["yyyyyn", "yyynnn", "yynnnn", "ynnynn", "ynnnnn", "nnnnnn"]);
   });
 
-  test("the table of the key-range page: rows held, columns asked", () => {
+  test("the table of the key-range page is followed: rows held, columns asked", () => {
     const modes: LockMode[] = ["S", "U", "X", "RangeS-S", "RangeS-U", "RangeI-N", "RangeX-X"];
     const table = modes.map((held) =>
       modes.map((asked) => (areCompatible(held, asked) ? "y" : "n")).join(""),

@@ -80,7 +80,7 @@ describe.each(["locking", "versioned", "azure"] as const)(
   "a reduced search comes to the same ends as a full one, %s",
   (engine) => {
     test.each([...pairs, ...triples].map((callers) => [callers.join(" x "), callers] as const))(
-      "%s",
+      "the callers %s come to the same ends by both searches",
       (_name, callers) => {
         expect(endsOf(engine, callers, exploreReduced)).toEqual(endsOf(engine, callers, explore));
       },

@@ -82,7 +82,7 @@ function walk(data: TableData, place: number, bounds: Bounds): unknown[] {
 }
 
 describe("texts", () => {
-  test("compare as the collation says, the shorter one padded with blanks", () => {
+  test("the texts compare as the collation says, the shorter one padded with blanks", () => {
     const [binary, dictionary] = [
       textComparer("Latin1_General_100_BIN2"),
       textComparer("SQL_Latin1_General_CP1_CI_AS"),
@@ -97,7 +97,7 @@ describe("texts", () => {
     expect(foldText("Ab ", "Latin1_General_100_BIN2")).toBe("Ab");
   });
 
-  test("of ids compare by the last six bytes first, NULL before everything", () => {
+  test("the ids compare by the last six bytes first, NULL before everything", () => {
     const compare = comparerOf("uniqueidentifier", "");
     const [low, high] = [
       "FF000000-0000-0000-0000-000000000001",
@@ -154,7 +154,7 @@ describe("walks of an index", () => {
     expect(range.boundary()).toBe("KEY dbo.T.PK_T(infinity)");
   });
 
-  test("name keys by what identifies them: a unique index by its own columns, another one with the row's", () => {
+  test("an index names keys by what identifies them: a unique one by its own columns, another with the row's", () => {
     const data = filled();
     expect(data.clustered.resourceOf([3])).toBe("KEY dbo.T.PK_T(3)");
     expect(data.index(1).resourceOf([20, 4])).toBe("KEY dbo.T.IX_A(20,4)");

@@ -8,7 +8,7 @@ import type { StoredRow } from "./stored-size";
 const bin2 = "Latin1_General_100_BIN2";
 
 describe("bytes of a value", () => {
-  test("text in UTF-16, UTF-8 or a code page, as type and collation say", () => {
+  test("a text takes the bytes of UTF-16, UTF-8 or a code page, as type and collation say", () => {
     const text = "é中😀";
     const max = { length: "max" as const };
     expect(storedBytes(text, { type: { name: "nvarchar", ...max }, collation: bin2 })).toBe(8); // 2 + 2 + 4
@@ -18,7 +18,7 @@ describe("bytes of a value", () => {
     expect(storedBytes(null, { type: { name: "varchar", ...max }, collation: bin2 })).toBe(0);
   });
 
-  test("fixed widths", () => {
+  test("the fixed widths are those of the documentation", () => {
     expect([
       widthOf({ name: "smallint" }),
       widthOf({ name: "bigint" }),
@@ -42,7 +42,7 @@ describe("bytes of a row", () => {
   const row = (body: string | null, index = clustered): StoredRow =>
     storedRow(table, index, [1n, 2, 0, 1, "abc", body]);
 
-  test("header, fixed columns, bits together, null bitmap, places and values of variable columns", () => {
+  test("a row takes a header, fixed columns, bits together, a null bitmap, and places and values of variable columns", () => {
     // 4 header + 8 + 4 + 1 for both bits + 2 + 1 null bitmap of 6 columns + 2 + 2 * 2 places + 6 of the name
     expect(wholeSize(row(null))).toBe(32);
     expect(row("x".repeat(100))).toEqual({ inRow: 232, outside: new Map() });

@@ -6,7 +6,7 @@ function read(text: string): string[] {
 }
 
 describe("tokens", () => {
-  test("kinds, each as it is written", () => {
+  test("the lexer tells the kinds of tokens, each as it is written", () => {
     expect(read("SELECT [a]]b], @v, @@ROWCOUNT, 'it''s', N'ü', 1.5e-3, 0xFF;")).toEqual([
       "word SELECT",
       "quoted a]b",

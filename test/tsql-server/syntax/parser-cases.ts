@@ -15,12 +15,15 @@ export interface FormCase {
 
 /** Reads both texts of each case. */
 export function describeForms(cases: readonly FormCase[]): void {
-  test.each(cases.map((entry) => [entry.form, entry] as const))("%s", (_, entry) => {
-    const statements = parseStatements(entry.good, "good.sql");
-    expect(statements.length).toBeGreaterThan(0);
-    if (entry.tree !== undefined) expect(statements.at(-1)).toMatchObject(entry.tree);
-    expect(() => parseStatements(entry.bad, "bad.sql")).toThrow(entry.error);
-  });
+  test.each(cases.map((entry) => [entry.form, entry] as const))(
+    "the parser reads the form %s and refuses its broken twin",
+    (_, entry) => {
+      const statements = parseStatements(entry.good, "good.sql");
+      expect(statements.length).toBeGreaterThan(0);
+      if (entry.tree !== undefined) expect(statements.at(-1)).toMatchObject(entry.tree);
+      expect(() => parseStatements(entry.bad, "bad.sql")).toThrow(entry.error);
+    },
+  );
 }
 
 /** The only statement of a text. */

@@ -31,7 +31,7 @@ describe("constants have the types that a server gives them", () => {
     ["''", { name: "varchar", length: 1 }, ""],
     ["N'ü'", { name: "nvarchar", length: 1 }, "ü"],
     ["0x1", { name: "varbinary", length: 1 }, Uint8Array.of(1)],
-  ])("%s", (text, type, value) => {
+  ])("the constant %s has the type that a server gives it", (text, type, value) => {
     expect(valueOf(text)).toEqual({ kind: "literal", type, value, line: 1 });
   });
 

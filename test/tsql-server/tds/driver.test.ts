@@ -41,7 +41,7 @@ describe("what the driver sends by itself", () => {
     expect(server.connectionCount).toBe(2);
   });
 
-  test("name, database and sizes with the login", async () => {
+  test("the driver sends name, database and sizes with the login", async () => {
     const bench = await benches.serve(done);
     const { engine, server } = bench;
     await bench.pool();
@@ -57,7 +57,7 @@ describe("what the driver sends by itself", () => {
     expect(server.log.join("\n")).not.toContain('"p"');
   });
 
-  test("fifteen settings after each login, and nothing else", async () => {
+  test("the driver sends fifteen settings after each login, and nothing else", async () => {
     const bench = await benches.serve(done);
     const { engine } = bench;
     await bench.pool();
@@ -93,7 +93,7 @@ describe("what the driver sends by itself", () => {
     expect(bench.poolErrors).toEqual([]);
   });
 
-  test("SELECT 1 before each request and each begin, unless told to look at the socket only", async () => {
+  test("the driver sends SELECT 1 before each request and each begin, unless told to look at the socket only", async () => {
     const bench = await benches.serve(done);
     const { engine } = bench;
     const pool = await bench.pool({ validateConnection: true });
@@ -117,7 +117,7 @@ describe("what the driver sends by itself", () => {
 });
 
 describe("what the driver sends for a request", () => {
-  test("query: sp_executesql with a declaration and the values by name", async () => {
+  test("a query is sent as sp_executesql with a declaration and the values by name", async () => {
     const bench = await benches.serve(done);
     const { engine } = bench;
     const pool = await bench.pool();
@@ -137,7 +137,7 @@ describe("what the driver sends for a request", () => {
     ]);
   });
 
-  test("batch: the text as it is, inputs written into it", async () => {
+  test("a batch is sent as its text, with inputs written into it", async () => {
     const bench = await benches.serve(done);
     const { engine } = bench;
     const pool = await bench.pool();
@@ -149,7 +149,7 @@ describe("what the driver sends for a request", () => {
     ]);
   });
 
-  test("execute: the name as written, and only the parameters that are given", async () => {
+  test("a procedure is sent by its name as written, with only the parameters that are given", async () => {
     const bench = await benches.serve(done);
     const { engine } = bench;
     const pool = await bench.pool();

@@ -63,16 +63,19 @@ const cuts: CutCase[] = (["fin", "rst"] as const).flatMap((manner) => [
 ]);
 
 describe("a connection that is lost under a request", () => {
-  test.each(cuts)("$title: the same error each time, so the outcome is unknown", async (entry) => {
-    const bench = await benches.serve(rows, { fault: once(atHit, entry.fault) });
-    const pool = await bench.pool(short);
-    expect(await failureOf(pool.request().query("hit"))).toMatchObject(lost);
-    expect(runs(bench)).toBe(entry.runs);
-    await until(() => bench.server.openConnections === 0);
-    expect(bench.engine.sessions.every((session) => session.isClosed)).toBe(true);
-    expect((await pool.request().query("next")).recordset).toHaveLength(500);
-    expect(bench.server.connectionCount).toBe(3);
-  });
+  test.each(cuts)(
+    "a connection that is lost $title gives the same error each time, so the outcome is unknown",
+    async (entry) => {
+      const bench = await benches.serve(rows, { fault: once(atHit, entry.fault) });
+      const pool = await bench.pool(short);
+      expect(await failureOf(pool.request().query("hit"))).toMatchObject(lost);
+      expect(runs(bench)).toBe(entry.runs);
+      await until(() => bench.server.openConnections === 0);
+      expect(bench.engine.sessions.every((session) => session.isClosed)).toBe(true);
+      expect((await pool.request().query("next")).recordset).toHaveLength(500);
+      expect(bench.server.connectionCount).toBe(3);
+    },
+  );
 
   test("a connection that is lost in order is told to the pool's listener besides; without a listener the process would end", async () => {
     const fault: Fault = { kind: "cut", at: "before", manner: "fin" };
@@ -143,7 +146,7 @@ describe("a server that stops speaking", () => {
   test.each([
     { title: "before it runs the request", at: "before", runs: 0 },
     { title: "after it has run it", at: "executed", runs: 1 },
-  ] as const)("$title: given up after both waits", async (entry) => {
+  ] as const)("a server that stops $title is given up after both waits", async (entry) => {
     const fault: Fault = { kind: "cut", at: entry.at, manner: "silence" };
     const bench = await benches.serve(rows, { fault: once(atHit, fault) });
     const pool = await bench.pool(short);
@@ -336,7 +339,7 @@ describe("faults by chance", () => {
     expect(draw(7, 0).every((fault) => fault === undefined)).toBe(true);
   });
 
-  test("spare what they are told to spare", () => {
+  test("the faults by chance spare what they are told to spare", () => {
     const source = seeded({ seed: 1, rate: 1, faults, spares: ({ place }) => place === "request" });
     const drawn = points.filter((point) => source(point) !== undefined);
     expect(drawn.length).toBeGreaterThan(0);

@@ -139,7 +139,7 @@ describe("what the driver never sends", () => {
     client.close();
   });
 
-  test("an attention during a request: its answer ends with an error, then comes the confirmation", async () => {
+  test("an attention during a request ends its answer with an error, then comes the confirmation", async () => {
     const { client } = await open(({ cancelled }) => cancelled.then(() => ({})));
     client.batch("wait");
     client.send(packetTypes.attention, Buffer.alloc(0));

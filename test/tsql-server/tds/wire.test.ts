@@ -70,10 +70,13 @@ async function receive(
 }
 
 describe("a parameter reaches the engine", () => {
-  test.each(parameterCases)("$title", async ({ declared, value, type, got }) => {
-    const argument = await send(await setup(), declared, value);
-    expect(argument.value).toEqual({ kind: "scalar", type, value: got });
-  });
+  test.each(parameterCases)(
+    "a parameter reaches the engine: $title",
+    async ({ declared, value, type, got }) => {
+      const argument = await send(await setup(), declared, value);
+      expect(argument.value).toEqual({ kind: "scalar", type, value: got });
+    },
+  );
 
   test("a parameter reaches the engine as a table: columns by position, without their names", async () => {
     const { engine, pool } = await setup();
@@ -133,19 +136,22 @@ const namesOfFixed = new Set(["tinyint", "smallint", "int", "bigint", "bit", "fl
 const fixedColumns = columnCases.filter(({ slot }) => namesOfFixed.has(slot.type.name));
 
 describe("a column reaches the program", () => {
-  test.each(columnCases)("$title", async ({ slot, value, got }) => {
+  test.each(columnCases)("a column reaches the program: $title", async ({ slot, value, got }) => {
     const received = await receive(await setup(), slot, value);
     expect(received).toEqual(got);
   });
 
-  test.each(columnCases)("$title: null", async ({ slot }) => {
+  test.each(columnCases)("a column of null reaches the program: $title", async ({ slot }) => {
     expect(await receive(await setup(), slot, null)).toBeNull();
   });
 
-  test.each(fixedColumns)("$title, NOT NULL: without a length", async ({ slot, value, got }) => {
-    const received = await receive(await setup(), { ...slot, isNullable: false }, value);
-    expect(received).toEqual(got);
-  });
+  test.each(fixedColumns)(
+    "a column that is NOT NULL reaches the program without a length: $title",
+    async ({ slot, value, got }) => {
+      const received = await receive(await setup(), { ...slot, isNullable: false }, value);
+      expect(received).toEqual(got);
+    },
+  );
 
   test("a column reaches the program with more digits than a Date has", async () => {
     const value = ticksOf("2026-06-01T12:34:56.789Z", 1_234n);
@@ -153,7 +159,7 @@ describe("a column reaches the program", () => {
     expect(received).toMatchObject({ nanosecondsDelta: 0.000_123_4 });
   });
 
-  test("with its written name, type, length and nullability", async () => {
+  test("a column reaches the program with its written name, type, length and nullability", async () => {
     const { engine, pool } = await setup();
     engine.script = ({ events }) => {
       const list: ColumnInfo[] = [
@@ -200,7 +206,7 @@ describe("a column reaches the program", () => {
     ]);
   });
 
-  test("two of one name become an array", async () => {
+  test("two columns of one name become an array", async () => {
     const { engine, pool } = await setup();
     engine.script = ({ events }) => {
       const column = { name: "A", type: { name: "int" as const }, isNullable: true };
@@ -274,7 +280,7 @@ describe("what can't be sent is refused, not bent", () => {
     { title: "an instant finer than its scale", slot: { type: datetime2(3) }, value: 1n },
   ];
 
-  test.each(misfits)("$title", async ({ slot, value }) => {
+  test.each(misfits)("a value that can't be sent is refused: $title", async ({ slot, value }) => {
     const bench = await setup();
     await expect(receive(bench, slot, value)).rejects.toMatchObject({
       number: 8630,
@@ -287,7 +293,7 @@ describe("what can't be sent is refused, not bent", () => {
     ["money", sql.Money, 1],
     ["date", sql.Date, new Date(0)],
     ["datetimeoffset", sql.DateTimeOffset(3), new Date(0)],
-  ] as const)("a parameter of type %s", async (name, declared, value) => {
+  ] as const)("a parameter of type %s is refused", async (name, declared, value) => {
     const bench = await setup();
     await expect(send(bench, declared, value)).rejects.toMatchObject({
       number: 8630,

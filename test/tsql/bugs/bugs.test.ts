@@ -14,11 +14,14 @@ describeWhole("planted bugs", () => {
     expect(names.size).toBeGreaterThanOrEqual(15);
   });
 
-  test.each(plantedBugs.map((bug) => [bug.name, bug] as const))("%s: found", (_name, bug) => {
-    const model = allCases.find(({ name }) => name === bug.foundBy);
-    if (model === undefined) throw new Error(`There is no case ${bug.foundBy}`);
-    const { finding } = exploreCase(model, { ...plainVariant(bug.engine), edit: plant(bug) });
+  test.each(plantedBugs.map((bug) => [bug.name, bug] as const))(
+    "the planted bug is found: %s",
+    (_name, bug) => {
+      const model = allCases.find(({ name }) => name === bug.foundBy);
+      if (model === undefined) throw new Error(`There is no case ${bug.foundBy}`);
+      const { finding } = exploreCase(model, { ...plainVariant(bug.engine), edit: plant(bug) });
 
-    expect(finding?.problem).toMatch(bug.finding);
-  });
+      expect(finding?.problem).toMatch(bug.finding);
+    },
+  );
 });

@@ -31,7 +31,7 @@ function describeEngine(engine: EngineName): void {
 
   describe(`every order, ${engine}`, () => {
     test.each(here.map((model) => [model.name, model] as const))(
-      "%s",
+      "the case holds in every order: %s",
       (_name, model) => {
         expect(holds(model, variant).interleavings).toBeGreaterThan(0n);
       },
@@ -41,7 +41,7 @@ function describeEngine(engine: EngineName): void {
 
   describe(`S0.19: in the model, the connection is cut at every step, ${engine}`, () => {
     test.each(killCases.map((kill) => [kill.name, kill] as const))(
-      "%s: all or nothing",
+      "a cut connection leaves all or nothing: %s",
       (_name, kill) => {
         const { finding, ends } = explore(killScenario(kill, variant));
 
@@ -50,11 +50,14 @@ function describeEngine(engine: EngineName): void {
       },
     );
 
-    test.each(cutCases.map((model) => [model.name, model] as const))("%s", (_name, model) => {
-      const { finding, isComplete } = explore(scenarioOf(model, variant));
+    test.each(cutCases.map((model) => [model.name, model] as const))(
+      "a cut connection keeps the case: %s",
+      (_name, model) => {
+        const { finding, isComplete } = explore(scenarioOf(model, variant));
 
-      expect(finding === undefined ? "" : printFinding(finding)).toBe("");
-      expect(isComplete).toBe(true);
-    });
+        expect(finding === undefined ? "" : printFinding(finding)).toBe("");
+        expect(isComplete).toBe(true);
+      },
+    );
   });
 }

@@ -87,7 +87,7 @@ describe("the findings on another plan", () => {
     });
   });
 
-  test("a broken promise: a fault, however long a call waits", () => {
+  test("a broken promise is a fault, however long a call waits", () => {
     const bug = plantedBugs.find(({ foundBy }) => foundBy === "release-x-release");
     if (bug === undefined) throw new Error("No planted bug is found by that case");
     const model = caseOf(bug.foundBy);

@@ -86,7 +86,7 @@ describe("costs of the T-SQL", () => {
     },
   );
 
-  test("planted, S2.7: a claim that counts finished tasks is found", async () => {
+  test("a planted fault of a claim that counts finished tasks is found (S2.7)", async () => {
     const file = "mssql/sql/procedures/Work.sql";
     const claimsRow = "SELECT @vHeldCount = n.Held, @vRunningCount";
     const counting = `SELECT @vCount = COUNT(*) FROM Taskgate.Archive AS a WITH (INDEX (PK_Archive)); ${claimsRow}`;

@@ -37,25 +37,28 @@ function figureOf(situations: readonly Situation[], name: string, figure: string
 }
 
 describe("the life of a task in T-SQL", () => {
-  test("costs what is recorded", () => {
+  test("the life of a task costs what is recorded", () => {
     const recorded = readFileSync(join(__dirname, "expected-life.txt"), "utf8");
     expect(recordOfLife(measured)).toEqual(recorded.trimEnd().split("\n"));
   });
 
-  testWhole("planted: one statement more in Work is found", async () => {
+  testWhole("a planted fault of one statement more in Work is found", async () => {
     const from = "SELECT @vHeldCount = n.Held, @vRunningCount";
     const world = plantedWorld("Work", { from, to: `SET @vCount = 0; ${from}` });
     const what = ["Work, completes 100 and claims 100", "statements"] as const;
     expect(figureOf(await lifeFigures(world), ...what)).toBe(figureOf(measured, ...what) + 1);
   });
 
-  testWhole("planted: a pass over the tokens under the definition's lock is found", async () => {
-    const from = "      COMMIT TRANSACTION;\n      SET @vStatus = N'released';";
-    const pass =
-      "SELECT @vDead = LEN(d.TokenList) FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = @vDefinition;";
-    const world = plantedWorld("ReleaseTokens", { from, to: `      ${pass}\n${from}` });
-    const what = ["ReleaseTokens, 1,000 tokens", "under the lock"] as const;
-    const planted = await tokenFigures(world, [1_000]);
-    expect(figureOf(planted, ...what)).toBe(figureOf(measured, ...what) + 1);
-  });
+  testWhole(
+    "a planted fault of a pass over the tokens under the definition's lock is found",
+    async () => {
+      const from = "      COMMIT TRANSACTION;\n      SET @vStatus = N'released';";
+      const pass =
+        "SELECT @vDead = LEN(d.TokenList) FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = @vDefinition;";
+      const world = plantedWorld("ReleaseTokens", { from, to: `      ${pass}\n${from}` });
+      const what = ["ReleaseTokens, 1,000 tokens", "under the lock"] as const;
+      const planted = await tokenFigures(world, [1_000]);
+      expect(figureOf(planted, ...what)).toBe(figureOf(measured, ...what) + 1);
+    },
+  );
 });

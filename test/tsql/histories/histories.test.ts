@@ -41,12 +41,15 @@ function expectEqual({ difference }: HistoryResult): void {
 }
 
 describe("histories answer alike and end in equal tables", () => {
-  test.each([...historySeeds, ...(isWhole ? moreHistorySeeds : [])])("seed %i", async (seed) => {
-    const result = await runSeed(open, { seed, length: historyLength });
-    for (const event of result.counts.keys()) seen.add(event);
-    expectEqual(result);
-    expect(result.calls).toHaveLength(historyLength);
-  });
+  test.each([...historySeeds, ...(isWhole ? moreHistorySeeds : [])])(
+    "the history of seed %i ends in equal tables",
+    async (seed) => {
+      const result = await runSeed(open, { seed, length: historyLength });
+      for (const event of result.counts.keys()) seen.add(event);
+      expectEqual(result);
+      expect(result.calls).toHaveLength(historyLength);
+    },
+  );
 
   test("the histories meet what there is to meet", () => {
     const wanted = [
@@ -165,7 +168,7 @@ describe("histories that differed once", () => {
   });
 
   for (const { seed, found, calls } of regressions) {
-    test(`seed ${String(seed)}: ${found}`, async () => {
+    test(`the history of seed ${String(seed)} is equal on all stores: ${found}`, async () => {
       expectEqual(await runCalls(open, calls));
     });
   }

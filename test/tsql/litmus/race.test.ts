@@ -12,7 +12,7 @@ const engineNames = Object.keys(engines) as EngineName[];
 function describeRace(race: RaceCase): void {
   const here = engineNames.filter((engine) => race.engines?.includes(engine) ?? true);
 
-  test.each(here)("%s", (engine) => {
+  test.each(here)("the race ends as expected on %s", (engine) => {
     const { result, seen } = raceInModel(race, engine);
     expect(result).toEqual(expectedRace(race, engine));
     expect(seen.interleavings).toBeGreaterThan(1n);

@@ -172,7 +172,7 @@ describe("mutants", () => {
     ]);
   });
 
-  test("numbers, but not lengths of types, states of THROW and what EXISTS selects", () => {
+  test("a mutant changes numbers, but not lengths of types, states of THROW and what EXISTS selects", () => {
     const source = procedure(
       "IF EXISTS (SELECT 1 FROM T.R WHERE A = CONVERT(nvarchar(11), @Id - 0)) THROW 50404, N'no', 1;",
     );

@@ -32,29 +32,35 @@ test("every operation is among them", () => {
 });
 
 describe("in a session with other settings an operation waits under its own", () => {
-  test.each(cases)("%s", (_name, operation) => {
-    const found = settingsAtLocks(operation, shippedWorld(engines.locking));
+  test.each(cases)(
+    "the operation %s waits under its own settings in a session with others",
+    (_name, operation) => {
+      const found = settingsAtLocks(operation, shippedWorld(engines.locking));
 
-    const isLimited = namesOf(operation.call).some(mayTimeOut);
-    // A key that is only tried for waits for 0 ms, with any setting of the session.
-    const waits = found.filter(({ lockTimeoutMs }) => lockTimeoutMs !== 0);
-    expect(waits).toEqual([expectedSettings(operation, isLimited)]);
-  });
+      const isLimited = namesOf(operation.call).some(mayTimeOut);
+      // A key that is only tried for waits for 0 ms, with any setting of the session.
+      const waits = found.filter(({ lockTimeoutMs }) => lockTimeoutMs !== 0);
+      expect(waits).toEqual([expectedSettings(operation, isLimited)]);
+    },
+  );
 });
 
 describe("an operation that fails at any of its locks", () => {
   const azure = shippedWorld(engines.azure);
 
-  test.each(cases)("%s: tells its caller, and leaves no transaction", (_name, operation) => {
-    const found = caughtAtLocks(operation, azure, false);
+  test.each(cases)(
+    "the operation %s tells its caller when it fails at a lock, and leaves no transaction",
+    (_name, operation) => {
+      const found = caughtAtLocks(operation, azure, false);
 
-    const goesOn = namesOf(operation.call).some((name) => tries.has(name));
-    const odd = found.filter((caught) => !toldOutside.has(String(caught)));
-    expect(odd.filter((caught) => caught !== "none" || !goesOn)).toEqual([]);
-  });
+      const goesOn = namesOf(operation.call).some((name) => tries.has(name));
+      const odd = found.filter((caught) => !toldOutside.has(String(caught)));
+      expect(odd.filter((caught) => caught !== "none" || !goesOn)).toEqual([]);
+    },
+  );
 
   test.each(joiningCases().map((operation) => [operation.name, operation] as const))(
-    "%s: leaves the user's transaction to the user",
+    "the operation %s leaves the user's transaction to the user when it fails at a lock",
     (_name, operation) => {
       const found = caughtAtLocks(operation, azure, true);
 
@@ -75,11 +81,14 @@ describe("an operation that refuses an argument", () => {
     expect([...all].filter((name) => !refusing.has(name)).sort()).toEqual(unrefused);
   });
 
-  test.each(refusals)("%s: says so and has done nothing", (_name, operation) => {
-    const { errors, hasChanged } = refusalOf(operation, azure);
+  test.each(refusals)(
+    "the operation %s says that it refuses, and has done nothing",
+    (_name, operation) => {
+      const { errors, hasChanged } = refusalOf(operation, azure);
 
-    expect([50_404, 50_413, 50_422]).toContain(errors[0]);
-    expect(errors).toHaveLength(1);
-    expect(hasChanged).toBe(false);
-  });
+      expect([50_404, 50_413, 50_422]).toContain(errors[0]);
+      expect(errors).toHaveLength(1);
+      expect(hasChanged).toBe(false);
+    },
+  );
 });

@@ -80,7 +80,7 @@ function grantsAre(expected: number): (run: Run) => string | undefined {
 }
 
 describe.each(engineNames)("every order of the text's procedures, %s", (engine) => {
-  test("three executions, two tokens: two get one", () => {
+  test("two of three executions that ask for two tokens get one", () => {
     const result = exploreAll(
       seedScenario({
         script,
@@ -130,7 +130,7 @@ describe.each(engineNames)("every order of the text's procedures, %s", (engine) 
 });
 
 describe("every order with tokens that are given back, azure", () => {
-  test("three executions that also give back: the search is complete, and all tokens are free at the end", () => {
+  test("the search over three executions that also give back is complete, and all tokens are free at the end", () => {
     const result = exploreAll(
       seedScenario({
         script,
@@ -263,7 +263,7 @@ describe.each(engineNames)("faults in the shipped procedures, %s", (engine) => {
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
   IF @@ROWCOUNT = 0`;
 
-  test("planted, S0.13: the row is found by its name, at SERIALIZABLE: ranges are found", () => {
+  test("a planted fault of a row that is found by its name at SERIALIZABLE shows ranges (S0.13)", () => {
     const byName = {
       from: write,
       to: write
@@ -277,7 +277,7 @@ describe.each(engineNames)("faults in the shipped procedures, %s", (engine) => {
     expect(otherLocks(watch(prepared(engine, byName), calls.acquire).trace)).not.toEqual([]);
   });
 
-  test("planted, S0.15: the row is read before it is written: is found", () => {
+  test("a planted fault of a row that is read before it is written is found (S0.15)", () => {
     const readFirst = {
       from: write,
       to: `  SELECT @vCount = COUNT(*) FROM Taskgate.TaskDefinition AS d WITH (REPEATABLEREAD, ROWLOCK) WHERE d.TaskDefinitionId = @TaskDefinitionId;
@@ -289,7 +289,7 @@ describe.each(engineNames)("faults in the shipped procedures, %s", (engine) => {
     );
   });
 
-  test("planted, S0.16: committed after the first write: is found", () => {
+  test("a planted fault of a commit after the first write is found (S0.16)", () => {
     const early = {
       from: write,
       to: write.replace(

@@ -23,7 +23,7 @@ function claimed(played: Played, who: string): string {
 }
 
 describe.each(["locking", "versioned"] as const)("the text's list of locks, %s", (engine) => {
-  test("without restrictions: 12 of the status index, 6 of the primary key", () => {
+  test("a claim without restrictions locks 12 keys of the status index and 6 of the primary key", () => {
     const played = playScene("seed-001", 0, engine);
 
     expect(lockCounts(played, 0, "spid 60")).toEqual({
@@ -34,7 +34,7 @@ describe.each(["locking", "versioned"] as const)("the text's list of locks, %s",
     expect(waitsIn(played)).toEqual([]);
   });
 
-  test("with restrictions: the same and 2 keys of the restriction; of spid 63's, the one that it waits for", () => {
+  test("a claim with restrictions locks the same and 2 keys of the restriction; spid 63 waits for one of them", () => {
     const played = playScene("seed-001", 1, engine);
 
     expect(lockCounts(played, 1, "spid 60")).toEqual({
@@ -67,7 +67,7 @@ describe.each(engineNames)("the text's queries, %s", (engine) => {
     expect(answersIn(played, "spid 63")).toEqual([ids(7, 8, 9, 10, 11, 12)]);
   });
 
-  test("with restrictions: 1, 2, 3, 4, 6; the second window gets 8, 10, 12 when the first has ended", () => {
+  test("a claim with restrictions gets 1, 2, 3, 4, 6, and the second window 8, 10, 12 when the first has ended", () => {
     const played = playScene("seed-001", 1, engine);
 
     expect(answersIn(played, "spid 60")).toEqual([ids(1, 2, 3, 4, 6)]);
@@ -82,7 +82,7 @@ describe.each(engineNames)("the text's queries, %s", (engine) => {
     expect(answersIn(played, "spid 63")).toEqual([2601]);
   });
 
-  test("two agents, each with a group that the other one wants: a deadlock is possible", () => {
+  test("two agents, each with a group that the other one wants, may deadlock", () => {
     const script = edited(seedSql("seed-001"), {
       from: "VALUES\n  (1, 0),",
       to: "VALUES\n  (1, 0), (13, 0), (14, 0),",
@@ -136,7 +136,7 @@ describe("the shipped claim over the text's jobs", () => {
     expect(new Set(results.map((result) => JSON.stringify(result))).size).toBe(1);
   });
 
-  test("planted, S1.12: the text's own claim instead, whose second window waits for another thing with optimised locking: is found", () => {
+  test("a planted fault is found: the text's own claim waits for another thing with optimised locking (S1.12)", () => {
     const results = engineNames.map((engine) => {
       const played = playScene("seed-001", 1, engine);
       return [answersIn(played, "spid 60"), answersIn(played, "spid 63"), waitsIn(played)];

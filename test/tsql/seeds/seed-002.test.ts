@@ -51,7 +51,7 @@ describe.each(engineNames)("%s", (engine) => {
     expect(result.interleavings).toBeGreaterThan(1_000n);
   });
 
-  test("the question's statement, two requests, every order: different ids as well", () => {
+  test("two requests of the question's statement get different ids as well, in every order", () => {
     const result = exploreAll(seedScenario(requests(question, 2, engine)));
 
     expect(result.interleavings).toBeGreaterThan(50n);
@@ -65,7 +65,7 @@ describe.each(engineNames)("%s", (engine) => {
     expect(finding?.problem).toBe("the same id: 1, 1");
   });
 
-  test("the answer's statement without READPAST: a request waits", () => {
+  test("a request of the answer's statement without READPAST waits", () => {
     const waiting = edited(answer, { from: ", READPAST", to: "" });
     const { finding } = explore(
       seedScenario({ ...requests(waiting, 2, engine), afterStep: nobodyWaits }),
@@ -74,7 +74,7 @@ describe.each(engineNames)("%s", (engine) => {
     expect(finding?.problem).toBe("a request waits");
   });
 
-  test("the answer's statement without UPDLOCK: still safe, since the target of an update is read with U", () => {
+  test("the answer's statement without UPDLOCK is still safe, since the target of an update is read with U", () => {
     const plain = edited(answer, { from: "UPDLOCK, ", to: "" });
 
     expect(exploreAll(seedScenario(requests(plain, 2, engine))).deadlocks).toEqual([]);
@@ -100,7 +100,7 @@ describe.each(engineNames)("%s", (engine) => {
 
 describe("without hints, in one order", () => {
   test.each(["versioned", "azure"] as const)(
-    "with row versions the second request takes the first one's job, %s",
+    "the second request takes the first one's job with row versions, %s",
     (engine) => {
       expect(answersIn(playScene("seed-002", 2, engine), "request 2")).toEqual([[{ Result: 1 }]]);
     },

@@ -100,7 +100,7 @@ function without(line: string): (file: ShippedFile) => string {
 }
 
 describe("a member of TaskgateWorker", () => {
-  test("enqueues with the shipped rights", () => {
+  test("a member of TaskgateWorker enqueues with the shipped rights", () => {
     expect(new Member("TaskgateWorker").enqueue()).toEqual([]);
   });
 

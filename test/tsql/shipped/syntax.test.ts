@@ -95,7 +95,7 @@ describe("statements in TypeScript", () => {
   });
 
   test.each(statements.map(({ path, text }) => [path, text.slice(0, 60), text] as const))(
-    "%s: %s",
+    "the statement of %s is read: %s",
     (path, _, text) => {
       expect(verdictOn(text, path)).toBeNull();
     },
@@ -153,7 +153,7 @@ describe("damage is found", () => {
   });
 
   test.each([...keywords].map(([word, place]) => [word, place] as const))(
-    "%s that has lost a letter",
+    "the damage of %s that has lost a letter is found",
     (word, { file, tokens }) => {
       for (const token of new Set([tokens[0], tokens.at(-1)])) {
         if (token === undefined) continue;
@@ -164,7 +164,7 @@ describe("damage is found", () => {
   );
 
   test.each(files.map((file) => [file.path, file] as const))(
-    "%s without one of its parentheses",
+    "the damage of %s without one of its parentheses is found",
     (path, file) => {
       const parentheses = tokenise(file.text, path).filter(
         ({ text }) => text === "(" || text === ")",
@@ -205,23 +205,26 @@ describe("samples with one mistake", () => {
   ]);
   const schema = readSchema(files);
 
-  test.each(brokenSamples.map((sample) => [sample.what, sample] as const))("%s", (what, sample) => {
-    const shipped = files.find((file) => file.path.endsWith(sample.file));
-    if (shipped === undefined) throw new Error(`there is no ${sample.file}`);
-    const code = shipped.text.replace(/--[^\n]*/g, (comment) => " ".repeat(comment.length));
-    const at = code.indexOf(sample.from);
-    expect(at).toBeGreaterThanOrEqual(0);
-    const text = code.slice(0, at) + sample.to + code.slice(at + sample.from.length);
+  test.each(brokenSamples.map((sample) => [sample.what, sample] as const))(
+    "the mistake is found: %s",
+    (what, sample) => {
+      const shipped = files.find((file) => file.path.endsWith(sample.file));
+      if (shipped === undefined) throw new Error(`there is no ${sample.file}`);
+      const code = shipped.text.replace(/--[^\n]*/g, (comment) => " ".repeat(comment.length));
+      const at = code.indexOf(sample.from);
+      expect(at).toBeGreaterThanOrEqual(0);
+      const text = code.slice(0, at) + sample.to + code.slice(at + sample.from.length);
 
-    const isFoundHere = verdictOn(text, sample.file) !== null;
+      const isFoundHere = verdictOn(text, sample.file) !== null;
 
-    expect(isFoundHere).toBe(!byNames.has(what));
-    if (isFoundHere) return;
-    const broken = toFile(shipped.path, text);
-    const changed = files.map((file) => (file === shipped ? broken : file));
-    const changedSchema = readSchema(changed);
-    expect(changed.flatMap((file) => checkFile(file, changedSchema)).length).toBeGreaterThan(0);
-  });
+      expect(isFoundHere).toBe(!byNames.has(what));
+      if (isFoundHere) return;
+      const broken = toFile(shipped.path, text);
+      const changed = files.map((file) => (file === shipped ? broken : file));
+      const changedSchema = readSchema(changed);
+      expect(changed.flatMap((file) => checkFile(file, changedSchema)).length).toBeGreaterThan(0);
+    },
+  );
 
   test("names are read without faults where nothing is broken", () => {
     expect(files.flatMap((file) => checkFile(file, schema))).toEqual([]);

@@ -81,7 +81,7 @@ describe("the migrator", () => {
   });
 });
 
-test("a task's whole life", async () => {
+test("a task goes through its whole life by the driver", async () => {
   const store = open();
   const name = await define(store, { limit: 2 });
   const [first, second] = await enqueue(store, name, [
@@ -118,7 +118,7 @@ describe("the command line", () => {
     return { code, lines: lines.join("\n") };
   }
 
-  test("enqueues, shows, limits, pauses and explains", async () => {
+  test("the command line enqueues, shows, limits, pauses and explains", async () => {
     const store = open();
     const name = await define(store);
     await enqueue(store, name, 2);
@@ -174,16 +174,19 @@ const cuts = (["fin", "rst"] as const).flatMap((manner): { title: string; fault:
 ]);
 
 describe("a call whose connection is lost", () => {
-  test.each(cuts)("$title: is repeated, and has its effect once", async ({ fault }) => {
-    const store = open();
-    const name = await define(store);
-    simulated.server.setFault(once(at("EnqueueTasks"), fault));
-    const input = oneTask(name);
-    const { taskIds } = await store.enqueueTasks(input);
-    expect(await statusOf(store, name)).toMatchObject({ ready: 1 });
-    expect((await store.enqueueTasks(input)).taskIds).toEqual(taskIds);
-    await expectQuiet();
-  });
+  test.each(cuts)(
+    "a call whose connection is lost $title is repeated, and has its effect once",
+    async ({ fault }) => {
+      const store = open();
+      const name = await define(store);
+      simulated.server.setFault(once(at("EnqueueTasks"), fault));
+      const input = oneTask(name);
+      const { taskIds } = await store.enqueueTasks(input);
+      expect(await statusOf(store, name)).toMatchObject({ ready: 1 });
+      expect((await store.enqueueTasks(input)).taskIds).toEqual(taskIds);
+      await expectQuiet();
+    },
+  );
 
   test("a call that gives back surplus tokens and is lost is repeated, and takes none in use", async () => {
     const store = open();
@@ -243,17 +246,20 @@ describe("a user's transaction whose connection is lost", () => {
   test.each([
     { title: "before the commit is run: nothing is left", at: "before", ready: 0 },
     { title: "after it was run: everything is there", at: "executed", ready: 1 },
-  ] as const)("$title, and the caller is told that the outcome is unknown", async (entry) => {
-    const store = open();
-    const input = oneTask(await define(store));
-    const outcome = await commitWith({ kind: "cut", at: entry.at, manner: "rst" }, store, input);
-    expect(outcome).toBeInstanceOf(StoreUncertainError);
-    expect(await statusOf(store, input.name)).toMatchObject({ ready: entry.ready });
-    // With its operation id the caller may find out by asking again.
-    await store.enqueueTasks(input);
-    expect(await statusOf(store, input.name)).toMatchObject({ ready: 1 });
-    await expectQuiet();
-  });
+  ] as const)(
+    "a transaction's caller is told that the outcome is unknown, $title",
+    async (entry) => {
+      const store = open();
+      const input = oneTask(await define(store));
+      const outcome = await commitWith({ kind: "cut", at: entry.at, manner: "rst" }, store, input);
+      expect(outcome).toBeInstanceOf(StoreUncertainError);
+      expect(await statusOf(store, input.name)).toMatchObject({ ready: entry.ready });
+      // With its operation id the caller may find out by asking again.
+      await store.enqueueTasks(input);
+      expect(await statusOf(store, input.name)).toMatchObject({ ready: 1 });
+      await expectQuiet();
+    },
+  );
 
   test("a commit that the server refuses and rolls back: nothing is left, the caller knows, the process lives", async () => {
     const store = open();
@@ -296,7 +302,7 @@ describe("a failover", () => {
     expect(await statusOf(store, name)).toMatchObject({ ready: 20 });
   });
 
-  test("while a call waits for a lock: the lock's holder is gone, the call is repeated", async () => {
+  test("a failover while a call waits for a lock takes the lock's holder away, and the call is repeated", async () => {
     const store = open();
     const name = await define(store);
     const input = { ...oneTask(name), tasks: [{ payload: null, dedupeKey: "k" }] };
@@ -328,7 +334,7 @@ describe("faults by chance", () => {
   ] as const satisfies Fault[];
 
   test.each([1, 2, 3, 4])(
-    "seed %i: two workers do thirty tasks, each once, and nothing is left behind",
+    "two workers do thirty tasks with faults of seed %i, each once, and nothing is left behind",
     async (seed) => {
       const store = open();
       const name = await define(store, { limit: 2 });
@@ -364,7 +370,7 @@ describe("faults by chance", () => {
   );
 });
 
-test("only one connection: calls queue up for it, also behind a transaction", async () => {
+test("the calls queue up for the only connection, also behind a transaction", async () => {
   const store = open({ connectionsMax: 1 });
   const name = await define(store);
   const calls = Array.from({ length: 10 }, () => store.enqueueTasks(oneTask(name)));

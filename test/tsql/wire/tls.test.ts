@@ -71,7 +71,7 @@ describe("the product", () => {
     { encryption: "offered", options: "encrypt=true&trustServerCertificate=false" },
     { encryption: "strict", options: "encrypt=strict" },
   ] as const)(
-    "$options: works where the certificate is trusted, else sends no login",
+    "the product with $options works where the certificate is trusted, else sends no login",
     async (entry) => {
       const { server } = await serve(entry.encryption);
       const url = server.url(entry.options);
@@ -87,7 +87,7 @@ describe("the product", () => {
     { encryption: "offered", options: "encrypt=true&trustServerCertificate=false" },
     { encryption: "strict", options: "encrypt=strict" },
   ] as const)(
-    "$options: sends no record that is longer than a packet, however small those are that the server grants",
+    "the product with $options sends no record longer than a packet, however small the server's are",
     async ({ encryption, options }) => {
       const { server } = await serve(encryption, { packetSizeMost: 4_096 });
       const answer = await callOutside(server.url(options), {

@@ -172,7 +172,7 @@ describe("the sentence that decides", () => {
       "It is of batch 3 (`nightly`), which is cancelled: the task ends as cancelled",
     ],
   ] as const)(
-    "of a blocked task in a %s batch, wave %s, names both",
+    "the sentence of a blocked task in a %s batch, wave %s, names both",
     (batchState, state, start) => {
       const [sentence] = deciding({ state: "blocked", wave: { ...wave, batchState, state } });
       expect(sentence?.slice(0, start.length)).toBe(start);

@@ -45,7 +45,7 @@ describe("like errors", () => {
     }
   });
 
-  test("of another definition or kind are groups of their own, most first", () => {
+  test("the errors of another definition or kind are groups of their own, most first", () => {
     const groups = groupFailures([
       failure({}),
       failure({ kind: "other", count: 2 }),

@@ -24,7 +24,7 @@ test.each([
   [1_000, 1_000, 1_000, true],
   [1_000, 999, 999, true],
   [999, 999, 999, false],
-] as const)("of %s rows a list of at most %s has %s, cut: %s", async (...row) => {
+] as const)("a list of %s rows, at most %s of them, has %s, cut: %s", async (...row) => {
   const [count, max, shown, isCut] = row;
   const { asked, read } = listOf(count);
   const { rows, more } = await readListing({ max }, read);

@@ -143,7 +143,7 @@ describe("other requests", () => {
     [{ limit: 0 }],
     [{ limit: 1_000, reason: "load" }],
     [{ limit: "code", operationId }],
-  ])("a limit: %j", (body) => {
+  ])("a request for a limit reads %j", (body) => {
     expect(valueOf(readLimitRequest(body))).toEqual(body);
   });
 

@@ -26,7 +26,7 @@ describe("sentences about a file", () => {
     expect(howToGoOn(noneDone(7), { ...plan, afterLine: 7 }, [])).toBe("Nothing was enqueued.");
   });
 
-  test("name the lines whose tasks may be enqueued, where an answer was lost", () => {
+  test("the sentences about a file name the lines whose tasks may be enqueued, where an answer was lost", () => {
     expect(howToGoOn(done, plan, [task(2_002), task(2_500)])).toMatch(
       / Tasks of the lines 2002 to 2500 may be enqueued, too\.$/,
     );

@@ -149,7 +149,7 @@ describe.each(changes)("around a change of clocks: %s, %s", (timeZone, day) => {
   const fromMs = Date.parse(`${day}T00:00:00Z`) - 48 * hourMs;
 
   test.each([...plain, ...steps].map((example) => [example.cron, example] as const))(
-    "%s",
+    "the schedule %s runs as cron does around the change",
     (cron, example) => {
       expect(computedRuns({ cron, timeZone }, fromMs)).toEqual(
         expectedRuns(example, timeZone, fromMs),
@@ -194,7 +194,7 @@ describe("due instants", () => {
     },
   );
 
-  test("after an outage: none, the last, or all of them", () => {
+  test("a schedule fires after an outage for none, the last, or all of the instants", () => {
     const nextRunAt = at("12:00:00");
     expect(due("skip", "08:00:00", "11:30:00")).toEqual({ runAts: [], nextRunAt });
     expect(due("skip", "08:00:00", "11:05:00")).toEqual({ runAts: [at("11:00:00")], nextRunAt });
@@ -233,7 +233,7 @@ describe("an expression or a zone that can't be used", () => {
     ["* * * * *", "Mars/Olympus", "schedule.timeZone: expected the IANA name of a time zone"],
     ["* * * * *", "+02:00", "schedule.timeZone: expected the IANA name of a time zone"],
     ["* * * * *", "", "schedule.timeZone: expected the IANA name of a time zone"],
-  ])("%p in %p", (cron, timeZone, message) => {
+  ])("the schedule %p in %p is refused", (cron, timeZone, message) => {
     expect(() => {
       checkCron("schedule", { cron, timeZone });
     }).toThrow(InvalidArgumentError);

@@ -14,7 +14,7 @@ describe("an option that other libraries have is answered with the one that does
     ["concurrency", "concurrency: unknown option of defineTask. Here it is `limit`."],
     ["retries", "retries: unknown option of defineTask. Here it is `retry`."],
     ["constructor", "constructor: unknown option of defineTask. Known are"],
-  ])("%s", (name, message) => {
+  ])("the option %s is answered with the one that does the same", (name, message) => {
     expect(() => define({ [name]: 4 })).toThrow(message);
   });
 

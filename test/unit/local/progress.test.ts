@@ -122,7 +122,7 @@ test("the picture names each worker, and one that ended by itself until it is ba
   );
 });
 
-test("a line for each worker that ended by itself, once, and not only every five seconds", () => {
+test("each worker that ended by itself has a line, once, and not only every five seconds", () => {
   const lines: string[] = [];
   const view = new PlainView((line) => lines.push(line));
   const worker = { name: "local-2", pid: 1, ends: 0, lastEnd: null };
@@ -136,7 +136,7 @@ test("a line for each worker that ended by itself, once, and not only every five
   ]);
 });
 
-test("--json: an event each five seconds, and at once when a worker has ended or begins anew with a new build", () => {
+test("the option --json writes an event each five seconds, and at once when a worker has ended or begins anew", () => {
   const told: DevEvent[] = [];
   const view = new EventView((event) => told.push(event));
   const worker = { name: "local-2", pid: 1, ends: 0, lastEnd: null };

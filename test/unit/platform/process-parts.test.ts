@@ -73,7 +73,7 @@ describe("the logger", () => {
 });
 
 describe("the timers", () => {
-  test("call back once, also after longer than Node's own timers last, and not when taken back", () => {
+  test("the timers call back once, also after longer than Node's own timers last, and not when taken back", () => {
     jest.useFakeTimers();
     const calls: string[] = [];
     nodeTimers.after(30 * 86_400_000, () => calls.push("late"));

@@ -104,7 +104,7 @@ describe("the two ways to a database", () => {
     ],
     [{ TASKGATE_SQL_SERVER: "a.b" }, "TASKGATE_SQL_DATABASE: expected with TASKGATE_SQL_SERVER"],
     [{ TASKGATE_SQL_DATABASE: "a" }, "TASKGATE_SQL_SERVER: expected with TASKGATE_SQL_DATABASE"],
-  ])("exactly one of them is wanted: %j", (environment, problem) => {
+  ])("one of the two ways is wanted, and not both: %j", (environment, problem) => {
     const problems = problemsOf(environment);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain(problem);
@@ -132,7 +132,7 @@ describe("the two ways to a database", () => {
 });
 
 describe("queues and telemetry", () => {
-  test("a connection string or an identity, not both", () => {
+  test("a queue takes a connection string or an identity, not both", () => {
     const connection = "UseDevelopmentStorage=true";
     expect(loadSettings({ ...minimal, AzureWebJobsStorage: connection }).storage).toEqual({
       kind: "connection-string",

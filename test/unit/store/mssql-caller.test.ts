@@ -177,7 +177,7 @@ describe("answers", () => {
     ["two sets", [[row], [row]]],
     ["an instant", [[{ ...row, At: new Date(0) }]]],
     ["two columns of one name", [[{ ...row, Ready: [true, false] }]]],
-  ])("answers with %s are outside the contract", (_, sets) => {
+  ])("the answers with %s are outside the contract", (_, sets) => {
     expect(() => answer(...sets)).toThrow(StoreContractError);
   });
 });
@@ -253,7 +253,7 @@ describe("a server that can't be reached", () => {
 
 describe("a connection that breaks", () => {
   test.each(["fin", "rst"] as const)(
-    "under a call (%s): uncertain, the process lives on, and the next call has a new connection",
+    "a connection that breaks under a call (%s) is uncertain, the process lives on, and the next call has a new one",
     async (manner) => {
       const { server } = await benches.serve();
       server.setFault(once(isCall, { kind: "cut", at: "executed", manner }));

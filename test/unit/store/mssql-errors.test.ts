@@ -229,7 +229,7 @@ describe("errors of connecting", () => {
     ["ELOGIN", "Login failed for user 'x'."],
     ["EENCRYPT", "Server requires encryption"],
     [undefined, "The connection ended without ever completing the connection"],
-  ])("%s: nothing was sent", (code, message) => {
+  ])("an error of connecting, %s, says that nothing was sent", (code, message) => {
     const mapped = mapMssqlError(connecting(code, message), "not sent");
     expect(mapped).toMatchObject({ code: "TASKGATE_STORE_UNAVAILABLE", isRetryable: true });
     expect(mapped.message).toContain(message);

@@ -70,7 +70,7 @@ describe("doctor on SQL Server", () => {
     [262, "VIEW DATABASE STATE permission denied in database 'app'."],
     [297, "The user does not have permission to perform this action."],
     [300, "VIEW SERVER STATE permission was denied on object 'server', database 'master'."],
-  ])("%i: %s tells the grant", async (number, message) => {
+  ])("the refusal %i names the grant: %s tells it", async (number, message) => {
     const { status, text } = await reportMssqlHolders(serverWith(spoken(number, message)));
     expect(status).toBe("note");
     expect(text).toContain("GRANT VIEW DATABASE STATE TO [USER]");

@@ -39,7 +39,7 @@ describe("how it ends", () => {
     ["give up", { kind: "dead" }],
     ["scalar", { kind: "dead" }],
     ["part", { kind: "continued", state: { at: 3 }, afterMs: 10 }],
-  ])("%s", async (how, expected) => {
+  ])("a task's run ends as its handler says: %s", async (how, expected) => {
     const run = await runTaskOnce(end, { payload: { how, at: new Date() } });
     expect(run.end).toMatchObject(expected);
     expect(run.progress).toHaveLength(2);
@@ -70,7 +70,7 @@ describe("how it ends", () => {
     ["stopped", "continued"],
     ["cancelled", "cancelled"],
     ["lost", "lost"],
-  ] as const)("interrupted as %s: %s", async (as, kind) => {
+  ] as const)("an interrupted task, %s, ends as %s", async (as, kind) => {
     const run = await runTaskOnce(end, {
       payload: { how: "wait" },
       interrupt: { as, afterMs: 5 },

@@ -20,7 +20,7 @@ const note = defineTask<{ name: string }>({
 });
 
 describe("drain", () => {
-  test("runs in the order of claims, one after the other, and says how many", async () => {
+  test("drain runs in the order of claims, one after the other, and says how many", async () => {
     order.length = 0;
     const bench = new TestBench([note]);
     await bench.enqueueAll([

@@ -208,7 +208,7 @@ describe("batches through workers", () => {
     await expect(late).rejects.toThrow(/`wave` .* sealed or opened before/);
   });
 
-  test("halted by a dead task, resumed by hand", async () => {
+  test("a batch that a dead task has halted is resumed by hand", async () => {
     const log: string[] = [];
     const fragile = defineTask<{ breaks: boolean }>({
       name: "fragile",

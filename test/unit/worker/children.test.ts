@@ -119,7 +119,7 @@ describe("children and transactions", () => {
     expect(names).toEqual(expect.arrayContaining(["child", "other"]));
   });
 
-  test("{ now: true } writes at once, also when the handler fails", async () => {
+  test("a child with the option now is written at once, also when the handler fails", async () => {
     const parent = defineTask({
       name: "parent",
       retry: { attempts: 1 },

@@ -69,7 +69,7 @@ describe("the client's read of a task", () => {
     );
   });
 
-  test("reads again while the task moves, and gives up in the end", async () => {
+  test("the client's read of a task reads again while the task moves, and gives up in the end", async () => {
     let moving = 3;
     const wrap = (store: TaskStore): TaskStore =>
       overriding(store, {

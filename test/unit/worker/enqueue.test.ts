@@ -361,7 +361,7 @@ describe("values of the wrong form, from callers without a compiler", () => {
     expect(() => defineTask({ name: " mail", run: async () => undefined })).toThrow(nameless);
   });
 
-  test("defineTask without options, and taskRef with a queue instead of its name", () => {
+  test("defineTask without options, and taskRef with a queue instead of its name, are refused", () => {
     expect(() => (defineTask as () => unknown)()).toThrow(
       "defineTask: expected an object, of name,",
     );
@@ -381,7 +381,7 @@ describe("values of the wrong form, from callers without a compiler", () => {
     });
   });
 
-  test("client.enqueueMany of an object and client.enqueueAll of a request name the list", async () => {
+  test("an error of client.enqueueMany with an object, and of client.enqueueAll with a request, names the list", async () => {
     const { client } = openWorkerBench([greet]);
     const one = { name: "Ada" } as never;
     await expect(client.enqueueMany(greet, one)).rejects.toThrow(

@@ -67,7 +67,7 @@ describe("a heartbeat renews a lease at least every half of it", () => {
     ["beside executions that begin and end more often than it beats", 500, 300],
     ["beside executions with shorter leases", 700, 200],
     ["beside executions that stay", 2_000, Number.POSITIVE_INFINITY],
-  ])("%s", async (what, everyMs, lastsMs) => {
+  ])("a heartbeat renews a lease at least every half of it: %s", async (what, everyMs, lastsMs) => {
     const { time, heartbeat, holder, longestGapMs } = openScene();
     heartbeat.add(holder(1, minuteMs));
     let others = 1;

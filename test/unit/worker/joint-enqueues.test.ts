@@ -174,7 +174,7 @@ describe("of tasks that share a call", () => {
     expect(definitions).toEqual([expect.objectContaining({ name: "note", ready: 2 })]);
   });
 
-  test("all hear that the answer was lost, and none is sent again", async () => {
+  test("all callers of a shared call hear that the answer was lost, and none is sent again", async () => {
     const scene = await open(async (call) => {
       if (call === 1) throw new StoreUncertainError("the answer was lost");
     });
@@ -201,7 +201,7 @@ describe("a task that may wait for another's lock is a call of its own:", () => 
     ["with an instant", plain, { runAt: new Date(Date.now() + 60_000) }],
     ["of a kind that is other code's", taskRef({ name: "foreign" }), {}],
   ] as const;
-  test.each(cases)("one %s", async (_, task, options) => {
+  test.each(cases)("a task %s is a call of its own", async (_, task, options) => {
     const foreign = defineTask({ name: "foreign", run: idle });
     const scene = await open(idle, [grouped, keyed, later, plain]);
     await register(scene.environment, foreign.definition);

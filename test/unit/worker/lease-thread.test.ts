@@ -48,7 +48,7 @@ describe("how long leases are renewed beside a blocked event loop", () => {
       ],
       600_000,
     ],
-  ])("%s", (_, given, wanted) => {
+  ])("a lease is renewed beside a blocked event loop: %s", (_, given, wanted) => {
     expect(boundMs(given.map((one) => execution(...one)))).toBe(wanted);
     expect(limits.blockedLeasesMax).toBe(10);
   });

@@ -237,7 +237,7 @@ describe("tokens of random calls over three processes", () => {
               : store.startExecution(input),
         }),
     ],
-  ])("control: %s is seen", async (_, wrap) => {
+  ])("the control is seen: %s", async (_, wrap) => {
     const given = { ...four, calls: [...four.calls, { ...call, process: 1 }] };
     await judge(given);
     await expect(judge(given, wrap)).rejects.toThrow();

@@ -70,7 +70,7 @@ describe("a database that has lost what an execution did lately", () => {
     ["a token less than the worker holds", (told: Told) => ({ ...told, tokens: 0 }), "lost"],
     ["a claim more than the worker knows", (told: Told) => ({ ...told, claims: 2 }), "lost"],
     ["both as the worker knows them", (told: Told) => told, "idle"],
-  ])("%s: the execution ends as it should", async (_, change, end) => {
+  ])("an execution ends as it should where the database tells %s", async (_, change, end) => {
     let wasAborted = false;
     const task = defineTask({
       name: "long",

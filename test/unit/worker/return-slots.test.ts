@@ -14,7 +14,7 @@ function served(): ReturnSlots {
 }
 
 describe("a call that waited in vain comes again", () => {
-  test("behind those that were denied before, somewhat faster than calls are served", () => {
+  test("a call that waited in vain comes again behind those that were denied before, somewhat faster than calls are served", () => {
     const slots = served();
     expect([1, 2, 3, 4].map(() => slots.next(3_000, 0))).toEqual([0, 200, 400, 600]);
     expect(slots.next(3_500, 0)).toBe(300);
@@ -30,7 +30,7 @@ describe("a call that waited in vain comes again", () => {
     expect(slots.next(9_000, 0)).toBe(600);
   });
 
-  test("within half a minute, however many were denied", () => {
+  test("a call that waited in vain comes again within half a minute, however many were denied", () => {
     const slots = served();
     const last = Array.from({ length: 1_000 }, () => slots.next(3_000, 0)).at(-1);
     expect(last).toBe(30_000);

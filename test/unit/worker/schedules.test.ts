@@ -247,7 +247,7 @@ describe("a bad declaration names field and value", () => {
       { cron: "@daily", payload: { a: "x".repeat(65_536) } },
       "schedule.payload: expected an object",
     ],
-  ])("%j", (schedule, message) => {
+  ])("the declaration %j is refused", (schedule, message) => {
     expect(() => kindWith(schedule)).toThrow(InvalidArgumentError);
     expect(() => kindWith(schedule)).toThrow(message);
   });

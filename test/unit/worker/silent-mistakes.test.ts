@@ -18,7 +18,7 @@ describe("a payload of which JSON keeps nothing is refused:", () => {
     ],
     ["a map", new Map([["n", 1]]), "an object (Map), of which JSON keeps nothing"],
     ["an error", new Error("x"), "an object (Error), of which JSON keeps nothing"],
-  ])("%s", async (_, payload, got) => {
+  ])("a payload that is %s is refused", async (_, payload, got) => {
     const task = defineTask<JsonObject>({ name: "t", run: async () => undefined });
     const { client } = openWorkerBench([task]);
     await expect(client.enqueue(task, as<JsonObject>(payload))).rejects.toThrow(

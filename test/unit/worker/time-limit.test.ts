@@ -99,7 +99,7 @@ test("a kind that names no time-out ends after a day, and null means any time", 
 });
 
 describe("a handler whose time is over", () => {
-  test("fails, counted, with the time-out as reason when it ends on its signal", async () => {
+  test("a handler whose time is over fails, counted, with the time-out as reason when it ends on its signal", async () => {
     const task = defineTask({
       name: "heeds",
       retry,

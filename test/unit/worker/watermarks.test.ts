@@ -313,7 +313,7 @@ describe("blocks made by a task", () => {
     expect(await payloads(bench)).toHaveLength(3);
   });
 
-  test("taskgate/testing: a single run shows the blocks that it made", async () => {
+  test("a single run of taskgate/testing shows the blocks that it made", async () => {
     const kind = importing();
     const maker = defineTask({
       name: "maker",

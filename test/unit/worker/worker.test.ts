@@ -54,7 +54,7 @@ describe("how a handler ends", () => {
     ["nothing", "done", null],
     ["object", "done", '{"ok":true}'],
     ["part", "done", '{"restored":{"at":7}}'],
-  ])("%s: %s", async (how, state, result) => {
+  ])("a handler that ends with %s makes the task %s", async (how, state, result) => {
     const bench = openWorkerBench([end]);
     const id = await enqueueOne(bench, end, { how });
     await bench.work("end");
@@ -65,14 +65,17 @@ describe("how a handler ends", () => {
     ["give up", /GiveUp: it makes no sense/],
     ["scalar", /Expected the handler to return nothing, a JSON object or an array, got 3/],
     ["large", /at most 65536 bytes of JSON/],
-  ])("%s: dead at once, with the reason", async (how, reason) => {
-    const bench = openWorkerBench([end]);
-    const id = await enqueueOne(bench, end, { how });
-    await bench.work("end");
-    const facts = await factsOf(bench, id);
-    expect(facts).toMatchObject({ state: "dead", failedCount: 1 });
-    expect(facts.lastError).toMatch(reason);
-  });
+  ])(
+    "a handler that ends with %s makes the task dead at once, with the reason",
+    async (how, reason) => {
+      const bench = openWorkerBench([end]);
+      const id = await enqueueOne(bench, end, { how });
+      await bench.work("end");
+      const facts = await factsOf(bench, id);
+      expect(facts).toMatchObject({ state: "dead", failedCount: 1 });
+      expect(facts.lastError).toMatch(reason);
+    },
+  );
 
   test("a failure is a line of the log: task, definition, the error's class and place, and the outcome; faults show the message", async () => {
     const bench = openWorkerBench([end]);
@@ -245,7 +248,7 @@ describe("what a worker may run", () => {
 });
 
 describe("ends", () => {
-  test("at the deadline nothing new starts, running handlers are told, unstarted tasks go back uncounted", async () => {
+  test("a worker at the deadline starts nothing new, tells running handlers, and gives unstarted tasks back uncounted", async () => {
     const reasons: string[] = [];
     const slow = defineTask({
       name: "slow",

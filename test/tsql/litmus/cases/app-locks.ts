@@ -26,7 +26,7 @@ export const appLockCases: readonly LitmusCase[] = [
     ],
   },
   {
-    title: "without patience the answer is -1, and no error",
+    title: "an application lock without patience answers -1, and no error",
     rules: ["P"],
     source: page,
     setup: "",
@@ -85,7 +85,7 @@ export const appLockCases: readonly LitmusCase[] = [
     ],
   },
   {
-    title: "who took an application lock twice has to give it back twice",
+    title: "a caller that took an application lock twice has to give it back twice",
     rules: ["P"],
     source: releasePage,
     setup: "",

@@ -12,7 +12,7 @@ const caught = "BEGIN CATCH SELECT XACT_STATE() AS s, ERROR_NUMBER() AS e; ROLLB
 /** XACT_ABORT with and without TRY, doomed transactions, counts of transactions, time-outs. */
 export const errorCases: readonly LitmusCase[] = [
   {
-    title: "XACT_ABORT OFF: a duplicate key ends its statement; batch and transaction go on",
+    title: "a duplicate key with XACT_ABORT OFF ends its statement; batch and transaction go on",
     rules: ["E"],
     source: xactAbort,
     setup: threeRows,
@@ -26,7 +26,7 @@ export const errorCases: readonly LitmusCase[] = [
     ],
   },
   {
-    title: "XACT_ABORT ON: a duplicate key ends the batch and rolls back",
+    title: "a duplicate key with XACT_ABORT ON ends the batch and rolls back",
     rules: ["E"],
     source: xactAbort,
     setup: threeRows,
@@ -242,7 +242,7 @@ GO`,
     ],
   },
   {
-    title: "COMMIT and ROLLBACK without a transaction: 3902 and 3903",
+    title: "a COMMIT and a ROLLBACK without a transaction raise 3902 and 3903",
     rules: ["E"],
     source: "Database engine errors 3902 and 3903",
     setup: threeRows,

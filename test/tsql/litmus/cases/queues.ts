@@ -26,7 +26,7 @@ export const queueCases: readonly LitmusCase[] = [
     ],
   },
   {
-    title: "those who wait for a row with UPDLOCK get it in order of arrival",
+    title: "callers that wait for a row with UPDLOCK get it in order of arrival",
     rules: ["L3"],
     source: fifo,
     setup: threeRows,
@@ -110,7 +110,7 @@ export const queueCases: readonly LitmusCase[] = [
   },
   {
     title:
-      "who waits for a key that a failed statement had inserted is woken by the end of the transaction",
+      "a caller that waits for a key of a failed statement is woken by the end of the transaction",
     rules: ["L3", "L14"],
     source:
       "Transaction locking and row versioning guide: locks are held to the end of the transaction",
@@ -148,7 +148,7 @@ export const queueCases: readonly LitmusCase[] = [
     ],
   },
   {
-    title: "the same in the order of an index: the second caller gets the second row",
+    title: "the second caller gets the second row in the order of an index, too",
     rules: ["L10", "L13"],
     source: "dba.stackexchange.com 92079",
     setup: indexedRows,

@@ -60,7 +60,7 @@ export const rangeCases: readonly LitmusCase[] = [
     ],
   },
   {
-    title: "behind the last key the range reaches to the end of the index",
+    title: "the range behind the last key reaches to the end of the index",
     rules: ["L6"],
     source: `${guide}: a range after the last key is locked at infinity`,
     setup: gappedRows,

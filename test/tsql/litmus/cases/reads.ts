@@ -38,7 +38,7 @@ export const readCases: readonly LitmusCase[] = [
     ],
   },
   {
-    title: "who waited for a writer that rolls back sees the row as it was",
+    title: "a reader that waited for a writer that rolls back sees the row as it was",
     rules: ["L9"],
     source: `${guide}: dirty reads are prevented at READ COMMITTED`,
     setup: threeRows,

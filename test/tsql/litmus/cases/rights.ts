@@ -252,7 +252,7 @@ export const rightCases: readonly LitmusCase[] = [
     ],
   },
   {
-    title: "who isn't an owner may not act as somebody else",
+    title: "a caller that isn't an owner may not act as another user",
     rules: ["R"],
     source: "EXECUTE AS (Transact-SQL), Permissions",
     setup: someone,
@@ -294,7 +294,7 @@ export const rightCases: readonly LitmusCase[] = [
     ],
   },
   {
-    title: "who owns nothing makes nothing",
+    title: "a caller that owns nothing makes nothing",
     rules: ["R"],
     source: "CREATE TABLE (Transact-SQL), Permissions; error 262",
     setup: someone,

@@ -49,7 +49,7 @@ describe("numeric blocks", () => {
     ]);
   });
 
-  test("property: they tile the range, none is larger than asked", () => {
+  test("the numeric blocks tile the range, and none is larger than asked (property)", () => {
     rounds((upTo) => {
       const from = upTo(200) - 100;
       const to = from + upTo(300) - 20;
@@ -132,7 +132,7 @@ describe("date blocks", () => {
       expect([...dateBlocks({ from: at("01T00:00"), to, spanMs: day })]).toEqual([]);
   });
 
-  test("property: they tile the time, to the millisecond", () => {
+  test("the date blocks tile the time, to the millisecond (property)", () => {
     rounds((upTo) => {
       const from = new Date(at("01T00:00").getTime() + upTo(1_000));
       const to = new Date(from.getTime() + upTo(5_000) - 100);
@@ -148,7 +148,7 @@ describe("date blocks", () => {
     });
   });
 
-  test("behind a watermark: from where the last one ended, overlap before it, not before the start", () => {
+  test("a date block behind a watermark goes from where the last one ended, overlap before it, not before the start", () => {
     const request = { start: at("01T00:00"), to: at("04T00:00"), spanMs: 2 * day };
     const plan = (more: object, stands: JsonValue) =>
       [...planDateBlocks({ ...request, ...more }, stands)].map(({ payload, watermark }) => [
@@ -200,7 +200,7 @@ describe("date blocks", () => {
 });
 
 describe("list blocks", () => {
-  test("property: every item once, in order, none too large", () => {
+  test("the list blocks hold every item once, in order, none too large (property)", () => {
     rounds((upTo) => {
       const items = Array.from({ length: upTo(50) }, (_, index) => index);
       const maxItems = 1 + upTo(12);
