@@ -7,7 +7,7 @@ import { openContention } from "../support/contention";
 describe("all operations at once, at random, on few rows", () => {
   const seed = testSeed();
 
-  test(`no deadlock, no error, everything sound and at its end (seed ${String(seed)})`, async () => {
+  test(`a drill makes no deadlock and no error, and leaves everything sound and at its end (seed ${String(seed)})`, async () => {
     const scene = await openContention();
     try {
       const report = await runDrill(scene, { seed, ms: 5_000 });

@@ -377,23 +377,26 @@ function describeAttempts(setup: StoreSetup): void {
     expect((await factsOf(store, other)).attempts).toEqual([]);
   });
 
-  testWith(setup, "raw sql")("the newest 50 by their end, then by fence", async () => {
-    const opened = open();
-    const { store } = opened;
-    const id = await enqueueOne(store, await define(store));
-    await plant(
-      opened,
-      `INSERT INTO taskgate.attempt (task_id, fence, task_execution_id, claimed_at, finished_at, outcome)
+  testWith(setup, "raw sql")(
+    "explain_task tells the newest 50 attempts by their end, then by fence",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const id = await enqueueOne(store, await define(store));
+      await plant(
+        opened,
+        `INSERT INTO taskgate.attempt (task_id, fence, task_execution_id, claimed_at, finished_at, outcome)
        SELECT {id}, n, 1, {minuteAgo}, CASE WHEN n <= 30 THEN {now} ELSE {minuteAgo} END, 11 FROM {numbers} WHERE n <= 60`,
-      { id },
-    );
-    const { attempts } = await factsOf(store, id);
-    expect(attempts.map(({ fence }) => Number(fence))).toEqual([
-      ...Array.from({ length: 30 }, (_, index) => 30 - index),
-      ...Array.from({ length: 20 }, (_, index) => 60 - index),
-    ]);
-    expect(at(attempts, 0).worker).toBeNull();
-  });
+        { id },
+      );
+      const { attempts } = await factsOf(store, id);
+      expect(attempts.map(({ fence }) => Number(fence))).toEqual([
+        ...Array.from({ length: 30 }, (_, index) => 30 - index),
+        ...Array.from({ length: 20 }, (_, index) => 60 - index),
+      ]);
+      expect(at(attempts, 0).worker).toBeNull();
+    },
+  );
 }
 
 function describeMoving(setup: StoreSetup): void {

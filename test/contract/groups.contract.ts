@@ -306,7 +306,7 @@ function describeHandOver(setup: StoreSetup): void {
     });
   }
 
-  test("completing several groups at once hands each over", async () => {
+  test("a completion of several groups' tasks at once hands each over", async () => {
     const { store } = open();
     const name = await define(store, { limit: 50 });
     const keys = ["c", "a", "e", "b", "d"];

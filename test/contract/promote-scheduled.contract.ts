@@ -69,7 +69,7 @@ async function enqueueJoined(
 function describeOrder(setup: StoreSetup): void {
   const open = useStore(setup);
 
-  test("the earliest instant first, in any order of the enqueues; of one instant the lowest id", async () => {
+  test("promote_scheduled takes the earliest instant first, in any order of the enqueues; of one instant the lowest id", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store);

@@ -179,7 +179,7 @@ function describeNames(setup: StoreSetup): void {
     expect(await purgedEntries(store)).toBe(0);
   });
 
-  test("a definition's shared limits, with any names", async () => {
+  test("a purge of the audit tells a definition's shared limits apart, with any names", async () => {
     const opened = open();
     const { store } = opened;
     const name = uniqueName();

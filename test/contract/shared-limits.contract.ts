@@ -660,7 +660,7 @@ function describeInput(setup: StoreSetup): void {
     ["more than 8", Array.from({ length: 9 }, (_, index) => ({ name: `s${String(index)}` }))],
     ["a name with blanks", [{ name: " s" }]],
     ["an empty name", [{ name: "" }]],
-  ])("registering %s is refused", async (_, sharedLimits) => {
+  ])("a registration of %s is refused", async (_, sharedLimits) => {
     const { store } = open();
     await expectError(store.registerDefinition(registration({ settings: { sharedLimits } })), {
       code: "TASKGATE_ARG_INVALID",

@@ -111,7 +111,7 @@ function describeTold(setup: StoreSetup): void {
     expect([...woken].sort()).toEqual([...others].sort());
   });
 
-  test("the place of the last of several claims, not of the first", async () => {
+  test("work tells the place of the last of several claims, not of the first", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     await enqueue(store, name, [{ priority: 1 }, { priority: 2 }, { priority: 3 }]);

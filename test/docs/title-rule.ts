@@ -2,6 +2,7 @@ import {
   adjectives,
   behindNouns,
   counters,
+  determiners,
   either,
   homonyms,
   introductions,
@@ -73,8 +74,14 @@ function isNoun(word: string, next: string): boolean {
 const isThirdPerson = (word: string): boolean => /^[a-z-]+(?<!s|u)s$/.test(word);
 
 function hasVerb(words: readonly string[]): boolean {
-  return words.map(bare).some((word, index) => index > 0 && isVerb(word));
+  return words
+    .map(bare)
+    .some((word, index, all) => index > 0 && isVerb(word, all[index - 1] ?? ""));
 }
 
-const isVerb = (word: string): boolean =>
-  verbs.has(word) || either.has(word) || (isThirdPerson(word) && !nouns.has(word));
+/** `end` in "by their end" is a noun. */
+function isVerb(word: string, before: string): boolean {
+  if (homonyms.has(word) || either.has(word))
+    return !determiners.has(before) && !/'s?$/.test(before);
+  return verbs.has(word) || (isThirdPerson(word) && !nouns.has(word));
+}

@@ -24,12 +24,12 @@ export const plurals = listOf(`
 
 /** Verbs in the form that follows a plural, and auxiliaries. */
 export const verbs = listOf(`
-  accept add agree am answer appear apply are aren't arrive ask be become been began begin belong break bring build call came
+  accept add admit agree am answer appear apply are aren't arrive ask be become been began begin belong break bring build call came
   can can't cancel cannot carry change claim close combine come commit compare compile compute connect continue cost could
   couldn't count cut decide describe did didn't die differ do does doesn't don't drain draw drop drive drop end enqueue enter
-  exceed exclude exist exit expire fail fall fill find finish fire fit follow found gave get give go goes had hadn't hang has
+  exceed exclude exist exit expire fail fall fill find finish fire fit follow found gave get give go goes had hadn't hand hang has
   hasn't have haven't hear hold hold import is isn't join keep knew know leave left let lie live load lock look lose make
-  match may meet might move must mustn't name need needn't open own pass pause play print promote prove put quote race raise reach read
+  match may meet might move must mustn't name need needn't open own pass pause play print promote prove put queue quote race raise reach read
   record refuse register release remain renew repeat replace reset resume return run said sat save saw say see seem send
   serve set shall share should show sit skip sort spare spread stand start stay stood stop survive take tell thought throw
   told took try turn undo use vanish vary wait wake walk want was wasn't went were weren't will win won't work would wouldn't
@@ -68,7 +68,7 @@ export const nouns = listOf(`
 
 /** They are nouns before these words, and verbs before others. */
 export const either = listOf(`
-  answers blocks calls changes checks claims commits costs counts ends enqueues hints hosts imports instruments lists
+  answers blocks calls changes checks claims commits costs counts ends enqueues grants hints hosts imports instruments lists
   loads locks logs names notes numbers orders packages passes pauses polls ranks reads registers reports returns runs
   samples starts states steps stops stores switches turns upgrades waits walks works writes`);
 
@@ -80,6 +80,11 @@ export const operations = listOf(`
 export const homonyms = listOf(`
   call change claim commit cut draw end enqueue hold import join limit load look match move name need place read
   record register release return run set share show start stop take try turn wait walk write`);
+
+/** Behind these the words of `either` and the homonyms are nouns. */
+export const determiners = listOf(`
+  a all an and another any at by each every for from in its no of or other own same several the their to two with
+  without`);
 
 /** Behind one of `either` they say that it is a noun. */
 export const behindNouns = listOf(`

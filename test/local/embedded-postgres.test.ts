@@ -211,7 +211,7 @@ describe("refusals", () => {
     expect(await query(first, "SELECT 1 AS answer")).toBe(1);
   });
 
-  test("two starts at the same time in the same folder: one gets it", async () => {
+  test("one of two starts at the same time gets the folder", async () => {
     const dataDir = join(folder, "data");
     const answers = await Promise.allSettled([
       start({ dataDir, keep: false }),

@@ -124,7 +124,7 @@ describe("bytes of the log, and index rows", () => {
     expect(large.logBytes).toBe(3 * recordBytes + 202 + 10_000 + transactionBytes);
   });
 
-  test("no versions without row versions, nothing for table variables and for a rollback's commit", () => {
+  test("the log has no versions without row versions, and nothing for table variables and for a rollback's commit", () => {
     start(engines.locking);
     expect(costOf("DELETE FROM dbo.T WHERE Id = 1;").versionBytes).toBe(0);
     const local = costOf("DECLARE @t TABLE (A int); INSERT INTO @t (A) VALUES (1);");

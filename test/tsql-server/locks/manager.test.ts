@@ -41,7 +41,7 @@ describe("lock modes", () => {
     ]);
   });
 
-  test("combining is the same both ways, and covers both parts", () => {
+  test("a combined mode is the same both ways, and covers both parts", () => {
     const ofTables = new Set<LockMode>(["Sch-S", "IS", "IX", "S", "SIX", "X", "Sch-M"]);
     for (const left of lockModes) {
       for (const right of lockModes) {

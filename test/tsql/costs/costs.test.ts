@@ -48,7 +48,7 @@ describe("costs of the T-SQL", () => {
     expect(several).toEqual([["enqueueTasks | in a group, inside a transaction | 1", 3]]);
   });
 
-  test("reading takes no lock that another call could wait for", () => {
+  test("a read takes no lock that another call could wait for", () => {
     const reading = [
       "sweep",
       "listDefinitions",

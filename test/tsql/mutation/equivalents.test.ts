@@ -36,7 +36,7 @@ describe("known survivors", () => {
     return readEquivalents(folder);
   }
 
-  test("reading takes equivalents one a line, and gaps behind their reason", () => {
+  test("the reader takes equivalents one a line, and gaps behind their reason", () => {
     const found = read(
       ["# a note", "P 0123456789ab Nobody looks.", "P 0123456789ac#2 So it is."],
       ["# Gaps", "", "- Nothing meets", "  here.", "  `V 0123456789ad` `W 0123456789ae#3`", ""],
@@ -50,18 +50,18 @@ describe("known survivors", () => {
     ]);
   });
 
-  test("reading refuses an entry without a reason, and names its line", () => {
+  test("the reader refuses an entry without a reason, and names its line", () => {
     expect(() => read(["", "P 0123456789ab "], [])).toThrow(
       "equivalents.txt:2: expected FILE HASH REASON, got P 0123456789ab",
     );
     expect(() => read([], ["- `P 0123456789ab`"])).toThrow("gaps.md:1: expected a reason");
   });
 
-  test("reading refuses a gap without an edit, and names its line", () => {
+  test("the reader refuses a gap without an edit, and names its line", () => {
     expect(() => read([], ["", "- Nothing meets here."])).toThrow("gaps.md:2: expected a reason");
   });
 
-  test("reading refuses an edit that is listed twice", () => {
+  test("the reader refuses an edit that is listed twice", () => {
     const line = "P 0123456789ab#2";
     expect(() => read([`${line} So it is.`], [`- A gap.`, `  \`${line}\``])).toThrow(
       "known-survivors: P 0123456789ab#2 stands there twice",

@@ -57,7 +57,7 @@ describe.each(engineNames)("%s", (engine) => {
     expect(result.interleavings).toBeGreaterThan(50n);
   });
 
-  test("the question's statement without its hints: the same id twice", () => {
+  test("the question's statement without its hints gives the same id twice", () => {
     const { finding } = explore(
       seedScenario({ ...requests(unhinted, 2, engine), atEnd: idsAreDifferent }),
     );

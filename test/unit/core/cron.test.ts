@@ -158,7 +158,7 @@ describe.each(changes)("around a change of clocks: %s, %s", (timeZone, day) => {
   );
 
   test.each([...plain, ...steps])(
-    "looking back finds what looking ahead does: $cron",
+    "a search back finds the instants that a search ahead does: $cron",
     ({ cron }) => {
       const runs = computedRuns({ cron, timeZone }, fromMs).map((text) => new Date(text));
       const [first] = runs;

@@ -14,11 +14,11 @@ const open = 'const { openStore } = require("./shared/store/open-store.ts");';
 const options = "connectionsMax: 1, random: {}, sleep: () => {}";
 const drivers = ["mssql", "tedious", "@azure/identity", "pg"];
 
-test("importing the store loads no driver", () => {
+test("an import of the store loads no driver", () => {
   expect(packagesAfter(open).filter((name) => drivers.includes(name))).toEqual([]);
 });
 
-test("opening a store of SQL Server loads none before the first call, and never that of PostgreSQL", () => {
+test("a new store of SQL Server loads no driver before the first call, and never that of PostgreSQL", () => {
   const url = "mssql://u:p@localhost/d";
   const packages = packagesAfter(`${open} openStore({ url: "${url}", ${options} });`);
   expect(packages.filter((name) => drivers.includes(name))).toEqual([]);
@@ -29,7 +29,7 @@ test("opening a store of SQL Server loads none before the first call, and never 
   expect(called).not.toContain("pg");
 });
 
-test("opening a store of PostgreSQL loads its driver only", () => {
+test("a new store of PostgreSQL loads its driver only", () => {
   const packages = packagesAfter(`${open} openStore({ url: "postgres://u@h/d", ${options} });`);
   expect(packages.filter((name) => drivers.includes(name))).toEqual(["pg"]);
 });

@@ -38,6 +38,6 @@ describe.each(["plain", "packed"])("SQL files, %s", (form) => {
   });
 });
 
-test("opening a folder that is missing is an error that names it", () => {
+test("a folder that is missing is an error that names it", () => {
   expect(() => openSqlFiles(join(folder, "none"))).toThrow(/ENOENT.*none/);
 });

@@ -519,7 +519,7 @@ describe("ends", () => {
 });
 
 describe("calls", () => {
-  test("riding calls: while one is away the next gathers; no two at once", async () => {
+  test("the next call gathers while one is away, and no two go at once", async () => {
     let inFlight = 0;
     let max = 0;
     let calls = 0;

@@ -351,7 +351,7 @@ GO`,
     ],
   },
   {
-    title: "rolling back to a savepoint undoes what came after it and frees no lock",
+    title: "a rollback to a savepoint undoes what came after it and frees no lock",
     rules: ["E"],
     source: "SAVE TRANSACTION (Transact-SQL)",
     setup: threeRows,
