@@ -1,24 +1,13 @@
 import { limits } from "../../shared/core/limits";
 import type { Field } from "./bad-values";
 import { max, nameParam, operatorBody, reason } from "./common-fields";
+import type { HttpEntry } from "./http-entry";
 import { incidentEntries } from "./incident-entries";
 
 /**
  * The HTTP routes and queues, with their fields and one input that is good. The test makes bad inputs of it, and fails
  * when a route or a queue reader isn't in here; commands stand in command-entries.ts, settings in their own table.
  */
-
-/** A route of the HTTP API. */
-export interface HttpEntry {
-  readonly params: readonly Field[];
-  readonly query: readonly Field[];
-  /** null: it takes no body. */
-  readonly body: {
-    readonly fields: readonly Field[];
-    readonly good: unknown;
-    readonly isOptional?: boolean;
-  } | null;
-}
 
 /** A reader of queue messages. */
 export interface QueueEntry {

@@ -1,5 +1,5 @@
 import { max, nameParam, operatorBody, reason } from "./common-fields";
-import type { HttpEntry } from "./entry-points";
+import type { HttpEntry } from "./http-entry";
 
 /* Routes for incidents: failures, pace, a stop of everything. */
 

@@ -13,7 +13,6 @@ import type { WriteEntry } from "./ledger";
 import { LedgerReader } from "./ledger-reader";
 import type { SoakOptions } from "./options";
 import type { Leg, RunFolder } from "./run-folder";
-import type { RunTogether } from "./run-soak";
 import { watchStandstill } from "./standstill";
 import { Sampler } from "./sampler";
 import { SoakServer } from "./soak-server";
@@ -27,6 +26,13 @@ const standstill = "at a standstill with the whole computer";
 const readEveryMs = 5_000;
 /** No task comes to its end for so long: the rest is lost. */
 const drainStuckMs = 180_000;
+
+/** What people see, and how they end a run. */
+export interface RunTogether {
+  readonly onProgress: (share: number, text: string) => void;
+  /** Ends the leg; the folder can go on. */
+  readonly signal: AbortSignal;
+}
 
 /** Everything of one leg. */
 interface Scene {

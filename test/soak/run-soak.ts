@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LedgerJudge } from "./judge";
 import { runLeg } from "./leg";
+import type { RunTogether } from "./leg";
 import { LedgerReader } from "./ledger-reader";
 import type { SoakOptions } from "./options";
 import type { Scale } from "./plan";
@@ -12,13 +13,6 @@ import { RunFolder } from "./run-folder";
 import type { RunState } from "./run-folder";
 import { isGood, verdictsOf } from "./verdicts";
 import type { Verdict } from "./verdicts";
-
-/** What people see, and how they end a run. */
-export interface RunTogether {
-  readonly onProgress: (share: number, text: string) => void;
-  /** Ends the leg; the folder can go on. */
-  readonly signal: AbortSignal;
-}
 
 /** How a call ended: the run is over and judged, or goes on with the next call. */
 export type SoakEnd =

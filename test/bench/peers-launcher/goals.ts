@@ -1,6 +1,6 @@
 import { figureOf } from "./results";
 import type { Entry, Results, ScenarioResult } from "./results";
-import { nothingKeptLabel } from "./scenario";
+import { nothingKeptLabel } from "./variant";
 import type { ScenarioName } from "./scenario-names";
 
 /** A goal and what a run says of it. */

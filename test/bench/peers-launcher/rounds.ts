@@ -2,8 +2,9 @@ import type { ProgressLine } from "../../../shared/terminal/progress-line";
 import type { Entry, Reading, ScenarioResult } from "./results";
 import { Run } from "./run";
 import type { Lab } from "./run";
-import { labelOf } from "./scenario";
-import type { Scenario, Variant } from "./scenario";
+import type { Scenario } from "./scenario";
+import { labelOf } from "./variant";
+import type { Variant } from "./variant";
 
 interface Measured {
   readonly variant: Variant;

@@ -3,10 +3,10 @@ import { Agent } from "./agent";
 import type { StackTaker } from "./flames/stack-taker";
 import type { Installed } from "./install";
 import type { BenchPostgres } from "./postgres";
-import type { Seen, Setup } from "./protocol";
+import type { Seen, Setup, WorkKind } from "./protocol";
 import type { BenchRedis } from "./redis";
-import type { Scenario, Variant } from "./scenario";
 import { serverCpuS } from "./server-cpu";
+import type { Variant } from "./variant";
 
 /** What all runs share. */
 export interface Lab {
@@ -29,21 +29,33 @@ export interface CpuUse {
   readonly clientsCpuS: number | null;
 }
 
+/** How much a run is given to do, the same for every system. */
+export interface Conditions {
+  readonly work: WorkKind;
+  readonly processes: number;
+  readonly inFlight: number;
+  readonly limit: number;
+  readonly taskMs: number;
+  readonly callers: number;
+  /** Statements are counted, which costs a little. */
+  readonly counts: boolean;
+}
+
 /** One round of one system: a fresh store, a process that enqueues, and the workers. */
 export class Run {
   readonly lab: Lab;
-  readonly scenario: Scenario;
+  readonly conditions: Conditions;
   readonly variant: Variant;
   readonly #setup: Setup;
   readonly #workers: Agent[] = [];
   #client: Agent | null = null;
   #settings = "";
 
-  private constructor(lab: Lab, about: { scenario: Scenario; variant: Variant; url: string }) {
+  private constructor(lab: Lab, about: { conditions: Conditions; variant: Variant; url: string }) {
     this.lab = lab;
-    this.scenario = about.scenario;
+    this.conditions = about.conditions;
     this.variant = about.variant;
-    const { work, processes, inFlight, limit, taskMs, callers } = about.scenario;
+    const { work, processes, inFlight, limit, taskMs, callers } = about.conditions;
     this.#setup = {
       system: about.variant.system,
       style: about.variant.style ?? "best",
@@ -55,10 +67,10 @@ export class Run {
     };
   }
 
-  static async open(lab: Lab, scenario: Scenario, variant: Variant): Promise<Run> {
-    const url = await lab.postgres.freshDatabase(scenario);
+  static async open(lab: Lab, conditions: Conditions, variant: Variant): Promise<Run> {
+    const url = await lab.postgres.freshDatabase(conditions);
     await lab.redis?.empty();
-    const run = new Run(lab, { scenario, variant, url });
+    const run = new Run(lab, { conditions, variant, url });
     try {
       run.#client = new Agent(lab.installed);
       const { settings } = await run.#client.call("open", { setup: run.#setup });
@@ -94,7 +106,7 @@ export class Run {
 
   /** Worker processes that have loaded everything, so that all of them begin at the same moment. */
   async loadWorkers(): Promise<void> {
-    for (let index = 0; index < this.scenario.processes; index += 1)
+    for (let index = 0; index < this.conditions.processes; index += 1)
       this.#workers.push(new Agent(this.lab.installed));
     await Promise.all(
       this.#workers.map((agent, index) => agent.call("open", { setup: { ...this.#setup, index } })),

@@ -1,6 +1,7 @@
 import type { TableSchema } from "../storage/schema";
 import type { ObjectName } from "../syntax/ast";
-import type { CreateFunction, CreateProcedure, CreateView } from "../syntax/ast-definitions";
+import type { CreateView } from "../syntax/ast-definitions";
+import type { CreateFunction, CreateProcedure } from "../syntax/ast-statements";
 import type { SqlType } from "../values";
 import { Security } from "./security";
 import { SqlError, sqlErrors } from "./sql-error";

@@ -1,9 +1,5 @@
-import type {
-  CreateFunction,
-  CreateProcedure,
-  CreateView,
-  Definition,
-} from "../syntax/ast-definitions";
+import type { CreateView } from "../syntax/ast-definitions";
+import type { CreateFunction, CreateProcedure, Definition } from "../syntax/ast-statements";
 import type { Binder } from "./bind/binder";
 import type { CatalogObject } from "./catalog";
 import { keyOf, printName } from "./catalog";

@@ -1,4 +1,5 @@
-import type { CreateFunction, CreateProcedure, CreateView } from "../syntax/ast-definitions";
+import type { CreateView } from "../syntax/ast-definitions";
+import type { CreateFunction, CreateProcedure } from "../syntax/ast-statements";
 import { Binder } from "./bind/binder";
 import type { QueryPlan } from "./bind/query";
 import { bindInline, bindView } from "./bind/sources";

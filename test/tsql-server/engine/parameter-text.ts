@@ -1,4 +1,4 @@
-import type { Parameter } from "../syntax/ast-definitions";
+import type { Parameter } from "../syntax/ast-statements";
 import { parseStatements } from "../syntax/parser";
 import { SimulationError } from "./sql-error";
 

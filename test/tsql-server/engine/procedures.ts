@@ -1,5 +1,5 @@
 import type { TableData } from "../storage/table";
-import type { Parameter } from "../syntax/ast-definitions";
+import type { Parameter } from "../syntax/ast-statements";
 import type { SqlType, SqlValue } from "../values";
 import type { Binder } from "./bind/binder";
 import type { FunctionObject, ProcedureObject } from "./catalog";

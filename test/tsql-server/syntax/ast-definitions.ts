@@ -3,17 +3,15 @@ import type {
   Cte,
   DataType,
   Expression,
-  Literal,
   Node,
-  NullLiteral,
   ObjectName,
   Predicate,
   Query,
+  StatementNode,
 } from "./ast";
-import type { Statement, StatementNode } from "./ast-statements";
 
-/** Statements that make, change or drop objects. */
-export type Definition =
+/** Statements that make, change or drop objects, and hold no statements. */
+export type ObjectDefinition =
   | CreateTable
   | AlterTableAdd
   | AlterTableDrop
@@ -26,8 +24,6 @@ export type Definition =
   | AlterRole
   | CreateLogin
   | CreateUser
-  | CreateProcedure
-  | CreateFunction
   | CreateView
   | Permission
   | Drop
@@ -186,35 +182,8 @@ export interface CreateUser extends StatementNode {
   readonly password: string | undefined;
 }
 
-export interface Parameter extends Node {
-  readonly name: string;
-  /** A type of our own (kind `named`) is a table type; then `isReadOnly`. */
-  readonly type: DataType;
-  readonly default: Literal | NullLiteral | undefined;
-  readonly isOutput: boolean;
-  readonly isReadOnly: boolean;
-}
-
 /** How an object is made: CREATE fails where it exists, ALTER where it doesn't. */
 export type CreateMode = "create" | "alter" | "createOrAlter";
-
-export interface CreateProcedure extends StatementNode {
-  readonly kind: "createProcedure";
-  readonly mode: CreateMode;
-  readonly name: ObjectName;
-  readonly parameters: readonly Parameter[];
-  readonly body: readonly Statement[];
-}
-
-export interface CreateFunction extends StatementNode {
-  readonly kind: "createFunction";
-  readonly mode: CreateMode;
-  readonly name: ObjectName;
-  readonly parameters: readonly Parameter[];
-  readonly result:
-    | { readonly kind: "scalar"; readonly type: DataType; readonly body: readonly Statement[] }
-    | { readonly kind: "inlineTable"; readonly ctes: readonly Cte[]; readonly query: Query };
-}
 
 export interface CreateView extends StatementNode {
   readonly kind: "createView";

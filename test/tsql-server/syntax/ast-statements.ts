@@ -12,11 +12,12 @@ import type {
   QueryHint,
   SelectItem,
   Source,
+  StatementNode,
   SystemVariable,
   TableHints,
   VariableReference,
 } from "./ast";
-import type { Definition, TableDefinition } from "./ast-definitions";
+import type { CreateMode, ObjectDefinition, TableDefinition } from "./ast-definitions";
 import type { Piece } from "./pieces";
 
 /** The text between two lines GO; `text` is sent to a server as it is, and starts at `line` of the file. */
@@ -34,11 +35,6 @@ export interface Batch {
 export interface Span {
   readonly start: number;
   readonly end: number;
-}
-
-/** `statementId` is unique in what one call of the parser has read, in the order of the text, from 1. */
-export interface StatementNode extends Node {
-  readonly statementId: number;
 }
 
 export type Statement =
@@ -68,6 +64,9 @@ export type Statement =
   | ExecuteAs
   | Revert
   | Definition;
+
+/** Statements that make, change or drop objects. */
+export type Definition = ObjectDefinition | CreateProcedure | CreateFunction;
 
 /** EXECUTE AS USER = '..': who acts from now on. */
 export interface ExecuteAs extends StatementNode {
@@ -328,4 +327,31 @@ export interface ExecuteArgument extends Node {
 export interface ExecuteText extends StatementNode {
   readonly kind: "executeText";
   readonly text: Expression;
+}
+
+export interface CreateProcedure extends StatementNode {
+  readonly kind: "createProcedure";
+  readonly mode: CreateMode;
+  readonly name: ObjectName;
+  readonly parameters: readonly Parameter[];
+  readonly body: readonly Statement[];
+}
+
+export interface CreateFunction extends StatementNode {
+  readonly kind: "createFunction";
+  readonly mode: CreateMode;
+  readonly name: ObjectName;
+  readonly parameters: readonly Parameter[];
+  readonly result:
+    | { readonly kind: "scalar"; readonly type: DataType; readonly body: readonly Statement[] }
+    | { readonly kind: "inlineTable"; readonly ctes: readonly Cte[]; readonly query: Query };
+}
+
+export interface Parameter extends Node {
+  readonly name: string;
+  /** A type of our own (kind `named`) is a table type; then `isReadOnly`. */
+  readonly type: DataType;
+  readonly default: Literal | NullLiteral | undefined;
+  readonly isOutput: boolean;
+  readonly isReadOnly: boolean;
 }

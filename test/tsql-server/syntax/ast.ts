@@ -2,9 +2,10 @@ import type { SqlType, SqlValue } from "../values";
 
 /*
  * The tree of the T-SQL that the simulation reads: a closed vocabulary, one kind per form. Names, values and queries are
- * here, statements in ast-statements.ts, what makes objects in ast-definitions.ts. Names keep their written case, and
- * a look-up folds it as the collation says; variables keep their @. `line` counts from 1 in the file. A
- * property that may be absent is present with `undefined`, so that all nodes of a kind have one shape.
+ * here, statements in ast-statements.ts, what makes objects in ast-definitions.ts. Procedures and functions hold statements
+ * and stand with those. Names keep their written case, and a look-up folds it as the collation says; variables keep their @.
+ * `line` counts from 1 in the file. A property that may be absent is present with `undefined`, so that all nodes of a kind
+ * have one shape.
  */
 
 /** A name of an object; `schema` is undefined where none is written. */
@@ -23,6 +24,11 @@ export type DataType =
 /** What every node has. */
 export interface Node {
   readonly line: number;
+}
+
+/** `statementId` is unique in what one call of the parser has read, in the order of the text, from 1. */
+export interface StatementNode extends Node {
+  readonly statementId: number;
 }
 
 /** Something with a value. */

@@ -1,4 +1,4 @@
-import type { DataType, ObjectName } from "./ast";
+import type { DataType, ObjectName, StatementNode } from "./ast";
 import type {
   AlterDatabase,
   AlterTableAdd,
@@ -9,13 +9,11 @@ import type {
   CreateSequence,
   CreateUser,
   CreateView,
-  Definition,
   Drop,
   DroppableClass,
-  Parameter,
   Permission,
 } from "./ast-definitions";
-import type { Statement, StatementNode } from "./ast-statements";
+import type { Definition, Parameter, Statement } from "./ast-statements";
 import { TableParser } from "./table-parser";
 
 type Start = Pick<StatementNode, "line" | "statementId">;

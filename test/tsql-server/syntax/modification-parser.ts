@@ -1,4 +1,4 @@
-import type { Cte, Expression } from "./ast";
+import type { Cte, Expression, StatementNode } from "./ast";
 import type {
   Assignment,
   Delete,
@@ -8,7 +8,6 @@ import type {
   Insert,
   InsertSource,
   Output,
-  StatementNode,
   Target,
   Update,
 } from "./ast-statements";

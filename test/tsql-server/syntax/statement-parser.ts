@@ -1,4 +1,4 @@
-import type { Cte, Literal, VariableReference } from "./ast";
+import type { Cte, Literal, StatementNode, VariableReference } from "./ast";
 import type {
   Declaration,
   Declare,
@@ -7,7 +7,6 @@ import type {
   Return,
   Span,
   Statement,
-  StatementNode,
   Throw,
   TransactionStatement,
   TryCatch,

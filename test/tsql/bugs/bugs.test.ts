@@ -2,7 +2,8 @@ import { expect, test } from "@jest/globals";
 import { allCases } from "../cases/list/all";
 import { exploreCase } from "../cases/explore-case";
 import { plainVariant } from "../cases/variants";
-import { plant, plantedBugs } from "./planted-bugs";
+import { plant } from "./planted-bug";
+import { plantedBugs } from "./planted-bugs";
 import { describeWhole } from "../../support/whole";
 
 /* A search that finds nothing in sound code proves little unless it finds the errors of faulty code. */

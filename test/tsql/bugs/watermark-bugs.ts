@@ -1,4 +1,4 @@
-import type { PlantedBug } from "./planted-bugs";
+import type { PlantedBug } from "./planted-bug";
 
 const file = "procedures/AdvanceWatermark.sql";
 

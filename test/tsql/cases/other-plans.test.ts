@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { plant, plantedBugs } from "../bugs/planted-bugs";
+import { plant } from "../bugs/planted-bug";
+import { plantedBugs } from "../bugs/planted-bugs";
 import { describeWhole } from "../../support/whole";
 import type { EngineName } from "../../tsql-server/engine/options";
 import { describeFinding } from "./explore-case";

@@ -1,7 +1,7 @@
 import type { BatchId } from "../../../shared/core/ids";
 import type { TaskStore } from "../../../shared/ports/task-store";
 import { define, enqueue, operationId, startWorker } from "../../support/builders";
-import type { Scenario } from "./scenarios";
+import type { Scenario } from "./scenario";
 
 const each = [1, 10, 100] as const;
 const once = [1] as const;

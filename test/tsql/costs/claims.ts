@@ -3,7 +3,7 @@ import type { World } from "../../tsql-server/engine/world";
 import { measure, worldWithGhosts } from "./measure";
 import type { Cost } from "./measure";
 import { deleteReady, placeOfClaim, plantFinished, plantReady, startedTasks } from "./scene";
-import type { Scene } from "./scenarios";
+import type { Scene } from "./scenario";
 
 /* The claim, whose cost must depend on nothing but its batch: not on the backlog behind, not on earlier deletions. */
 

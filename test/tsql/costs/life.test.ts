@@ -5,7 +5,7 @@ import { plantedText } from "../../seeds/planted-text";
 import { loadScript } from "../../tsql-server/engine/load";
 import type { World } from "../../tsql-server/engine/world";
 import { lifeFigures, measureLife, recordOfLife } from "./life";
-import type { Situation } from "./life";
+import type { Situation } from "./situation";
 import { worldWithGhosts } from "./measure";
 import { tokenFigures } from "./token-figures";
 import { testWhole } from "../../support/whole";

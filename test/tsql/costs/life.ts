@@ -3,6 +3,7 @@ import { define, enqueue } from "../../support/builders";
 import { measure, worldWithGhosts } from "./measure";
 import type { Cost } from "./measure";
 import { startedTasks } from "./scene";
+import type { Situation } from "./situation";
 import { spreadFigures } from "./spread-figures";
 import { scheduleFigures, waitingFigures } from "./scheduled-figures";
 import { tokenFigures } from "./token-figures";
@@ -11,12 +12,6 @@ import { tokenFigures } from "./token-figures";
  * The figures by which the T-SQL is to become cheaper: what a task's life costs, what tokens cost when there are many, what
  * calls read when much waits. Each line of `expected-life.txt` is one situation.
  */
-
-/** Named numbers of one situation. */
-export interface Situation {
-  readonly name: string;
-  readonly figures: Readonly<Record<string, number>>;
-}
 
 /** All of them; the same numbers each time. */
 export async function measureLife(engine: EngineName): Promise<Situation[]> {

@@ -9,7 +9,7 @@ import type { EngineName } from "../../tsql-server/engine/options";
 import type { World } from "../../tsql-server/engine/world";
 import { EngineCaller } from "../mutation/engine-caller";
 import { LocalServer } from "../mutation/local-server";
-import type { Scene, Scenario } from "./scenarios";
+import type { Scene, Scenario } from "./scenario";
 
 /** What one call costs in the model; all of it is counted, nothing is timed. */
 export interface Cost {

@@ -3,7 +3,7 @@ import type { TaskId } from "../../../shared/core/ids";
 import type { AdvanceWatermarkInput } from "../../../shared/ports/task-store";
 import { define, enqueue, only, operationId, setLimit, startWorker } from "../../support/builders";
 import { plantGroups } from "./scene";
-import type { Scenario, Scene } from "./scenarios";
+import type { Scenario, Scene } from "./scenario";
 
 /** Tasks of other definitions and groups stand around them. */
 async function readyTasks({ store, name, batch }: Scene, group?: string): Promise<TaskId[]> {

@@ -1,4 +1,3 @@
-import type { TaskStore } from "../../../shared/ports/task-store";
 import {
   at,
   define,
@@ -10,28 +9,9 @@ import {
   startWorker,
 } from "../../support/builders";
 import type { Worker } from "../../support/builders";
-import type { World } from "../../tsql-server/engine/world";
+import type { Scenario, Scene } from "./scenario";
 import { starting } from "./start-scenarios";
 import { failuresOf, pastDue, startedTasks } from "./scene";
-
-/** A store in which a call is about to be measured. */
-export interface Scene {
-  readonly store: TaskStore;
-  readonly world: World;
-  /** The definition that all is about; it doesn't exist yet. */
-  readonly name: string;
-  /** Tasks per call. */
-  readonly batch: number;
-}
-
-/** One operation in one situation. */
-export interface Scenario {
-  readonly operation: keyof TaskStore;
-  readonly what: string;
-  readonly batches: readonly number[];
-  /** Sets the scene and gives the call to be measured. */
-  prepare(scene: Scene): Promise<() => Promise<unknown>>;
-}
 
 const each = [1, 10, 100] as const;
 const once = [1] as const;

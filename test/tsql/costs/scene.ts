@@ -4,7 +4,7 @@ import { define, enqueue, failure, startWorker } from "../../support/builders";
 import type { Worker } from "../../support/builders";
 import { loadScript } from "../../tsql-server/engine/load";
 import type { World } from "../../tsql-server/engine/world";
-import type { Scene } from "./scenarios";
+import type { Scene } from "./scenario";
 
 /* What scenarios begin with. */
 

@@ -1,6 +1,6 @@
 import type { NewSchedule } from "../../../shared/ports/task-store";
 import { define } from "../../support/builders";
-import type { Scenario, Scene } from "./scenarios";
+import type { Scenario, Scene } from "./scenario";
 
 const each = [1, 10, 100] as const;
 

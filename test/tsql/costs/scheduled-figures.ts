@@ -1,10 +1,10 @@
 import type { TaskId } from "../../../shared/core/ids";
 import { at, define, enqueue } from "../../support/builders";
 import type { World } from "../../tsql-server/engine/world";
-import type { Situation } from "./life";
+import type { Situation } from "./situation";
 import { filled, measure } from "./measure";
 import { plantReady } from "./scene";
-import type { Scene } from "./scenarios";
+import type { Scene } from "./scenario";
 
 /* What calls read when much is scheduled, or waits. */
 

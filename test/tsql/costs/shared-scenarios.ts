@@ -1,7 +1,7 @@
 import type { TaskStore } from "../../../shared/ports/task-store";
 import { define, operationId, registration, startInput, startWorker } from "../../support/builders";
 import type { Worker } from "../../support/builders";
-import type { Scenario, Scene } from "./scenarios";
+import type { Scenario, Scene } from "./scenario";
 
 const sharedLimits = ["older", "younger"].map((name) => ({ name, limit: 4 }));
 

@@ -2,7 +2,7 @@ import type { BatchId } from "../../../shared/core/ids";
 import type { NewTask } from "../../../shared/ports/task-store";
 import { hold, makeBatch } from "../../contract/batch-builders";
 import { define, enqueue, startWorker } from "../../support/builders";
-import type { Scenario, Scene } from "./scenarios";
+import type { Scenario, Scene } from "./scenario";
 
 /* Calls that a look spares locks or reads: without it the answer would be the same. */
 

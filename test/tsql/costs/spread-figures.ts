@@ -1,6 +1,6 @@
 import { spread } from "../../workers/spread";
 import type { SpreadOptions } from "../../workers/spread";
-import type { Situation } from "./life";
+import type { Situation } from "./situation";
 
 /*
  * What many workers do together: the shipped worker in virtual time over the memory store, so that what is counted is calls.

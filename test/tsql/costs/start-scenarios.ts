@@ -1,5 +1,5 @@
 import { define, enqueue, startInput, startWorker } from "../../support/builders";
-import type { Scenario, Scene } from "./scenarios";
+import type { Scenario, Scene } from "./scenario";
 
 /* What a start costs that gets nothing, which is what happens most where many ask, and one that is a start itself. */
 

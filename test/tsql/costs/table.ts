@@ -7,8 +7,8 @@ import type { Cost } from "./measure";
 import { batching } from "./batch-scenarios";
 import { operating, operatorsReading, purging } from "./operator-scenarios";
 import { scheduling } from "./schedule-scenarios";
+import type { Scenario } from "./scenario";
 import { reading, writing } from "./scenarios";
-import type { Scenario } from "./scenarios";
 import { sharing } from "./shared-scenarios";
 import { sparing } from "./sparing-scenarios";
 

@@ -1,7 +1,7 @@
 import type { TaskStore } from "../../../shared/ports/task-store";
 import { define, startInput, startWorker } from "../../support/builders";
 import type { World } from "../../tsql-server/engine/world";
-import type { Situation } from "./life";
+import type { Situation } from "./situation";
 import { measure } from "./measure";
 
 /* What it costs to take and give back a few tokens, with few and with many around them. */

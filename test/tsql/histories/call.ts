@@ -3,35 +3,19 @@ import type {
   Failure,
   Limit,
   ListableState,
-  NewTask,
 } from "../../../shared/ports/task-store";
-
-import type { OperatorAction, WaveName } from "./operator-call";
+import type { CallId, ExecutionName, FenceName, TaskName, WaveName } from "./call-names";
+import type { EnqueuedTask } from "./new-tasks";
+import type { OperatorAction } from "./operator-call";
 import type { AdvanceWatermarkCall, StandingAction } from "./standing-call";
 
-/*
- * A history is a list of calls as data. What a store makes up (ids, fences) is named by the call that got it, so that the
- * same list runs on every store, and still does after some calls were taken out:
- * `t7.0` is the first task that call 7 enqueued, `e3` the execution that call 3 started, `f9` the fence of call 9's claims.
- */
-
-/** Names a call; calls inside a transaction are `12/0`, `12/1`. */
-export type CallId = string;
-/** `t7.0` */
-export type TaskName = string;
-/** `e3` */
-export type ExecutionName = string;
-/** `f9` */
-export type FenceName = string;
+/* A history is a list of calls as data; names stand for what a store makes up (call-names.ts). */
 
 /** A task with the fence under which it was claimed. */
 export interface ClaimRef {
   readonly task: TaskName;
   readonly fence: FenceName;
 }
-
-/** As NewTask, with the instant counted from the history's start. */
-export type EnqueuedTask = Omit<NewTask, "runAt"> & { readonly runAtMs?: number };
 
 /** A completed claim. */
 export interface DoneRef extends ClaimRef {

@@ -2,13 +2,13 @@ import { asyncModelRun } from "fast-check";
 import type { AsyncCommand } from "fast-check";
 import { Dice } from "../../support/dice";
 import type { Call } from "./call";
-import { eventsOf } from "./events";
+import { titled } from "./difference";
+import type { Difference } from "./difference";
+import { AnswersDiffer, HistoryRun } from "./history-run";
 import { Knowledge } from "./knowledge";
-import { perform } from "./perform";
-import type { Outcome } from "./perform";
 import { chooseTaste } from "./random-calls";
 import { isSame } from "./same";
-import { Side, UnknownName } from "./side";
+import { Side } from "./side";
 import type { HistoryStore } from "./side";
 import { normalTables, restrictTo } from "./tables";
 import type { NormalTables } from "./tables";
@@ -19,15 +19,6 @@ export type OpenStores = () => Promise<readonly HistoryStore[]>;
 
 /** What happens in a history, one turn after the other. */
 export type Turns = Iterable<AsyncCommand<HistoryRun, readonly Side[]>>;
-
-/** Where a store and the first one differ. */
-export interface Difference {
-  /** The call whose answers differ; undefined: the tables at the end do. */
-  readonly call: Call | undefined;
-  /** In a few words. */
-  readonly what: string;
-  readonly sides: Readonly<Record<string, unknown>>;
-}
 
 /** The outcome of a history. */
 export interface HistoryResult {
@@ -72,59 +63,6 @@ export async function runTurns(
   }
 }
 
-/** A history while it runs: the answers so far. */
-export class HistoryRun {
-  readonly known: Knowledge;
-  readonly calls: Call[] = [];
-  readonly counts = new Map<string, number>();
-
-  constructor(known: Knowledge) {
-    this.known = known;
-  }
-
-  /** Makes the call on all stores; throws when they answer differently. Does nothing when it names what isn't there. */
-  async make(call: Call, stores: readonly Side[], connection: number): Promise<void> {
-    const sides = stores.map((side) => side.through(connection));
-    const outcomes = await performAll(sides, call);
-    if (outcomes === undefined) return;
-    this.calls.push({ ...call, connection });
-    compareOutcomes(sides, call, outcomes);
-    const [outcome] = outcomes;
-    if (outcome === undefined) throw new Error("There is no store to run a history on");
-    this.known.learn(call, outcome);
-    for (const event of eventsOf(call, outcome)) {
-      this.counts.set(event, (this.counts.get(event) ?? 0) + 1);
-    }
-  }
-}
-
-/** Ends a history. */
-class AnswersDiffer extends Error {
-  readonly difference: Difference;
-
-  constructor(difference: Difference) {
-    super(difference.what);
-    this.difference = difference;
-  }
-}
-
-/** undefined: it refers to what isn't there, on all of them. */
-async function performAll(sides: readonly Side[], call: Call): Promise<Outcome[] | undefined> {
-  try {
-    return await Promise.all(sides.map((side) => perform(side, call)));
-  } catch (error) {
-    if (error instanceof UnknownName) return undefined;
-    throw error;
-  }
-}
-
-function compareOutcomes(sides: readonly Side[], call: Call, outcomes: readonly Outcome[]): void {
-  const [first] = outcomes;
-  if (outcomes.every((outcome) => isSame(outcome, first))) return;
-  const what = `the answer of call ${call.id} (${call.do})`;
-  throw new AnswersDiffer({ call, what, sides: titled(sides, outcomes) });
-}
-
 async function compareTables(sides: readonly Side[]): Promise<Difference | undefined> {
   const all = await Promise.all(
     sides.map(async (side) => ({
@@ -162,11 +100,4 @@ function tableThatDiffers(left: Snapshot, right: Snapshot): string | undefined {
   const b = left.isWhole ? right.tables : restrictTo(right.tables, left.tables);
   const names = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
   return names.find((name) => !isSame(a[name], b[name]));
-}
-
-function titled(
-  sides: readonly Side[],
-  values: readonly unknown[],
-): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(sides.map((side, index) => [side.target.title, values[index]]));
 }

@@ -1,7 +1,8 @@
 import type { CreateBatchAnswer } from "../../../shared/ports/task-store";
 import type * as port from "../../../shared/ports/task-store";
-import type { Call, ClaimRef, EnqueueCall, ExecutionName, TaskName } from "./call";
-import type { BatchName, OperatorAction, WaveName } from "./operator-call";
+import type { Call, ClaimRef, EnqueueCall } from "./call";
+import type { BatchName, ExecutionName, TaskName, WaveName } from "./call-names";
+import type { OperatorAction } from "./operator-call";
 import type { InnerAnswer, Outcome } from "./perform";
 import { StandingKnowledge } from "./standing-knowledge";
 

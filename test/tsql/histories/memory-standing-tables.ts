@@ -1,7 +1,7 @@
 import type { Rate } from "../../../shared/core/rate";
 import type { MemoryState, WaveRow } from "../../../shared/testing/memory-store/state";
 import { unfinishedIn } from "../../../shared/testing/memory-store/waves";
-import type { StoreRow, StoreTables } from "./tables";
+import type { StoreRow, StoreTables } from "./store-tables";
 
 /*
  * The memory store's rows beside tasks, under the names of the SQL core's tables and columns.

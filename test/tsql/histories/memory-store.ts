@@ -4,7 +4,7 @@ import { MemoryTaskStore } from "../../../shared/testing/memory-store/memory-tas
 import type { ArchiveRow, MemoryState, TaskRow } from "../../../shared/testing/memory-store/state";
 import { standingTables } from "./memory-standing-tables";
 import type { HistoryStore } from "./side";
-import type { StoreRow, StoreTables } from "./tables";
+import type { StoreRow, StoreTables } from "./store-tables";
 
 /** The store in memory. */
 export function openModelStore(): HistoryStore {

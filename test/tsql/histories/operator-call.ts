@@ -1,11 +1,6 @@
 import type { Rate } from "../../../shared/core/rate";
 import type { FailurePolicy } from "../../../shared/ports/task-store";
-import type { TaskName } from "./call";
-
-/** `b4`: the batch that call 4 made. */
-export type BatchName = string;
-/** `w4.0`: its first wave. */
-export type WaveName = string;
+import type { BatchName, TaskName } from "./call-names";
 
 /** What operators do, and what goes on with batches. */
 export type OperatorAction =

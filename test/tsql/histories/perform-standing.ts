@@ -1,7 +1,8 @@
 import type * as schedules from "../../../shared/ports/task-store";
 import type * as port from "../../../shared/ports/task-store";
 import type * as watermarks from "../../../shared/ports/task-store";
-import type { Call, CallId } from "./call";
+import type { Call } from "./call";
+import type { CallId } from "./call-names";
 import { operationIdOf } from "./names";
 import { newTasks } from "./new-tasks";
 import type { Side } from "./side";

@@ -1,7 +1,8 @@
 import { TaskgateError } from "../../../shared/core/errors";
 import type * as port from "../../../shared/ports/task-store";
 import type { AdvanceWatermarkAnswer } from "../../../shared/ports/task-store";
-import type { Action, Call, CallId, CompleteCall, EnqueueCall, InnerCall } from "./call";
+import type { Action, Call, CompleteCall, EnqueueCall, InnerCall } from "./call";
+import type { CallId } from "./call-names";
 import { operationIdOf } from "./names";
 import { newTasks } from "./new-tasks";
 import { Normalizer } from "./normalizer";

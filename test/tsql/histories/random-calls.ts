@@ -1,6 +1,7 @@
 import { listableStates } from "../../../shared/core/listable-states";
 import type { DefinitionSettings } from "../../../shared/ports/task-store";
-import type { Action, ClaimRef, EnqueueCall, EnqueuedTask, FailureRef } from "./call";
+import type { Action, ClaimRef, EnqueueCall, FailureRef } from "./call";
+import type { EnqueuedTask } from "./new-tasks";
 import type { Dice } from "../../support/dice";
 import { chooseOperatorAction, isOperatorKind, operatorWeights } from "./random-operator-calls";
 import {

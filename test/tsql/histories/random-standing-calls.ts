@@ -1,6 +1,7 @@
 import type { DefinitionSettings, SharedLimitUse } from "../../../shared/ports/task-store";
 import type { Dice } from "../../support/dice";
-import type { Action, EnqueuedTask } from "./call";
+import type { Action } from "./call";
+import type { EnqueuedTask } from "./new-tasks";
 import type { Knowledge, KnownDefinition } from "./knowledge";
 import type { AdvanceWatermarkCall, SetSchedule, StandingAction } from "./standing-call";
 import type { KnownSchedule } from "./standing-knowledge";

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import type { Call } from "./call";
-import type { Difference } from "./history";
+import type { Difference } from "./difference";
 import type { Found } from "./search";
 
 /** A history that showed a difference once: it is run again on each `npm test`. */

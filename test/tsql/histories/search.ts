@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { Dice } from "../../support/dice";
+import type { Difference } from "./difference";
 import { runCalls, runTurns } from "./history";
-import type { Difference, HistoryResult, OpenStores, Turns } from "./history";
+import type { HistoryResult, OpenStores, Turns } from "./history";
 import { Knowledge } from "./knowledge";
 import { chooseTaste } from "./random-calls";
 import { connectionCount } from "./sql-stores";

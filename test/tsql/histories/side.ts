@@ -2,7 +2,7 @@ import type { BatchId, ExecutionId, Fence, TaskId, WaveId } from "../../../share
 import type { TaskStore } from "../../../shared/ports/task-store";
 import { Names } from "./names";
 import type { NameKind } from "./names";
-import type { StoreTables } from "./tables";
+import type { StoreTables } from "./store-tables";
 
 /** A store that histories can be run on. */
 export interface HistoryStore {

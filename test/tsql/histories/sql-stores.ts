@@ -2,7 +2,7 @@ import { toCamelCase } from "../../../shared/store/operations/operation";
 import type { StoreSetup, TestStore } from "../../support/store-setup";
 import type { HistoryStore } from "./side";
 import { unpadded } from "../../support/mssql-setup";
-import type { StoreRow, StoreTables } from "./tables";
+import type { StoreRow, StoreTables } from "./store-tables";
 
 /** Calls of one history take turns on so many. */
 export const connectionCount = 3;

@@ -1,9 +1,7 @@
 import type { NewSchedule } from "../../../shared/ports/task-store";
 import type { Limit } from "../../../shared/ports/task-store";
-import type { EnqueuedTask } from "./call";
-
-/** `s4 nightly`: the schedule of that name that call 4 set first. */
-export type ScheduleName = string;
+import type { ScheduleName } from "./call-names";
+import type { EnqueuedTask } from "./new-tasks";
 
 /** As NewSchedule, with the instant counted from the history's start. */
 export type SetSchedule = Omit<NewSchedule, "nextRunAt"> & { readonly nextRunAtMs: number | null };

@@ -1,7 +1,8 @@
 import type { ScheduledInstant } from "../../../shared/ports/task-store";
 import type { Call } from "./call";
 import type { Outcome } from "./perform";
-import type { AdvanceWatermarkCall, ScheduleName, StandingAction } from "./standing-call";
+import type { ScheduleName } from "./call-names";
+import type { AdvanceWatermarkCall, StandingAction } from "./standing-call";
 
 /** A schedule as the answers tell of it. */
 export interface KnownSchedule {

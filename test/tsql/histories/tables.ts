@@ -3,13 +3,7 @@ import { canonicalText } from "./same";
 import type { NameKind } from "./names";
 import { Normalizer } from "./normalizer";
 import type { Side } from "./side";
-
-/**
- * The rows of a store, tables and columns in camelCase, values as the driver gives them. Claims are a table of their own
- * everywhere: T-SQL has one, PostgreSQL keeps them as arrays of an execution.
- */
-export type StoreTables = Readonly<Record<string, readonly StoreRow[]>>;
-export type StoreRow = Readonly<Record<string, unknown>>;
+import type { StoreRow, StoreTables } from "./store-tables";
 
 /** Rows that are equal on two stores whose histories were. */
 export type NormalTables = Readonly<Record<string, readonly NormalRow[]>>;

@@ -1,7 +1,8 @@
 import type { AsyncCommand } from "fast-check";
 import { Dice } from "../../support/dice";
-import type { Action, Call, CallId } from "./call";
-import type { HistoryRun } from "./history";
+import type { Action, Call } from "./call";
+import type { CallId } from "./call-names";
+import type { HistoryRun } from "./history-run";
 import type { Knowledge } from "./knowledge";
 import { chooseAction } from "./random-calls";
 import type { Side } from "./side";

@@ -1,17 +1,10 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { diffOf } from "./edits";
-import type { NamedEdit } from "./equivalents";
 import type { Mutant } from "./mutants";
+import { keyOf, toEdit } from "./numbered-mutant";
+import type { NamedEdit, NumberedMutant } from "./numbered-mutant";
 import { whyEquivalent } from "./rules";
 import type { Source } from "./source";
-import { keyOf } from "./verdict";
-
-/** A mutant and its place among those with the same diff. */
-export interface NumberedMutant {
-  readonly mutant: Mutant;
-  readonly nth: number;
-}
 
 /** Which mutants to try. */
 export interface Choice {
@@ -55,12 +48,6 @@ function rankOf(edit: NamedEdit, seed: string): string {
   return createHash("sha256")
     .update(`${seed} ${keyOf(edit)} ${edit.nth}`)
     .digest("hex");
-}
-
-/** What tells it from all others, and can be printed. */
-export function toEdit({ mutant, nth }: NumberedMutant): NamedEdit {
-  const { source, edits } = mutant;
-  return { file: source.name, diff: diffOf(source, edits), nth };
 }
 
 /** Those that were unnoticed and unjudged when `path` was written. */

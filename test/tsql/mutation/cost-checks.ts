@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { measure, worldWithGhosts } from "../costs/measure";
 import type { Cost } from "../costs/measure";
-import type { Scenario } from "../costs/scenarios";
+import type { Scenario } from "../costs/scenario";
 import { allScenarios, keyOf } from "../costs/table";
 import type { World } from "../../tsql-server/engine/world";
 import { CoverageWatch } from "./check";

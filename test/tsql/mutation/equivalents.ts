@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { keyOf } from "./numbered-mutant";
+import type { NamedEdit } from "./numbered-mutant";
 import type { Outcome } from "./verdict";
-import { keyOf } from "./verdict";
 
 /**
  * A survivor that was judged by hand (known-survivors/). The hash is of the edit's lines, so that an entry holds while other
@@ -98,9 +99,6 @@ function readGaps(lines: readonly string[]): Equivalent[] {
     return places.map((match): Equivalent => ({ ...toPlace(match), verdict: "gap", reason }));
   });
 }
-
-/** An edit with its place among those of the same diff. */
-export type NamedEdit = Pick<Outcome, "file" | "diff" | "nth">;
 
 /** Is there an entry for this edit? */
 export function isListed(edit: NamedEdit, entries: readonly Equivalent[]): boolean {

@@ -1,17 +1,17 @@
 import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { choose, keepSurvivors, readOwnEdits, toEdit } from "./choice";
-import type { NumberedMutant } from "./choice";
+import { choose, keepSurvivors, readOwnEdits } from "./choice";
 import { formatCoverage } from "./coverage";
 import { isListed, judge, readEquivalents } from "./equivalents";
 import type { Equivalent, Judged } from "./equivalents";
 import { runJobs } from "./jobs";
 import { listMutants } from "./mutants";
+import { numberMutants, toEdit } from "./numbered-mutant";
+import type { NumberedMutant } from "./numbered-mutant";
 import type { ShippedRun } from "./passes";
 import { ProgressLine } from "./progress";
 import { formatEntries, formatReport, scoreOf } from "./report";
 import { readSources } from "./source";
-import { numberMutants } from "./verdict";
 import type { Outcome, Verdict } from "./verdict";
 import { readWords } from "../../support/script-words";
 

@@ -1,6 +1,5 @@
-import type { NumberedMutant } from "./choice";
-import { diffOf } from "./edits";
-import type { Mutant, MutantKind } from "./mutants";
+import type { MutantKind } from "./mutants";
+import type { NamedEdit } from "./numbered-mutant";
 
 /** What became of a mutant. */
 export type Verdict =
@@ -38,29 +37,8 @@ export type Killer =
   | "error";
 
 /** A mutant and its verdict as plain data: what processes tell each other, and what --json writes. */
-export interface Outcome {
-  /** Like `procedures/Work.sql`. */
-  readonly file: string;
+export interface Outcome extends NamedEdit {
   readonly line: number;
   readonly kind: MutantKind;
-  readonly diff: readonly string[];
-  /** Which of the mutants of this file with this diff, from 1: lines repeat themselves. */
-  readonly nth: number;
   readonly verdict: Verdict;
-}
-
-/** Mutants with their places among those of the same diff. */
-export function numberMutants(mutants: readonly Mutant[]): NumberedMutant[] {
-  const seen = new Map<string, number>();
-  return mutants.map((mutant) => {
-    const key = keyOf({ file: mutant.source.name, diff: diffOf(mutant.source, mutant.edits) });
-    const nth = (seen.get(key) ?? 0) + 1;
-    seen.set(key, nth);
-    return { mutant, nth };
-  });
-}
-
-/** What tells an edit from others, as long as its lines stay as they are. */
-export function keyOf(edit: { readonly file: string; readonly diff: readonly string[] }): string {
-  return [edit.file, ...edit.diff].join("\n");
 }

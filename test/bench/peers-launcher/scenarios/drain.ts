@@ -1,8 +1,10 @@
 import type { Reading } from "../results";
 import { nowMs } from "../run";
 import type { Run } from "../run";
-import { nothingKeptLabel, rate, usual } from "../scenario";
-import type { Scenario, Variant } from "../scenario";
+import { rate, usual } from "../scenario";
+import type { Scenario } from "../scenario";
+import { nothingKeptLabel } from "../variant";
+import type { Variant } from "../variant";
 
 /** Until a tenth is done, code is loaded, compiled and planned: it isn't measured. */
 const warmShare = 0.1;

@@ -11,8 +11,8 @@ const taskMs = 20;
 const warmMs = 2_000;
 
 async function measureLimit(run: Run): Promise<Reading> {
-  const { lab, scenario, variant } = run;
-  const { limit } = scenario;
+  const { lab, conditions, variant } = run;
+  const { limit } = conditions;
   const windowMs = lab.isQuick ? 4_000 : 10_000;
   // More than can be done before it ends.
   const count = Math.ceil(((windowMs + 4 * warmMs) / taskMs) * limit);

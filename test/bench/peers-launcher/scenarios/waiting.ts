@@ -4,7 +4,8 @@ import type { Reading } from "../results";
 import { nowMs } from "../run";
 import type { Run } from "../run";
 import { usual } from "../scenario";
-import type { Scenario, Variant } from "../scenario";
+import type { Scenario } from "../scenario";
+import type { Variant } from "../variant";
 
 /**
  * The first tasks of each process load and compile code, and its connection plans their statements. On a slow computer they

@@ -6,7 +6,8 @@ import type {
   TableSource,
   ValuesSource,
 } from "../../syntax/ast";
-import type { CreateFunction, CreateView, Parameter } from "../../syntax/ast-definitions";
+import type { CreateView } from "../../syntax/ast-definitions";
+import type { CreateFunction, Parameter } from "../../syntax/ast-statements";
 import { bindConjuncts } from "../conjunct";
 import type { Scalar } from "../expression";
 import { literal } from "../expression";

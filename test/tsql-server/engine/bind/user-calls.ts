@@ -1,5 +1,5 @@
 import type { Expression, ObjectName, UserCall } from "../../syntax/ast";
-import type { CreateFunction, Parameter } from "../../syntax/ast-definitions";
+import type { CreateFunction, Parameter } from "../../syntax/ast-statements";
 import type { Query } from "../../syntax/ast";
 import { printName } from "../catalog";
 import type { Scalar } from "../expression";
