@@ -90,6 +90,12 @@ describe("code", () => {
     expect(tooLong).toEqual([]);
   });
 
+  test("the runner of the execution loop has at most 350 lines", () => {
+    // The runner keeps timers and I/O; the next step is a pure decision in shared/core/next-call.ts.
+    const runner = code.find(({ path }) => path === "shared/worker/run/execution-loop.ts");
+    expect(runner?.text.split("\n").length).toBeLessThanOrEqual(351);
+  });
+
   test("the code writes to the console only where a program does", () => {
     const product = code.filter(
       ({ path }) =>
