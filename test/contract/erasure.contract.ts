@@ -1,17 +1,17 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect } from "@jest/globals";
 import { asTaskId } from "../../shared/core/ids";
+import { readBlock } from "../docs/markdown";
 import { at, define, done, enqueue, factsOf, startWorker } from "../support/builders";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 
-const page = readFileSync(join(__dirname, "../../docs/operate/retention.md"), "utf8");
+const page = "docs/operate/retention.md";
+const markers = { postgres: "erase-postgres", mssql: "erase-mssql" } as const;
 
 /** The page's statements of that dialect, about this task. */
-function eraseTask(dialect: "PostgreSQL" | "SQL Server", taskId: string): string[] {
-  const [, sql = ""] = new RegExp(`\`\`\`sql\n-- ${dialect}\n([^\`]+)\`\`\``).exec(page) ?? [];
-  const statements = sql
+function eraseTask(dialect: keyof typeof markers, taskId: string): string[] {
+  const statements = readBlock(page, markers[dialect])
+    .text.replace(/^--.*\n/, "")
     .replaceAll(/\b42\b/g, taskId)
     .split(/;\n/)
     .map((statement) => statement.trim())
@@ -44,7 +44,7 @@ export function describeErasure(setup: StoreSetup): void {
         await worker.fail([at(claimed, 4)], { as: "failed", error: "Ada's card", retryInMs: 0 });
         await worker.fail([await worker.claimOne()], { as: "dead", error: "Ada's card again" });
 
-        const dialect = setup.dialect === "mssql" ? "SQL Server" : "PostgreSQL";
+        const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
         const erased = [at(ids, 1), at(ids, 3), at(ids, 4)];
         for (const taskId of erased)
           for (const statement of eraseTask(dialect, taskId)) await opened.raw(statement);

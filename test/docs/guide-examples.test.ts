@@ -1,9 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Client } from "pg";
 import { defineTask, GiveUp, RetryLater } from "../../shared";
@@ -18,30 +17,16 @@ import { define, enqueueOne, startWorker } from "../support/builders";
 import { bashWords } from "../support/bash";
 import { createTestDatabase, withClient } from "../support/test-postgres";
 import { openWorkerBench } from "../unit/worker/worker-bench";
-import { readBlocks, root } from "./markdown";
+import { readBlock, root } from "./markdown";
+import { loadBlock, noteRun, pastedApp, pasteSql, testBlocksRan } from "./run-blocks";
 
 /* Goal: examples of the guides run as pasted, and do what the guides say of them. */
-const guides = ["batches", "limits", "coming-from", "enqueue-from-anywhere"];
-const pages = [...guides.map((name) => `guides/${name}`), "operate/runbook"];
-const blocks = pages.flatMap((page) => readBlocks(`docs/${page}.md`));
-const app = mkdtempSync(join(tmpdir(), "taskgate-examples-"));
-symlinkSync(join(root, "shared"), join(app, "shared"));
+const runbook = "docs/operate/runbook.md";
+const comingFrom = "docs/guides/coming-from.md";
+const limits = "docs/guides/limits.md";
+const batches = "docs/guides/batches.md";
+const anywhere = "docs/guides/enqueue-from-anywhere.md";
 const dayMs = 86_400_000;
-
-function block(marker: string): string {
-  const found = blocks.find((candidate) => candidate.marker === marker);
-  if (found === undefined) throw new Error(`no block under <!-- ${marker} -->`);
-  return found.text;
-}
-
-/** The module of a block, loaded as pasted. */
-async function load<Module>(marker: string): Promise<Module> {
-  const text = block(marker);
-  const path = join(app, /^\/\/ (\S+)\n/.exec(text)?.[1] ?? "unnamed.ts");
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text);
-  return (await import(path)) as Module;
-}
 
 let database: { url: string; drop(): Promise<void> };
 let store: TaskStore;
@@ -52,7 +37,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await store.close();
   await database.drop();
-  rmSync(app, { recursive: true, force: true });
 });
 
 interface Approval {
@@ -63,7 +47,7 @@ interface Approval {
 
 describe("a person's word", () => {
   const answersOf = async (order: readonly ("approve" | "wait")[]): Promise<unknown> => {
-    const { finish, expire, approve } = await load<Approval>("approval");
+    const { finish, expire, approve } = await loadBlock<Approval>([batches, "approval"]);
     const bench = new TestBench([finish, expire]);
     const came: boolean[] = [];
     await bench.enqueue(expire, { order: "7" });
@@ -93,9 +77,9 @@ describe("a person's word", () => {
 
 describe("a partner that answers 429", () => {
   test("the example's checkpoint is no failure and comes back after Retry-After", async () => {
-    const { pushOrder } = await load<{ pushOrder: TaskKind<{ customer: string; order: string }> }>(
-      "too-many",
-    );
+    const { pushOrder } = await loadBlock<{
+      pushOrder: TaskKind<{ customer: string; order: string }>;
+    }>([limits, "too-many"]);
     const partner = createServer((_, response) => {
       response.writeHead(429, { "retry-after": "7" }).end();
     });
@@ -111,6 +95,11 @@ describe("a partner that answers 429", () => {
       await bench.drain();
       expect(await bench.tasks()).toMatchObject([{ state: "scheduled", failedCount: 0 }]);
       expect((await bench.tasks())[0]?.dueInMs).toBe(7_000);
+
+      const { client, work } = openWorkerBench([pushOrder], { store });
+      const { taskId } = await client.enqueue(pushOrder, { customer: "a", order: "1" });
+      await work("push-order");
+      expect(await client.tasks.read(taskId)).toMatchObject({ state: "scheduled", failedCount: 0 });
     } finally {
       globalThis.fetch = real;
       partner.close();
@@ -157,7 +146,7 @@ describe("a partner that answers 429", () => {
 
 describe("coming from another queue", () => {
   test("the schedule over a table adds the reports that are due, once", async () => {
-    const { dueReports } = await load<{ dueReports: AnyTaskKind }>("coming-due");
+    const { dueReports } = await loadBlock<{ dueReports: AnyTaskKind }>([comingFrom, "coming-due"]);
     const report = defineTask<{ customer: string }>({
       name: "report",
       run: () => Promise.resolve(),
@@ -182,8 +171,8 @@ describe("coming from another queue", () => {
   test("the SQL reads a task and cancels it, each with its role", async () => {
     const name = await define(store, {});
     const task = await enqueueOne(store, name);
-    const [read = "", cancel = ""] = block("coming-sql")
-      .replace("explain_task(1)", `explain_task(${task})`)
+    const [read = "", cancel = ""] = readBlock(comingFrom, "coming-sql")
+      .text.replace("explain_task(1)", `explain_task(${task})`)
       .replace("array[1]", `array[${task}]`)
       .split(";\n");
     await withClient(database.url, async (client) => {
@@ -194,6 +183,7 @@ describe("coming from another queue", () => {
       const { rows } = await client.query<{ results: string }>(cancel);
       expect(JSON.parse(rows[0]?.results ?? "[]")).toMatchObject([{ outcome: "cancelled" }]);
     });
+    noteRun([comingFrom, "coming-sql"]);
   });
 
   test("a done task without retention leaves no row", async () => {
@@ -213,9 +203,9 @@ describe("coming from another queue", () => {
 
 describe("tasks that exist", () => {
   test("an order's task is cancelled by its id, and told where it can't be", async () => {
-    const { orderCancelled } = await load<{
+    const { orderCancelled } = await loadBlock<{
       orderCancelled: (client: TaskClient, taskId: string) => Promise<string>;
-    }>("tasks-that-exist");
+    }>([anywhere, "tasks-that-exist"]);
     const ship = defineTask<{ fails: boolean }>({
       name: "ship-order",
       run: ({ fails }) => Promise.reject(new GiveUp(fails ? "no stock" : "")),
@@ -237,16 +227,20 @@ describe("tasks that exist", () => {
 describe("an alert without Application Insights", () => {
   /** Exit code and standard error of the shell's example. */
   const poll = (): [number, string] => {
-    const command = join(app, "npx");
+    const command = join(pastedApp, "npx");
     const program = join(root, "dist/shared/cli/main.js");
     writeFileSync(command, `#!/bin/sh\nshift\nexec "${process.execPath}" "${program}" "$@"\n`);
     chmodSync(command, 0o755);
     const env = {
-      PATH: `${app}:${process.env["PATH"] ?? ""}`,
+      PATH: `${pastedApp}:${process.env["PATH"] ?? ""}`,
       TASKGATE_DATABASE_URL: database.url,
     };
     try {
-      execFileSync("bash", bashWords(block("alert")), { env, cwd: app, stdio: "pipe" });
+      execFileSync("bash", bashWords(readBlock(runbook, "alert").text), {
+        env,
+        cwd: pastedApp,
+        stdio: "pipe",
+      });
       return [0, ""];
     } catch (error) {
       const { status, stderr } = error as { status: number; stderr: Buffer };
@@ -272,9 +266,13 @@ describe("an alert without Application Insights", () => {
     await withClient(database.url, async (client: Client) => {
       await client.query(`create role ${login}`);
       try {
-        await client.query(block("alert-rights").replaceAll("monitor", login));
+        await pasteSql([runbook, "alert-rights"], (sql) =>
+          client.query(sql.replaceAll("monitor", login)),
+        );
         await client.query(`set role ${login}`);
-        const { rows } = await client.query(block("alert-query"));
+        const { rows } = await pasteSql([runbook, "alert-query"], (sql) =>
+          client.query<object>(sql),
+        );
         expect(rows).toEqual(
           expect.arrayContaining([
             { name: "failing", ready: "0", dead: "1" },
@@ -288,3 +286,13 @@ describe("an alert without Application Insights", () => {
     });
   });
 });
+
+testBlocksRan([
+  [batches, "approval"],
+  [limits, "too-many"],
+  [comingFrom, "coming-due"],
+  [comingFrom, "coming-sql"],
+  [anywhere, "tasks-that-exist"],
+  [runbook, "alert-rights"],
+  [runbook, "alert-query"],
+]);

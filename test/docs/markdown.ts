@@ -39,7 +39,7 @@ export function readBlocks(page: string): CodeBlock[] {
     if (fence === null) return;
     if (open === null) {
       const above = lines.slice(0, index).findLast((candidate) => candidate.trim() !== "") ?? "";
-      const marker = /^<!-- ([\w-]+) -->$/.exec(above)?.[1] ?? null;
+      const marker = /^<!-- ([\w-]+) -->$/.exec(above.trim())?.[1] ?? null;
       open = { language: fence[2] ?? "", line: index + 2, fence: fence[1] ?? "", marker };
     } else if (fence[1] === open.fence) {
       const text = lines.slice(open.line - 1, index).join("\n");
@@ -50,10 +50,10 @@ export function readBlocks(page: string): CodeBlock[] {
   return blocks;
 }
 
-/** The block of the README under that marker. */
-export function readmeBlock(marker: string): CodeBlock {
-  const block = readBlocks("README.md").find((candidate) => candidate.marker === marker);
-  if (block === undefined) throw new Error(`README.md has no block under <!-- ${marker} -->`);
+/** The block of a page under that marker. */
+export function readBlock(page: string, marker: string): CodeBlock {
+  const block = readBlocks(page).find((candidate) => candidate.marker === marker);
+  if (block === undefined) throw new Error(`${page} has no block under <!-- ${marker} -->`);
   return block;
 }
 

@@ -19,7 +19,8 @@ import { ensureBuilt } from "../functions/built-app";
 import { HostProcess } from "../local/fixtures/run-host";
 import { define, factsOf, startWorker } from "../support/builders";
 import { createTestDatabase } from "../support/test-postgres";
-import { readmeBlock, root } from "./markdown";
+import { readBlock, root } from "./markdown";
+import { loadBlock, noteRun, testBlocksRan } from "./run-blocks";
 import type { AnyTaskKind } from "../../shared/worker/define/task-kind";
 import { taskRequest } from "../../shared/worker/define/task-ref";
 import { quietEnvironment } from "../support/quiet-environment";
@@ -49,12 +50,7 @@ function environmentOf(): WorkerEnvironment {
 
 describe("the README's task", () => {
   test("the README's task runs as pasted", async () => {
-    const app = join(folder, "sources");
-    mkdirSync(join(app, "functions/tasks"), { recursive: true });
-    symlinkSync(join(root, "shared"), join(app, "shared"));
-    const file = join(app, "functions/tasks/greet.ts");
-    writeFileSync(file, readmeBlock("task").text);
-    const { greet } = (await import(file)) as { greet: AnyTaskKind };
+    const { greet } = await loadBlock<{ greet: AnyTaskKind }>(["README.md", "task"]);
     const environment = environmentOf();
     const registry = createRegistry([greet]);
     const client = new TaskClient(environment, registry);
@@ -167,6 +163,7 @@ describe("the README's limit around any function", () => {
       (await store.listSharedLimits({ max: 10 })).sharedLimits[0]?.held;
     for (let tries = 0; (await held()) !== 0 && tries < 400; tries += 1) await wait(25);
     expect(await held()).toBe(0);
+    noteRun(["README.md", "with-tokens"]);
   }, 60_000);
 
   test("the message was never counted as failed", () => {
@@ -176,6 +173,11 @@ describe("the README's limit around any function", () => {
     expect(failed).toEqual([]);
   });
 });
+
+testBlocksRan([
+  ["README.md", "task"],
+  ["README.md", "with-tokens"],
+]);
 
 /** A function app whose one function is the block, beside the compiled product. */
 function makeApp(): string {
@@ -187,7 +189,7 @@ function makeApp(): string {
   writeFileSync(join(app, "package.json"), JSON.stringify({ main: "dist/functions/app.js" }));
   const queues = { maxPollingInterval: "00:00:00.100", messageEncoding: "base64" };
   writeFileSync(join(app, "host.json"), JSON.stringify({ version: "2.0", extensions: { queues } }));
-  const { outputText } = ts.transpileModule(readmeBlock("with-tokens").text, {
+  const { outputText } = ts.transpileModule(readBlock("README.md", "with-tokens").text, {
     compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2023 },
   });
   writeFileSync(join(functions, "notify.js"), outputText);

@@ -5,15 +5,14 @@ import { realRandom, sleep } from "../../shared/platform/real-clock";
 import { openStore } from "../../shared/store/open-store";
 import { define, enqueueOne, operationId, startWorker } from "../support/builders";
 import { createTestDatabase, withClient } from "../support/test-postgres";
-import { readBlocks, root } from "./markdown";
+import { readBlock, root } from "./markdown";
+import { pasteSql, testBlocksRan } from "./run-blocks";
 
 /*
  * Goal: behind a failover with data loss no number is given again. Method: the runbook's SQL runs as pasted on PostgreSQL, and all
  * numbers that are given outside lie above; the T-SQL names the same five, under the names of its tables.
  */
-const [onPostgres = "", onSqlServer = ""] = readBlocks("docs/operate/runbook.md")
-  .filter(({ language }) => language === "sql")
-  .map(({ text }) => text);
+const page = "docs/operate/runbook.md";
 const above = 5_000_000;
 
 test("the runbook's SQL raises every number that is given outside, on PostgreSQL", async () => {
@@ -26,7 +25,9 @@ test("the runbook's SQL raises every number that is given outside, on PostgreSQL
     ).rows.map(({ at }) => at);
   };
   try {
-    await withClient(database.url, (client) => client.query(onPostgres));
+    await pasteSql([page, "raise-postgres"], (sql) =>
+      withClient(database.url, (client) => client.query(sql)),
+    );
     expect(await counters()).toEqual(Array.from({ length: 11 }, () => null));
     const name = await define(store, {});
     const task = await enqueueOne(store, name);
@@ -52,14 +53,17 @@ test("the runbook's T-SQL names the sequences and the tables of the same numbers
     join(root, "shared/store/mssql/sql/migrations/0001_baseline.sql"),
     "utf8",
   );
-  const sequences = [...onSqlServer.matchAll(/ALTER SEQUENCE (\S+) RESTART WITH (\d+);/g)];
+  const { text: sql } = readBlock(page, "raise-mssql");
+  const sequences = [...sql.matchAll(/ALTER SEQUENCE (\S+) RESTART WITH (\d+);/g)];
   expect(
     sequences.map(([, name = "", at]) => [baseline.includes(`CREATE SEQUENCE ${name} `), at]),
   ).toEqual([1, 2].map(() => [true, String(above)]));
-  const tables = [...onSqlServer.matchAll(/DBCC CHECKIDENT \(N'(\S+)', RESEED, (\d+)\);/g)];
+  const tables = [...sql.matchAll(/DBCC CHECKIDENT \(N'(\S+)', RESEED, (\d+)\);/g)];
   const identity = (name: string): boolean =>
     new RegExp(`CREATE TABLE ${name} \\([^;]*?Id bigint IDENTITY\\(1,1\\)`).test(baseline);
   expect(tables.map(([, name = "", at]) => [name, identity(name), at])).toEqual(
     ["TaskExecution", "Batch", "Wave"].map((name) => [`Taskgate.${name}`, true, String(above)]),
   );
 });
+
+testBlocksRan([[page, "raise-postgres"]]);

@@ -10,7 +10,8 @@ import { startTaskgateServer } from "../tsql/wire/start-taskgate-server";
 import { statusOf } from "../support/builders";
 import { createTestDatabase, withClient } from "../support/test-postgres";
 import { openWorkerBench } from "../unit/worker/worker-bench";
-import { readBlocks } from "./markdown";
+import type { AnyTaskKind } from "../../shared/worker/define/task-kind";
+import { loadBlock, pasteSql, testBlocksRan } from "./run-blocks";
 
 /*
  * Goal: the SQL of the guide runs as pasted, in both dialects (T-SQL on the simulated SQL Server), and does what the guide
@@ -18,25 +19,22 @@ import { readBlocks } from "./markdown";
  */
 const page = "docs/guides/sql-tasks.md";
 
-function block(marker: string): string {
-  const found = readBlocks(page).find((candidate) => candidate.marker === marker);
-  if (found === undefined) throw new Error(`${page} has no block under <!-- ${marker} -->`);
-  return found.text;
-}
-
 interface Database {
   readonly store: TaskStore;
-  /** Runs a block as a user would paste it, outside the product. */
-  readonly paste: (text: string) => Promise<void>;
+  /** Runs a block as a user would paste it, outside the product; the values of each row of each answer. */
+  readonly paste: (text: string) => Promise<unknown[][][]>;
   readonly loaded: () => Promise<unknown[]>;
   readonly close: () => Promise<void>;
 }
 
 async function openPostgres(): Promise<Database> {
   const { url, drop } = await createTestDatabase();
-  const paste = (text: string) =>
+  const paste: Database["paste"] = (text) =>
     withClient(url, async (client) => {
-      await client.query(text);
+      const answers: unknown = await client.query<object>(text);
+      return (Array.isArray(answers) ? answers : [answers]).map(({ rows }: { rows: object[] }) =>
+        rows.map((row) => Object.values(row) as unknown[]),
+      );
     });
   await paste(`
     create table public.regions (region text primary key);
@@ -82,7 +80,10 @@ async function openTsql(): Promise<Database> {
   return {
     store,
     paste: async (text) => {
-      await query(text);
+      const { recordsets } = await pool.request().batch<object>(text);
+      return (recordsets as object[][]).map((rows) =>
+        rows.map((row) => Object.values(row) as unknown[]),
+      );
     },
     loaded: async () =>
       (await query("SELECT r.Region FROM dbo.Regions AS r ORDER BY r.Region;")).map(
@@ -112,14 +113,21 @@ describe.each([
     const bench = openWorkerBench(kinds, { store });
     // What the first tick after a deployment does.
     await bench.work("sql");
-    await paste(block(`${dialect}-enqueue`));
+    await pasteSql([page, `${dialect}-enqueue`], paste);
     await bench.work("sql");
     expect(await database.loaded()).toEqual(["north", "south"]);
-    await paste(block(`${dialect}-payloads`));
+    await pasteSql([page, `${dialect}-payloads`], paste);
     await bench.work("sql");
     expect(await database.loaded()).toEqual(["east", "north", "south", "west"]);
-    await paste(block(`${dialect}-watch`));
-    await paste(block(`${dialect}-change`));
+    const [log = [], ...lists] = await pasteSql([page, `${dialect}-watch`], paste);
+    expect(log.map(([, worker, , , outcome, error]) => [worker, outcome, error])).toEqual(
+      Array.from({ length: 4 }, () => ["test", "done", null]),
+    );
+    expect(lists.map(([row = []]) => JSON.parse(String(row[1])) as unknown)).toMatchObject([
+      [],
+      [{ name: "sql", done: 4 }],
+    ]);
+    await pasteSql([page, `${dialect}-change`], paste);
     expect(await statusOf(store, "sql")).toMatchObject({
       limit: 5,
       limitSource: "operator",
@@ -127,8 +135,33 @@ describe.each([
       paused: false,
     });
   });
+
+  if (dialect === "mssql")
+    test("the definition of the page runs its procedures, and no other one", async () => {
+      const { nightly } = await loadBlock<{ nightly: AnyTaskKind }>([page, "sql-kind"]);
+      const { client, work } = openWorkerBench([nightly], { store: database.store });
+      const add = (called: string): Promise<unknown> =>
+        client.enqueue(nightly, { procedure: called, parameters: { Region: "centre" } });
+      await add(procedure);
+      await work("nightly-sql");
+      expect(await database.loaded()).toContain("centre");
+      expect(await statusOf(database.store, "nightly-sql")).toMatchObject({ limit: 2, done: 1 });
+      await expect(add("dbo.DropRegions")).rejects.toThrow("dbo.LoadRegion");
+    });
 });
 
 test("a database without allowed procedures has no such kind", () => {
   expect(builtInTasks({ sqlProcedures: [], connectionsMax: 3, hasProbe: false })).toEqual([]);
 });
+
+testBlocksRan([
+  [page, "sql-kind"],
+  [page, "mssql-enqueue"],
+  [page, "postgres-enqueue"],
+  [page, "mssql-payloads"],
+  [page, "postgres-payloads"],
+  [page, "mssql-watch"],
+  [page, "postgres-watch"],
+  [page, "mssql-change"],
+  [page, "postgres-change"],
+]);

@@ -3,26 +3,21 @@
  * is built and run by what `npm start` runs, and tests of the product pass in it.
  */
 import { execFile } from "node:child_process";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { availableParallelism, loadavg, tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { sleep } from "../../shared/platform/real-clock";
-import { readBlocks } from "../docs/markdown";
+import { readBlock } from "../docs/markdown";
+import { noteRun, testBlocksRan } from "../docs/run-blocks";
+import { copyApp } from "./app-copy";
+import type { AppCopy } from "./app-copy";
 import { makeHome, root, startLocal } from "./local-process";
 import { testWhole } from "../support/whole";
 
-const app = mkdtempSync(join(tmpdir(), "taskgate-own-app-"));
+let copy: AppCopy;
+let app: string;
 const { home, remove } = makeHome();
 const run = promisify(execFile);
 
@@ -36,29 +31,18 @@ const productTests = [
   "test/unit/settings",
 ];
 
-/** Changes a file of the copy. Throws where the text to be replaced isn't there: then the page is wrong. */
-function edit(path: string, ...changes: readonly (readonly [string | RegExp, string])[]): void {
-  let text = readFileSync(join(app, path), "utf8");
-  for (const [before, after] of changes) {
-    const changed = text.replace(before, after);
-    if (changed === text) throw new Error(`${path} has no ${String(before)}`);
-    text = changed;
-  }
-  writeFileSync(join(app, path), text);
-}
-
 /** The steps of the page, by their numbers. */
 function dropTheSample(): void {
   // 1
   rmSync(join(app, "functions", "tasks", "flights"), { recursive: true });
   // 2: the only code of the page, which stands in a list.
-  const [table] = readBlocks(page).filter(({ language }) => language === "ts");
+  const table = readBlock(page, "task-table");
   writeFileSync(
     join(app, "functions", "tasks", "index.ts"),
-    `${(table?.text ?? "").replaceAll(/^ {3}/gm, "")}\n`,
+    `${table.text.replaceAll(/^ {3}/gm, "")}\n`,
   );
   // 3
-  edit("functions/gate.ts", ["results, ", ""], [", results", ""]);
+  copy.edit("functions/gate.ts", ["results, ", ""], [", results", ""]);
   // 4 and 5
   const path = join(app, "package.json");
   const manifest = JSON.parse(readFileSync(path, "utf8")) as {
@@ -70,11 +54,8 @@ function dropTheSample(): void {
 }
 
 beforeAll(() => {
-  const copied = ["functions", "shared", "test", "docs", "infra", ".ci"];
-  const files = ["tsconfig.json", "host.json", "package.json", "README.md"];
-  for (const name of [...copied, ...files])
-    cpSync(join(root, name), join(app, name), { recursive: true });
-  symlinkSync(join(root, "node_modules"), join(app, "node_modules"));
+  copy = copyApp();
+  app = copy.folder;
   dropTheSample();
   // What an earlier build has left of the sample.
   const stale = join(app, "dist", "functions", "tasks", "flights");
@@ -84,7 +65,7 @@ beforeAll(() => {
 
 afterAll(() => {
   remove();
-  rmSync(app, { recursive: true, force: true });
+  copy.remove();
 });
 
 /** As `npx taskgate` beside the run; repeated while a worker hasn't registered the definition yet. */
@@ -121,6 +102,7 @@ test("an app without the sample says each step of its start, runs its own tasks 
     );
     await local.until(/100%\s+1 of 1 tasks/);
     expect(await taskgate("tasks", "greet", "--state", "done")).toContain("greet");
+    noteRun([page, "task-table"]);
   } finally {
     local.signal("SIGINT");
   }
@@ -151,3 +133,5 @@ testWhole(
   },
   240_000,
 );
+
+testBlocksRan([["docs/guides/drop-the-sample.md", "task-table"]]);

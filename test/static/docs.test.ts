@@ -12,14 +12,7 @@ import { errorCodes } from "../../shared/core/errors";
 import { settingsTable } from "../../shared/settings/settings";
 import { operations } from "../../shared/store/operations";
 import { toSnakeCase } from "../../shared/store/operations/operation";
-import {
-  findDeadLinks,
-  listPages,
-  readBlocks,
-  readPage,
-  readmeBlock,
-  root,
-} from "../docs/markdown";
+import { findDeadLinks, listPages, readBlocks, readPage, readBlock, root } from "../docs/markdown";
 import { ensureBuilt } from "../functions/built-app";
 import { checkCode } from "./docs/check-code";
 
@@ -60,16 +53,26 @@ describe("code in the docs", () => {
     expect(checkCode(blocks)).toEqual([]);
   }, 180_000);
 
+  test("of the T-SQL server's README compiles as one file", () => {
+    const [first, ...others] = readBlocks("test/tsql-server/README.md").filter(
+      ({ language }) => language === "ts",
+    );
+    expect(others).toHaveLength(1);
+    const text = [first, ...others].map((block) => block?.text).join("\n");
+    expect(first && checkCode([{ ...first, text }])).toEqual([]);
+  }, 180_000);
+
   test("a mistake in it is found", () => {
-    const block = readmeBlock("task");
+    const block = readBlock("README.md", "task");
     const wrong = { ...block, text: block.text.replace("limit: 2", 'limit: "2"') };
     expect(checkCode([wrong])).toEqual([expect.stringMatching(/^README\.md:\d+ .*not assignable/)]);
   }, 180_000);
 
   test("a task takes at most 15 lines, a limit around a function at most 10 and its imports", () => {
-    const lines = (marker: string): number => readmeBlock(marker).text.split("\n").length;
+    const lines = (marker: string): number =>
+      readBlock("README.md", marker).text.split("\n").length;
     expect(lines("task")).toBeLessThanOrEqual(15);
-    const body = readmeBlock("with-tokens").text.replace(/^import .*\n+/gm, "");
+    const body = readBlock("README.md", "with-tokens").text.replace(/^import .*\n+/gm, "");
     expect(body.split("\n").length).toBeLessThanOrEqual(10);
   });
 

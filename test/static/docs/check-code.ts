@@ -5,7 +5,7 @@ import { root } from "../../docs/markdown";
 import type { CodeBlock } from "../../docs/markdown";
 
 /** Where a block may be meant to stand; the first folder in which its relative imports lead somewhere. */
-const folders = ["functions/tasks", "functions", "shared/worker", "."];
+const folders = ["functions/tasks", "functions", "shared/worker", "test/tsql-server", "."];
 
 /** Names that a reader of the docs has and the repository hasn't. */
 const prelude = `declare function callPartner(message: unknown): Promise<void>;\n`;

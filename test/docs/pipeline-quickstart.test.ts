@@ -1,0 +1,73 @@
+import { InvocationContext } from "@azure/functions";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import type { EventRoute } from "../../shared";
+import { taskgate } from "../../shared/functions";
+import type { Gate } from "../../shared/functions";
+import type { AnyTaskKind } from "../../shared/worker/define/task-kind";
+import { statusOf } from "../support/builders";
+import { until } from "../support/gate";
+import { openGuideScene } from "./guide-scene";
+import type { GuideScene } from "./guide-scene";
+import { readBlock } from "./markdown";
+import { loadBlock, pasteSql, testBlocksRan } from "./run-blocks";
+
+/*
+ * Goal: the pipeline of the quickstart makes the totals of its event, from its own table and tasks. The gate runs in this process;
+ * test/e2e/pipeline-quickstart.test.ts goes through the page step by step.
+ */
+const page = "docs/quickstart-pipeline.md";
+let scene: GuideScene;
+let gate: Gate;
+
+beforeAll(async () => {
+  scene = await openGuideScene();
+}, 60_000);
+afterAll(async () => {
+  await gate.end();
+  await scene.close();
+});
+
+test("the event of the page becomes one batch, whose second wave sums each region up once", async () => {
+  await pasteSql([page, "pipeline-table"], (text) => scene.query(text));
+  await scene.query("grant all on sale, region_total to public");
+  const { salesRoute, ...kinds } = await loadBlock<
+    { salesRoute: EventRoute } & Record<
+      "importSales" | "startSales" | "loadSales" | "sumRegion",
+      AnyTaskKind
+    >
+  >([page, "pipeline-tasks"]);
+  const { importSales, startSales, loadSales, sumRegion } = kinds;
+  gate = taskgate({
+    tasks: [importSales, startSales, loadSales, sumRegion],
+    events: [salesRoute],
+  });
+  const event: unknown = JSON.parse(readBlock(page, "pipeline-event").text);
+  // An event that is delivered again changes nothing.
+  for (let times = 1; times <= 2; times += 1)
+    await gate.ingest.handler(event, new InvocationContext({ functionName: "ingest" }));
+  const end = new AbortController();
+  const working = gate.work({ signal: end.signal });
+  const batches = async (): Promise<unknown[]> => {
+    const answer = await scene.store.listBatches({ max: 10 });
+    return answer.batches.map(({ name, state }) => [name, state]);
+  };
+  try {
+    await until("the batch is done", async () => JSON.stringify(await batches()).includes("done"));
+  } finally {
+    end.abort();
+    await working;
+  }
+  expect(await batches()).toEqual([["monday.json", "done"]]);
+  expect(await scene.query("select * from region_total order by region")).toEqual([
+    { region: "north", amount: "40" },
+    { region: "south", amount: "20" },
+  ]);
+  // Three sales in parts of two; one task per region, though both parts ask for the north.
+  expect(await statusOf(scene.store, "load-sales")).toMatchObject({ limit: 4, done: 2 });
+  expect(await statusOf(scene.store, "sum-region")).toMatchObject({ limit: 2, done: 2 });
+});
+
+testBlocksRan([
+  [page, "pipeline-table"],
+  [page, "pipeline-tasks"],
+]);
