@@ -1,27 +1,15 @@
 // The reference of the package's doors, read from the types and their comments by the TypeScript compiler.
 "use strict";
-const { join, relative } = require("node:path");
+const { relative } = require("node:path");
 const ts = require("typescript");
-
-const root = join(__dirname, "..");
-const doors = [
-  ["taskgate", "shared/index.ts"],
-  ["taskgate/functions", "shared/functions/index.ts"],
-  ["taskgate/testing", "shared/testing/index.ts"],
-];
+const { docOf, doors, openDoors, root, tagOf, writtenMembers } = require("./door-types.cjs");
 
 /** Markdown for all doors: a section for each, and in it one for each name that it exports. */
 function apiReference() {
-  const config = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile).config;
-  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
-  const files = doors.map(([, file]) => join(root, file));
-  const program = ts.createProgram(files, { ...options, incremental: false, noEmit: true });
-  const checker = program.getTypeChecker();
+  const { checker, exportsOf } = openDoors();
   return doors
     .map(([door, file]) => {
-      const source = program.getSourceFile(join(root, file));
-      const names = checker
-        .getExportsOfModule(checker.getSymbolAtLocation(source))
+      const names = exportsOf(file)
         .map((name) => describe(checker, name))
         .sort((one, other) => one.rank - other.rank || compare(one.name, other.name));
       return [`## ${door}`, ...names.map(({ text }) => text)].join("\n\n");
@@ -117,10 +105,24 @@ const isHidden = (member) =>
     (ts.ModifierFlags.Private | ts.ModifierFlags.Protected)) !==
     0;
 
-function listOf(members) {
+/** A line for each member, and below it one for each documented member of a type that is written out there. */
+function listOf(members, indent = "") {
   return members
-    .map((member) => `- \`${callOf(member)}\`\n  ${docOf(member)}`.trimEnd())
+    .map((member) => {
+      const inner = writtenMembers(member).filter((one) => docOf(one) !== "");
+      const own = `${indent}- \`${callOf(member)}\`\n${indent}  ${textOf(member)}`.trimEnd();
+      return inner.length === 0 ? own : `${own}\n${listOf(inner, `${indent}  `)}`;
+    })
     .join("\n");
+}
+
+/** The comment, and the tags that say which values there are. */
+function textOf(member) {
+  const said = [
+    ["Default", tagOf(member, "default")],
+    ["Range", tagOf(member, "range")],
+  ].filter(([, text]) => text !== null);
+  return [docOf(member), ...said.map(([label, text]) => `${label}: ${text}.`)].join(" ").trim();
 }
 
 function callOf(member) {
@@ -136,16 +138,5 @@ function callOf(member) {
     .replace(/[;=\s]+$/, "")
     .replace(/\s+/g, " ");
 }
-
-/** The comment as Markdown: `<` outside of code would be taken for HTML. */
-function docOf(node) {
-  const texts = ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc);
-  const text = texts.map(({ comment }) => ts.getTextOfJSDocComment(comment) ?? "").join(" ");
-  const flat = text.replace(/\s+/g, " ").trim();
-  const parts = flat.split("`").map((part, at) => (at % 2 === 0 ? escapeText(part) : part));
-  return parts.join("`");
-}
-
-const escapeText = (text) => text.replaceAll("<", "&lt;").replace(/([*_])/g, "\\$1");
 
 module.exports = { apiReference };

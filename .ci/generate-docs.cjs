@@ -3,6 +3,7 @@
 const { readFileSync, readdirSync, writeFileSync } = require("node:fs");
 const { join } = require("node:path");
 const { apiReference } = require("./api-reference.cjs");
+const { optionTable } = require("./option-table.cjs");
 
 const root = join(__dirname, "..");
 const begin = "<!-- generated: npm run docs -->";
@@ -14,6 +15,7 @@ const pages = {
   "docs/reference/errors.md": errors,
   "docs/reference/sql.md": sql,
   "docs/reference/cli.md": cli,
+  "docs/reference/task-options.md": optionTable,
   "docs/reference/typescript.md": apiReference,
 };
 

@@ -21,42 +21,133 @@ export interface SharedLimit {
   readonly limit?: Limit;
 }
 
+// The tags make the table of docs/reference/task-options.md. A test compares `@default` and `@range` with the code; `@advanced` marks
+// what few need.
 /** Settings of a queue as its author writes them. */
 export interface QueueSettings {
-  /** Tasks that may run at once, over all instances: 1..1000, 0 nothing starts, null no limit. Default 1. */
+  /**
+   * Tasks that may run at once, over all instances. 0: nothing starts; null: no limit.
+   * @default 1
+   * @range 0..1,000, or null
+   */
   limit?: Limit;
   /**
-   * Tasks that may start per period, over all instances, however many tokens are free: `count` 1..1,000,000 per `periodMs`
-   * 1,000..86,400,000; `burst` 1..count at once after a pause, default what refills in 100 ms. Default: none.
+   * Tasks that may start per period, over all instances, however many tokens are free.
+   * @default null
    */
-  rate?: { count: number; periodMs: number; burst?: number } | null;
-  /** Limits that a running task takes a token of, too: values of `defineLimit`, or names. At most 8. Default: none. */
+  rate?: {
+    /**
+     * Starts in each period.
+     * @range 1..1,000,000
+     */
+    count: number;
+    /**
+     * The period.
+     * @range 1,000..86,400,000 ms
+     */
+    periodMs: number;
+    /**
+     * Starts at once after a pause.
+     * @default what refills in 100 ms
+     * @range 1..`count`
+     */
+    burst?: number;
+  } | null;
+  /**
+   * Limits that a running task takes a token of, too: values of `defineLimit`, or names.
+   * @default []
+   * @range at most 8
+   */
   within?: readonly (SharedLimit | string)[];
-  /** How long a worker that died keeps its tasks; 1,000..86,400,000 ms, default 60,000. */
-  leaseMs?: number;
   /**
-   * How often a failing task is tried, 1..1,000, default 5. The pauses between: `baseMs` (0..86,400,000, default 1,000)
-   * doubled each time up to `capMs` (`baseMs`..2,147,483,647, default 300,000), half of each random.
+   * How long a worker that died keeps its tasks.
+   * @default 60,000
+   * @range 1,000..86,400,000 ms
    */
-  retry?: { attempts?: number; baseMs?: number; capMs?: number };
-  /** Workers that may die under one task before it is a dead letter; 0..1,000, default 3. */
-  lostMax?: number;
-  /** Tasks claimed per token beyond the one that runs; 0..1,000, default 1. 0: nothing is claimed that can't start at once. */
-  prefetch?: number;
-  /** Tasks of one group that may run at once, 1..1,000, default 1. `strict`: in order over retries, too; default false. */
-  group?: { slots?: number; strict?: boolean };
-  /** How long finished tasks are kept; default 7 days and, for dead letters, 30 days. */
-  retain?: { doneMs?: number; deadMs?: number };
+  leaseMs?: number;
+  /** How often a failing task is tried, and the pauses between: each is twice the one before, half of it random. */
+  retry?: {
+    /**
+     * Tries of a failing task.
+     * @default 5
+     * @range 1..1,000
+     */
+    attempts?: number;
+    /**
+     * The first pause.
+     * @default 1,000
+     * @range 0..86,400,000 ms
+     */
+    baseMs?: number;
+    /**
+     * The longest pause. A longer `baseMs` is the default then.
+     * @default 300,000
+     * @range `baseMs`..2,147,483,647 ms
+     */
+    capMs?: number;
+  };
   /**
-   * Done tasks keep their payloads as long as `retain` says; default true. false: a payload goes when its task is done, which saves
-   * its space and, on SQL Server, a third of what it costs in the log. Dead letters and cancelled tasks always keep theirs: a redrive needs it.
+   * Workers that may die under one task before it is a dead letter.
+   * @default 3
+   * @range 0..1,000
+   * @advanced
+   */
+  lostMax?: number;
+  /**
+   * Tasks claimed per token beyond the one that runs. 0: nothing is claimed that can't start at once.
+   * @default 1
+   * @range 0..1,000
+   * @advanced
+   */
+  prefetch?: number;
+  /** Tasks of one group: how many run at once, and whether retries keep their order. */
+  group?: {
+    /**
+     * Tasks of one group that may run at once.
+     * @default 1
+     * @range 1..1,000
+     */
+    slots?: number;
+    /**
+     * Tasks of one group run in order over retries, too.
+     * @default false
+     */
+    strict?: boolean;
+  };
+  /** How long finished tasks are kept. */
+  retain?: {
+    /**
+     * How long done and cancelled tasks are kept: 7 days by default. 0: a done task is only counted.
+     * @default 604,800,000
+     * @range 0..3,153,600,000,000 ms
+     */
+    doneMs?: number;
+    /**
+     * How long dead letters are kept: 30 days by default.
+     * @default 2,592,000,000
+     * @range 0..3,153,600,000,000 ms
+     */
+    deadMs?: number;
+  };
+  /**
+   * Done tasks keep their payloads as long as `retain` says. false: a payload goes when its task is done, which saves its space
+   * and, on SQL Server, a third of what it costs in the log. Dead letters and cancelled tasks always keep theirs: a redrive needs it.
+   * @default true
+   * @advanced
    */
   keepPayload?: boolean;
-  /** Most tokens one worker asks for, 1..1000; default: the setting TASKGATE_CONCURRENCY_PER_WORKER. */
+  /**
+   * Most tokens one worker asks for.
+   * @default the setting TASKGATE_CONCURRENCY_PER_WORKER
+   * @range 1..1,000
+   * @advanced
+   */
   concurrencyPerWorker?: number;
   /**
    * An enqueue by TypeScript, HTTP or the command line that names a kind which this build doesn't have in this queue.
-   * refuse (default): an error with the near name. keep: it is taken; the kind belongs to other code, or to a newer build.
+   * refuse: an error with the near name. keep: it is taken; the kind belongs to other code, or to a newer build.
+   * @default "refuse"
+   * @advanced
    */
   onUnknownKind?: "refuse" | "keep";
 }

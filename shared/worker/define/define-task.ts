@@ -28,33 +28,69 @@ type Given<Type> = [Type][Type extends unknown ? 0 : never];
  * the payload as it is enqueued; `Output`: as the handler gets it; `Returned`: what the handler returns.
  */
 export interface TaskOptions<Input, Output, Returned> extends QueueSettings {
-  /** 1..200 characters, unique in the app. */
-  name: string;
-  /** A queue that several kinds share; default: one of the kind's own name. */
-  queue?: Definition;
   /**
-   * Tasks of one group run one after the other, or `slots` at once; `strict`: in order over retries, too. `by`: where the
-   * group's key stands in the payload, such as `customer.id`: a text or a whole number; missing or null: no group. It applies to
-   * every way in: TypeScript, HTTP, the command line, SQL, a schedule.
+   * Name of the kind, unique in the app.
+   * @range 1..200 characters
    */
-  group?: { by?: KeyPath<Given<Input>>; slots?: number; strict?: boolean };
+  name: string;
+  /**
+   * A queue that several kinds share.
+   * @default one of the kind's own name
+   */
+  queue?: Definition;
+  /** Tasks of one group run one after the other, or `slots` at once. */
+  group?: NonNullable<QueueSettings["group"]> & {
+    /**
+     * Where the group's key stands in the payload, such as `customer.id`: a text or a whole number; missing or null: no group.
+     * It applies to every way in: TypeScript, HTTP, the command line, SQL, a schedule.
+     * @default no groups
+     */
+    by?: KeyPath<Given<Input>>;
+  };
   /**
    * The group's key where no path can say it. Only this code can: callers in SQL must then say the group, or null for none,
    * and are refused otherwise.
+   * @default none
+   * @advanced
    */
   groupKey?: (payload: Input) => string | null | undefined;
-  /** Of tasks that name none; lower first, -32,768..32,767, default 100. */
+  /**
+   * Priority of tasks that name none; lower first.
+   * @default 100
+   * @range -32,768..32,767
+   */
   priority?: number;
-  /** Delay of tasks that name neither `runInMs` nor `runAt` and belong to no wave; default 0. */
+  /**
+   * Delay of tasks that name neither `runInMs` nor `runAt` and belong to no wave.
+   * @default 0
+   * @range 0..3,153,600,000,000 ms
+   */
   runInMs?: number;
-  /** Where the dedupe key stands in the payload; held until the task ends, or for `forMs`. Not for a kind with a schedule. */
-  dedupe?: { by: KeyPath<Given<Input>>; forMs?: number };
-  /** Enqueues a task at each instant of a cron expression. A schedule that isn't named any more is removed. */
+  /**
+   * Dedupe key of tasks that name none. Not for a kind with a schedule.
+   * @default none
+   */
+  dedupe?: {
+    /** Where the dedupe key stands in the payload. */
+    by: KeyPath<Given<Input>>;
+    /**
+     * How long the key is held, also when its task ends before.
+     * @default until the task ends
+     * @range 1..3,153,600,000,000 ms
+     */
+    forMs?: number;
+  };
+  /**
+   * Enqueues a task at each instant of a cron expression. A schedule that isn't named any more is removed.
+   * @default none
+   */
   schedule?: ScheduleOptions<Given<Input>> | readonly ScheduleOptions<Given<Input>>[];
   /**
-   * How long one run of the handler may take: 1..2,592,000,000 ms, null: any time; default 24 h. Then `ctx.signal` is
-   * aborted; a handler that runs on for 5 s more is stuck: its attempt counts as failed (`timed out after N ms`), and the
-   * process ends to be started again, unless the setting TASKGATE_WHEN_STUCK says `stay`.
+   * How long one run of the handler may take; 24 h by default, null: any time. Then `ctx.signal` is aborted. A handler that runs
+   * on for 5 s more is stuck: its attempt counts as failed (`timed out after N ms`), and the process ends to be started again,
+   * unless the setting TASKGATE_WHEN_STUCK says `stay`.
+   * @default 86,400,000
+   * @range 1..2,592,000,000 ms, or null
    */
   timeoutMs?: number | null;
   /**
@@ -82,6 +118,7 @@ export interface SchemaTaskOptions<Schema extends StandardSchema, Returned> exte
   /**
    * Any Standard Schema. An enqueue of a payload that fails is refused. A task that came another way, such as SQL or an
    * older build, ends as a dead letter with the list of problems.
+   * @default none
    */
   input: Schema;
 }
@@ -102,7 +139,7 @@ export type ResultOf<Returned> = HandlerResult extends Returned ? JsonPayload : 
 type Kept<Returned> = Returned extends void | undefined ? null : Returned;
 
 /** Names of options, apart from a queue's settings. */
-const ownNames = [
+export const kindOptionNames = [
   "name",
   "version",
   "upgrade",
@@ -144,7 +181,7 @@ type AnyTaskOptions = TaskOptions<unknown, unknown, HandlerResult> &
   GivenVersion & { input?: StandardSchema };
 
 function toKind(options: AnyTaskOptions): TaskKind<unknown, unknown> {
-  checkNames("defineTask", options, [...ownNames, ...settingNames]);
+  checkNames("defineTask", options, [...kindOptionNames, ...settingNames]);
   checkKey("name", options.name);
   const { name, run, input = null, groupKey = null, queue } = options;
   checkFunction("run", run);

@@ -31,17 +31,26 @@ type Upgrades<Version extends LaterVersion, Input> = {
 /** The payload's version, and what makes it of older ones. */
 export type VersionOptions<Input> =
   | {
-      /** Of the payload; grows when payloads that wait don't fit the code any more. 1..20, default 1. */
+      /**
+       * Version of the payload; grows when payloads that wait don't fit the code any more.
+       * @default 1
+       * @range 1..20
+       */
       version?: 1;
       upgrade?: never;
     }
   | {
       [Version in LaterVersion]: {
-        /** Of the payload; grows when payloads that wait don't fit the code any more. 1..20, default 1. */
+        /**
+         * Version of the payload; grows when payloads that wait don't fit the code any more.
+         * @default 1
+         * @range 1..20
+         */
         version: Version;
         /**
          * By version: makes the next version's payload. Steps are applied one after the other. Without a step for its version a
          * task is a dead letter; steps that nothing needs any more may be left out from the beginning.
+         * @default none
          */
         upgrade: Upgrades<Version, Input>;
       };
