@@ -1,34 +1,21 @@
 import { randomBytes } from "node:crypto";
-// The driver must see errors of sockets here as it does outside jest.
-import "../support/node-errors";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import sql from "mssql";
 import { Pool } from "pg";
-import { createClient, defineTask, StoreForbiddenError, taskRef } from "../../shared";
+import { createClient, defineTask, StoreForbiddenError } from "../../shared";
 import type { Client, TaskClient, TaskRef } from "../../shared";
 import { urlAs } from "../support/roles";
 import { statusOf } from "../support/builders";
-import { startTaskgateServer } from "../tsql/wire/start-taskgate-server";
-import type { SimulatedServer } from "../tsql-server/tds/simulated-server";
 import { notingKind, openGuideScene } from "./guide-scene";
 import type { GuideScene } from "./guide-scene";
 import { openWorkerBench } from "../unit/worker/worker-bench";
-import { readBlock } from "./markdown";
-import { loadBlock, noteRun, pasteSql, testBlocksRan } from "./run-blocks";
+import { loadBlock, pasteSql, testBlocksRan } from "./run-blocks";
 
 /*
- * Goal: programs that add tasks from outside run as pasted, each with a login that has the rights of the page and no others.
- * Addresses and the login's name are the test's.
+ * Goal: programs that add tasks from outside run as pasted on PostgreSQL, each with a login that has the rights of the page and no
+ * others. Addresses and the login's name are the test's; tsql-guides.test.ts has the same for SQL Server.
  */
 const page = "docs/guides/enqueue-from-anywhere.md";
 const ship = defineTask<{ order: number }>({ name: "ship", run: async () => undefined });
-
-const unknown = taskRef<{ order: number }>({ name: "nobody-runs-this" });
-
-type PlaceOrder<Connections> = (
-  connections: { pool: Connections; client: TaskClient },
-  kind: TaskRef<{ order: number }>,
-) => Promise<void>;
 
 let scene: GuideScene;
 let client: Client;
@@ -77,7 +64,12 @@ test("createClient of the page adds a task, and its hint goes into the queue", a
 
 describe("placeOrder in a transaction of pg", () => {
   test("needs the rights of the page, and then commits order and task, or neither", async () => {
-    const { placeOrder } = await loadBlock<{ placeOrder: PlaceOrder<Pool> }>([page, "in-pg"]);
+    const { placeOrder } = await loadBlock<{
+      placeOrder: (
+        program: { pool: Pool; client: TaskClient },
+        kind: TaskRef<{ order: number }>,
+      ) => Promise<void>;
+    }>([page, "in-pg"]);
     const orders = (): Promise<unknown[]> => scene.query("select id from orders");
     await expect(placeOrder({ pool, client }, ship)).rejects.toThrow(StoreForbiddenError);
     expect(await orders()).toEqual([]);
@@ -117,79 +109,10 @@ describe("tasks that exist", () => {
   });
 });
 
-describe("placeOrder in a transaction of mssql", () => {
-  const worker = { user: "wendy", password: "w1" };
-  const shop = { user: "shop", password: "s1" };
-  let server: SimulatedServer;
-  let orders: sql.ConnectionPool;
-  let enqueuer: Client;
-
-  beforeAll(async () => {
-    server = await startTaskgateServer({
-      setUp: `CREATE USER wendy WITH PASSWORD = 'w1';
-ALTER ROLE TaskgateWorker ADD MEMBER wendy;
-CREATE USER shop WITH PASSWORD = 's1';
-CREATE TABLE dbo.Orders (Id int NOT NULL PRIMARY KEY);
-GRANT SELECT, INSERT ON OBJECT::dbo.Orders TO shop;`,
-    });
-    enqueuer = createClient({ store: server.urlOf(worker), tasks: [ship] });
-    await enqueuer.watermark.read(ship, { watermark: "none" });
-    orders = await connect(server.urlOf(shop));
-  }, 60_000);
-  afterAll(async () => {
-    await enqueuer.close();
-    await orders.close();
-    await server.close();
-  });
-
-  test("needs the rights of the page, and then commits order and task, or neither", async () => {
-    const { placeOrder } = await loadBlock<{ placeOrder: PlaceOrder<sql.ConnectionPool> }>([
-      page,
-      "in-mssql",
-    ]);
-    const count = async (): Promise<unknown> =>
-      (await orders.query("SELECT COUNT(*) AS n FROM dbo.Orders;")).recordset[0] as unknown;
-    const place = (): Promise<void> => placeOrder({ pool: orders, client: enqueuer }, ship);
-    await expect(place()).rejects.toThrow(StoreForbiddenError);
-    expect(await count()).toEqual({ n: 0 });
-
-    const owner = await connect(server.url);
-    for (const statement of readBlock(page, "rights-mssql").text.split("\n"))
-      await owner.request().batch(statement);
-    noteRun([page, "rights-mssql"]);
-    const ready = async (): Promise<unknown> =>
-      (await owner.query("SELECT COUNT(*) AS n FROM Taskgate.Ready;")).recordset[0] as unknown;
-    // The server ends the transaction itself: the page's rollback then fails, which hides nothing.
-    await expect(placeOrder({ pool: orders, client: enqueuer }, unknown)).rejects.toThrow(
-      "definition",
-    );
-    expect(await count()).toEqual({ n: 0 });
-    await place();
-    expect([await count(), await ready()]).toEqual([{ n: 1 }, { n: 1 }]);
-    await expect(place()).rejects.toThrow("PRIMARY KEY");
-    expect([await count(), await ready()]).toEqual([{ n: 1 }, { n: 1 }]);
-    await owner.close();
-  });
-});
-
-function connect(url: string): Promise<sql.ConnectionPool> {
-  const { hostname, port, username, password, pathname } = new URL(url);
-  return new sql.ConnectionPool({
-    server: hostname,
-    port: Number(port),
-    user: decodeURIComponent(username),
-    password: decodeURIComponent(password),
-    database: pathname.slice(1),
-    options: { trustServerCertificate: true, encrypt: false },
-  }).connect();
-}
-
 testBlocksRan([
   [page, "client"],
   [page, "in-pg"],
-  [page, "in-mssql"],
   [page, "rights-postgres"],
-  [page, "rights-mssql"],
   [page, "tasks-that-exist"],
   [page, "operator-rights"],
 ]);

@@ -8,7 +8,6 @@ import type { TaskKind } from "../../shared";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import { openStore } from "../../shared/store/open-store";
 import { statusOf } from "../support/builders";
-import { startTaskgateServer } from "../tsql/wire/start-taskgate-server";
 import { openWorkerBench } from "../unit/worker/worker-bench";
 import { openGuideScene } from "./guide-scene";
 import type { GuideScene } from "./guide-scene";
@@ -91,12 +90,10 @@ test("payloads of versions 1 and 2 are upgraded by the page's steps before versi
 });
 
 describe("tables of your own", () => {
-  interface Block {
-    readonly bookOrder: TaskKind<{ order: string; amount: number }>;
-  }
-
   test("bookOrder writes its row together with its end, once the app's login has the rights of the page", async () => {
-    const { bookOrder } = await loadBlock<Block>([ownTables, "book-order"]);
+    const { bookOrder } = await loadBlock<{
+      bookOrder: TaskKind<{ order: string; amount: number }>;
+    }>([ownTables, "book-order"]);
     // Logins belong to the whole server.
     const login = `app_${randomBytes(4).toString("hex")}`;
     await scene.query(
@@ -126,32 +123,6 @@ describe("tables of your own", () => {
     } finally {
       await store.close();
       await scene.query(`drop owned by ${login}; drop role ${login}`);
-    }
-  });
-
-  test("bookOrder does the same in T-SQL", async () => {
-    const { bookOrder } = await loadBlock<Block>([ownTables, "book-order"]);
-    const server = await startTaskgateServer({
-      setUp:
-        "CREATE SCHEMA Shop;\nGO\nCREATE TABLE Shop.Booking (OrderId nvarchar(20) NOT NULL PRIMARY KEY, Amount int NOT NULL);",
-    });
-    const store = openStore({ url: server.url, connectionsMax: 3, random: realRandom, sleep });
-    try {
-      const { client, work } = openWorkerBench([bookOrder], { store });
-      const tasks = await client.enqueueMany(bookOrder, [
-        { order: "17", amount: 5 },
-        { order: "17", amount: 9 },
-      ]);
-      await work("book-order");
-      const states = await Promise.all(tasks.map(({ taskId }) => client.tasks.read(taskId)));
-      // The row's key exists: the second completion is rolled back with its write.
-      expect(states).toMatchObject([
-        { state: "done" },
-        { state: "scheduled", error: expect.stringContaining("PRIMARY KEY") },
-      ]);
-    } finally {
-      await store.close();
-      await server.close();
     }
   });
 });
