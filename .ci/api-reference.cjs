@@ -122,7 +122,9 @@ function textOf(member) {
     ["Default", tagOf(member, "default")],
     ["Range", tagOf(member, "range")],
   ].filter(([, text]) => text !== null);
-  return [docOf(member), ...said.map(([label, text]) => `${label}: ${text}.`)].join(" ").trim();
+  const advanced = tagOf(member, "advanced") === null ? [] : ["Advanced."];
+  const labelled = said.map(([label, text]) => `${label}: ${text}.`);
+  return [docOf(member), ...labelled, ...advanced].join(" ").trim();
 }
 
 function callOf(member) {

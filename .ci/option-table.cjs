@@ -1,4 +1,5 @@
-// The table of a task's options, from the tags of their comments: @default, @range, and @advanced for what few need.
+// The table of a task's options, from the tags of their comments: @default, @range, and @advanced for what few need. Members of the
+// context that few need stand with them.
 "use strict";
 const ts = require("typescript");
 const { docOf, openDoors, tagOf, writtenMembers } = require("./door-types.cjs");
@@ -21,15 +22,29 @@ function optionTable() {
       "| --- | --- | --- | --- | --- | --- |",
       ...rows.filter((row) => row.isAdvanced === isAdvanced).map(showRow),
     ].join("\n");
-  return ["## Options", table(false), "## Advanced", table(true)].join("\n\n");
+  const parts = ["## Options", table(false), "## Advanced", table(true), contextTable()];
+  return parts.join("\n\n");
+}
+
+/** What few handlers need of their context. */
+function contextTable() {
+  const members = propertiesOf([`${folder}/task-context.ts`, "TaskContext"])
+    .map(({ declarations: [declaration] }) => declaration)
+    .filter((member) => tagOf(member, "advanced") !== null);
+  const rows = members.map(
+    (member) =>
+      `| \`ctx.${member.name.getText()}\` | \`${member.type.getText()}\` | ${docOf(member)} |`,
+  );
+  return ["| of the context | type | meaning |", "| --- | --- | --- |", ...rows].join("\n");
+}
+
+function propertiesOf([file, name]) {
+  const { checker, exportsOf } = openDoors();
+  const symbol = exportsOf(file).find((exported) => exported.name === name);
+  return checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(symbol));
 }
 
 function readOptions() {
-  const { checker, exportsOf } = openDoors();
-  const propertiesOf = ([file, name]) => {
-    const symbol = exportsOf(file).find((exported) => exported.name === name);
-    return checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(symbol));
-  };
   const ofQueue = propertiesOf([`${folder}/define-queue.ts`, "QueueSettings"]);
   const isOfQueue = ({ parent }) =>
     ofQueue.some(({ declarations }) => declarations.some((one) => isWithin(parent, one.parent)));

@@ -23,7 +23,7 @@ type Options = Readonly<Record<string, unknown>>;
 const [, common = "", advanced = ""] = readPage("docs/reference/task-options.md").split(/^## /m);
 
 function readRows(section: string): Row[] {
-  const lines = [...section.matchAll(/^\| `(.+)$/gm)].map(([, line = ""]) => line);
+  const lines = [...section.matchAll(/^\| `(?!ctx\.)(.+)$/gm)].map(([, line = ""]) => line);
   return lines.map((line) => {
     const [name = "", of = "", , fallback = "", range = ""] = line.split(/(?<!\\)\|/);
     const cells = [name.replace("`", ""), of, fallback, range].map((cell) => cell.trim());
@@ -70,6 +70,7 @@ describe("the table of options", () => {
     expect(readRows(advanced).map(({ name }) => name)).toEqual(
       expect.arrayContaining(["lostMax", "prefetch", "concurrencyPerWorker"]),
     );
+    expect(advanced).toContain("| `ctx.fence` | `Fence` |");
   });
 
   test("says of each option whether a queue takes it, too", () => {

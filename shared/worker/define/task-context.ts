@@ -24,7 +24,10 @@ export interface TaskContext {
   readonly definition: string;
   /** 1 for the first try; counts failures and lost workers. */
   readonly attempt: number;
-  /** Grows with every claim: hand it to other systems that can fence. */
+  /**
+   * Grows with every claim: hand it to other systems that can fence.
+   * @advanced
+   */
   readonly fence: Fence;
   /** Aborted when the lease is lost, the deadline is near, the process ends or the task is cancelled: stop soon. */
   readonly signal: AbortSignal;
