@@ -74,7 +74,7 @@ test("addWords reads the rows that countWords wrote for its wave, and no others"
   expect(await client.waitFor(addWords, taskId)).toMatchObject({ result: { words: 5 } });
 });
 
-test("approve and expire lead to one finish, whichever comes first", async () => {
+test("approve and expire lead to one finish: the first of them adds it", async () => {
   const { finish, expire, approve } = await loadBlock<{
     finish: TaskKind<{ order: string; answer: string }>;
     expire: TaskKind<{ order: string }>;

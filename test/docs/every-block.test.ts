@@ -6,7 +6,7 @@ import ts from "typescript";
 import { readBlocks, root } from "./markdown";
 
 /*
- * Goal: no block of TypeScript or SQL in any page is there for show. Each is named by a `testBlocksRan`, whose own test fails where the
+ * Goal: no block of TypeScript, JavaScript or SQL in any page is there for show. Each is named by a `testBlocksRan`, whose own test fails where the
  * block hasn't run, or stands below with the file that judges it and the reason.
  */
 const judgedElsewhere = [
@@ -35,7 +35,7 @@ const find = (...patterns: string[]): string[] =>
 
 const placesOf = (page: string): string[] =>
   readBlocks(page)
-    .filter(({ language }) => /^(?:ts|typescript|sql|tsql)$/.test(language))
+    .filter(({ language }) => /^(?:ts|typescript|js|javascript|sql|tsql)$/.test(language))
     .map(({ marker, line }) => `${page} ${marker ?? `line ${String(line)}, without a marker`}`);
 
 const places = find("*.md", "{.ci,.github,docs,functions,infra,shared,test}/**/*.md").flatMap(
@@ -76,7 +76,7 @@ function placesRunBy(file: string): string[] {
 
 const ran = new Set(find("test/**/*.test.ts").flatMap(placesRunBy));
 
-test("every block of TypeScript and SQL runs in a test, or has a reason not to", () => {
+test("every block of TypeScript, JavaScript and SQL runs in a test, or has a reason not to", () => {
   const excused = judgedElsewhere.flatMap(({ page, marker }) =>
     placesOf(page).filter((place) => marker.test(place.slice(page.length + 1))),
   );

@@ -39,7 +39,7 @@ test("sendInvoice starts its burst of five at once, and the next one not before 
   expect(await statusOf(scene.store, "send-invoice")).toMatchObject({ limit: 4, done: 7 });
 });
 
-test("fetchOrders draws from partner-api and night-window, which is 1 until somebody says another limit", async () => {
+test("fetchOrders draws from partner-api and night-window, which is 1 until a limit is set", async () => {
   const { fetchOrders } = await loadBlock<{ fetchOrders: TaskKind<object> }>([
     page,
     "shared-limit",

@@ -11,6 +11,7 @@ import { ensureBuilt } from "../functions/built-app";
 import { createEmptyDatabase } from "../migration/empty-database";
 import { bashWords } from "../support/bash";
 import { readBlocks, root } from "./markdown";
+import { noteRun, testBlocksRan } from "./run-blocks";
 
 /*
  * Goal: the plain Node app of the guide, and the status page behind its own sign-in, run as pasted: a web server with
@@ -142,6 +143,8 @@ describe("the plain Node app", () => {
       }
       expect(explained).toContain("Task 1 (`greet`) is done.");
       expect(both.lines()).toContain("working");
+      for (const marker of ["plain-gate", "plain-worker", "plain-server"])
+        noteRun(["docs/operate/resident-worker.md", marker]);
     } finally {
       await both.end();
     }
@@ -241,5 +244,14 @@ describe("the status page behind the app's own sign-in", () => {
     const asked = run(`npx taskgate status --url ${address}/ops`, { TASKGATE_TOKEN: "bob" });
     await asked.ended;
     expect(asked.lines()).toMatch(/^greet .* operator's limit$/m);
+    for (const marker of ["own-admin", "own-mount"]) noteRun(["docs/operate/dashboard.md", marker]);
   });
 });
+
+testBlocksRan([
+  ["docs/operate/resident-worker.md", "plain-gate"],
+  ["docs/operate/resident-worker.md", "plain-worker"],
+  ["docs/operate/resident-worker.md", "plain-server"],
+  ["docs/operate/dashboard.md", "own-admin"],
+  ["docs/operate/dashboard.md", "own-mount"],
+]);
