@@ -63,7 +63,7 @@ test("createClient of the page adds a task, and its hint goes into the queue", a
 });
 
 describe("placeOrder in a transaction of pg", () => {
-  test("needs the rights of the page, and then commits order and task, or neither", async () => {
+  test("placeOrder needs the rights of the page, and then commits order and task, or neither", async () => {
     const { placeOrder } = await loadBlock<{
       placeOrder: (
         program: { pool: Pool; client: TaskClient },

@@ -60,12 +60,12 @@ const values = rows.flatMap(({ name, default: text }): [string, unknown][] => {
 });
 
 describe("the table of options", () => {
-  test("has a row for each option, and no others", () => {
+  test("the table has a row for each option, and no others", () => {
     const names = rows.map(({ name }) => name).filter((name) => !name.includes("."));
     expect(names.sort()).toEqual([...kindOptionNames, ...settingNames].sort());
   });
 
-  test("has what few need under its own heading", () => {
+  test("the advanced options stand under their own heading", () => {
     expect(advanced).toMatch(/^Advanced\n/);
     expect(readRows(advanced).map(({ name }) => name)).toEqual(
       expect.arrayContaining(["lostMax", "prefetch", "concurrencyPerWorker"]),
@@ -73,7 +73,7 @@ describe("the table of options", () => {
     expect(advanced).toContain("| `ctx.fence` | `Fence` |");
   });
 
-  test("says of each option whether a queue takes it, too", () => {
+  test("the table says of each option whether a queue takes it, too", () => {
     for (const { name, of } of rows.filter((each) => each.name !== "name")) {
       const given = name.startsWith("group.")
         ? withOption({}, name, undefined)
@@ -95,7 +95,7 @@ function catchMessage(body: () => unknown): string {
 }
 
 describe("the defaults of the table", () => {
-  test("make the kind that a name and `run` alone make", async () => {
+  test("the defaults make the kind that a name and `run` alone make", async () => {
     expect(values.length).toBeGreaterThan(16);
     const written = kindOf(
       values.reduce((made, [name, value]) => withOption(made, name, value), {}),
@@ -112,7 +112,7 @@ describe("the defaults of the table", () => {
     expect(runInMs).toBe(0);
   });
 
-  test("that are no values are what the code computes", () => {
+  test("a default that is no value is what the code computes", () => {
     expect(row("rate.burst").default).toBe("what refills in 100 ms");
     const { rate } = kindOf({ rate: { count: 600, periodMs: 6_000 } }).definition.settings;
     expect(rate?.burst).toBe(10);
@@ -149,7 +149,7 @@ const bounds = rows.flatMap(({ name, range }) => {
 });
 
 describe("the ranges of the table", () => {
-  test("are read where there are numbers", () => {
+  test("each range with numbers is read", () => {
     const unread = rows.filter(
       ({ name, range }) => range !== "" && !bounds.some((each) => each.name === name),
     );
@@ -159,26 +159,31 @@ describe("the ranges of the table", () => {
     ]);
   });
 
-  test.each(bounds)("$name: $range", ({ name, range, least, most }) => {
-    const [first = ""] = name.split(".");
-    const tell = (value: unknown): string => {
-      const options = withOption(companions[first] ?? {}, name, value);
-      return catchMessage(() => kindOf({ ...options, ...stepsTo(name === "version" ? value : 1) }));
-    };
-    const isRefused = expect.stringContaining(`${name}: expected`);
-    for (const [bound, outside] of [
-      [least, -1],
-      [most, 1],
-    ] as const) {
-      if (bound === null) continue;
-      expect([bound, tell(bound)]).toEqual([bound, "nothing was thrown"]);
-      expect([bound + outside, tell(bound + outside)]).toEqual([bound + outside, isRefused]);
-    }
-    expect(range.endsWith("or null")).toBe(["limit", "timeoutMs"].includes(name));
-    if (range.endsWith("or null")) expect(tell(null)).toBe("nothing was thrown");
-  });
+  test.each(bounds)(
+    "defineTask takes $name in $range, and refuses the numbers beside it",
+    ({ name, range, least, most }) => {
+      const [first = ""] = name.split(".");
+      const tell = (value: unknown): string => {
+        const options = withOption(companions[first] ?? {}, name, value);
+        return catchMessage(() =>
+          kindOf({ ...options, ...stepsTo(name === "version" ? value : 1) }),
+        );
+      };
+      const isRefused = expect.stringContaining(`${name}: expected`);
+      for (const [bound, outside] of [
+        [least, -1],
+        [most, 1],
+      ] as const) {
+        if (bound === null) continue;
+        expect([bound, tell(bound)]).toEqual([bound, "nothing was thrown"]);
+        expect([bound + outside, tell(bound + outside)]).toEqual([bound + outside, isRefused]);
+      }
+      expect(range.endsWith("or null")).toBe(["limit", "timeoutMs"].includes(name));
+      if (range.endsWith("or null")) expect(tell(null)).toBe("nothing was thrown");
+    },
+  );
 
-  test("that name another option follow it", () => {
+  test("a range that names another option follows it", () => {
     const tell = (options: Options): string => catchMessage(() => kindOf(options));
     expect(tell({ retry: { baseMs: 500, capMs: 499 } })).toContain("retry.capMs: expected");
     const rate = { count: 10, periodMs: 1_000 };
@@ -186,7 +191,7 @@ describe("the ranges of the table", () => {
     expect(tell({ rate: { ...rate, burst: 10 } })).toBe("nothing was thrown");
   });
 
-  test("hold for the characters of a name and for the number of shared limits", () => {
+  test("defineTask refuses a name of 201 characters and a ninth shared limit", () => {
     const tell = (options: Options): string => catchMessage(() => kindOf(options));
     for (const name of ["", "n".repeat(201)]) expect(tell({ name })).toContain("name: expected");
     expect(tell({ name: "n".repeat(200) })).toBe("nothing was thrown");

@@ -53,7 +53,7 @@ describe("code in the docs", () => {
     expect(checkCode(blocks)).toEqual([]);
   }, 180_000);
 
-  test("of the T-SQL server's README compiles as one file", () => {
+  test("the code of the T-SQL server's README compiles as one file", () => {
     const [first, ...others] = readBlocks("test/tsql-server/README.md").filter(
       ({ language }) => language === "ts",
     );
