@@ -16,7 +16,6 @@ CREATE OR ALTER PROCEDURE Taskgate._AdmitBlocked
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vLatch smallint, @vState tinyint, @vBatchId bigint, @vBatchState tinyint, @vShard smallint, @vCount int, @vLeft int,
           @vShards int = 0, @vIgnored nvarchar(max), @vOpening nvarchar(max);
   DECLARE @vMoved TABLE (

@@ -12,7 +12,6 @@ CREATE OR ALTER PROCEDURE Taskgate._ChangeLimit
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vTokens nvarchar(max), @vOwn int, @vGranted int, @vFreed int, @vEffective int, @vFence bigint, @vPaused bit, @vDead int,
           @vIsLive bit;
   DECLARE @vOpen TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TokenCount int NULL);

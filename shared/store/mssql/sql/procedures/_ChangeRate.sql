@@ -15,7 +15,6 @@ CREATE OR ALTER PROCEDURE Taskgate._ChangeRate
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vNow datetime2(6), @vNextFreeAt datetime2(7), @vUsed bigint, @vIntervalUs bigint, @vAheadUs bigint,
           @vOldCount int, @vOldPeriodMs int, @vCount int, @vPeriodMs int, @vBurst int,
           @vCountOverride int, @vPeriodMsOverride int, @vBurstOverride int;

@@ -12,7 +12,6 @@ CREATE OR ALTER PROCEDURE Taskgate._ChangeSharedLimit
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vId nvarchar(20) = CONVERT(nvarchar(20), @SharedLimitId), @vExecution bigint, @vTokenCount int, @vRoom int, @vOverLimit int,
           @vDead int;
   DECLARE @vOpen TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TokenCount int NOT NULL);

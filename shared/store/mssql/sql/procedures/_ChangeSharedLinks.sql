@@ -13,7 +13,6 @@ CREATE OR ALTER PROCEDURE Taskgate._ChangeSharedLinks
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vId int, @vShared nvarchar(20), @vName nvarchar(200), @vWanted int, @vLimit int, @vOverride int, @vIsWanted bit, @vIsLinked bit,
           @vExecution bigint, @vOwn int, @vOld int, @vNew int, @vHeld int, @vOverLimit int, @vRoom int, @vDead int;
   DECLARE @vRow TABLE (

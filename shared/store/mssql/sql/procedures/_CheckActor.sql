@@ -11,7 +11,6 @@ CREATE OR ALTER PROCEDURE Taskgate._CheckActor
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vMessage nvarchar(2048);
   SET @vMessage = CASE
     WHEN DATALENGTH(@ChangedBy) > 400 THEN N'changed_by: expected at most 200 characters (' + REPLACE(LEFT(@ChangedBy, 220), N'%', N'%%') + N')'

@@ -13,7 +13,6 @@ CREATE OR ALTER PROCEDURE Taskgate._CheckFilters
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vMessage nvarchar(2048), @vName nvarchar(400);
   IF @Key IS NOT NULL EXEC Taskgate._CheckText @What = N'key', @Text = @Key;
   IF @KeyPrefix IS NOT NULL EXEC Taskgate._CheckText @What = N'key_prefix', @Text = @KeyPrefix;

@@ -10,7 +10,6 @@ CREATE OR ALTER PROCEDURE Taskgate._CheckRange
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vMessage nvarchar(2048);
   IF @Value BETWEEN @Least AND @Most RETURN;
   SET @vMessage = @What + N': expected ' + CONVERT(nvarchar(20), @Least) + N'..' + CONVERT(nvarchar(20), @Most) + N' ('

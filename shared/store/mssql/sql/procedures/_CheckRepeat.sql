@@ -11,7 +11,6 @@ CREATE OR ALTER PROCEDURE Taskgate._CheckRepeat
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vMessage nvarchar(2048);
   IF @UsedBy COLLATE Latin1_General_100_BIN2 <> @Operation
     SET @vMessage = N'operation_id: was used by another operation (' + LOWER(CONVERT(nvarchar(36), @OperationId)) + N')';

@@ -10,7 +10,6 @@ CREATE OR ALTER PROCEDURE Taskgate._CheckText
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vMessage nvarchar(2048);
   IF DATALENGTH(@Text) BETWEEN 2 AND 400 AND DATALENGTH(@Text) = DATALENGTH(LTRIM(RTRIM(@Text))) RETURN;
   SET @vMessage = @What + N': expected 1..200 characters without blanks at either end ('

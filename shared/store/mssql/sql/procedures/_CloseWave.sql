@@ -11,7 +11,6 @@ CREATE OR ALTER PROCEDURE Taskgate._CloseWave
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vBatchId bigint, @vDead int, @vState tinyint, @vPolicy tinyint;
 
   SET @oWoken = N'[]';

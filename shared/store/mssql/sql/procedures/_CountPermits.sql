@@ -19,7 +19,6 @@ CREATE OR ALTER PROCEDURE Taskgate._CountPermits
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vNow datetime2(6), @vNextFreeAt datetime2(7), @vCount int, @vPeriodMs int, @vBurst int, @vLeadUs bigint, @vLeft bigint,
           @vTurnAt datetime2(6), @vPassedUs bigint, @vTurnInMs bigint, @vStepUs bigint;
 

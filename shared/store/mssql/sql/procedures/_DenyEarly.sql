@@ -18,7 +18,6 @@ CREATE OR ALTER PROCEDURE Taskgate._DenyEarly
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vPaused bit, @vTokens nvarchar(max), @vList varchar(max), @vHeld int, @vLimit int, @vLive int,
           @vShared nvarchar(max), @vRetryInMs bigint, @vForMs bigint, @vSharedMs bigint;
   DECLARE @vToken TABLE (

@@ -14,7 +14,6 @@ CREATE OR ALTER PROCEDURE Taskgate._EndInWaves
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vK int, @vWaveId bigint, @vShard smallint, @vCount int, @vDead int, @vLeft int, @vBatchId bigint, @vMessage nvarchar(2048),
           @vWokenIds nvarchar(max), @vIsOpening bit;
   DECLARE @vByShard TABLE (

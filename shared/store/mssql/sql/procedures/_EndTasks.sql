@@ -27,7 +27,6 @@ CREATE OR ALTER PROCEDURE Taskgate._EndTasks
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vMessage nvarchar(2048), @vNumber int, @vMore nvarchar(max), @vHasGone bit, @vHasTied bit,
           @vHasEarly bit, @vHasKeys bit, @vHasGroups bit, @vHasWaves bit;
   DECLARE @vRetention TABLE (

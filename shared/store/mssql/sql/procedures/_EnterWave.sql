@@ -13,7 +13,6 @@ CREATE OR ALTER PROCEDURE Taskgate._EnterWave
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vMessage nvarchar(2048), @vGate smallint, @vBatchId bigint;
 
   SET @oTakes = NULL;

@@ -10,7 +10,6 @@ CREATE OR ALTER PROCEDURE Taskgate._FindDefinition
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vName nvarchar(200), @vMessage nvarchar(2048);
   SET @oDefinition = NULL;
   -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.

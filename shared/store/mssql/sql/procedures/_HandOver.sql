@@ -12,7 +12,6 @@ CREATE OR ALTER PROCEDURE Taskgate._HandOver
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vGroupId int, @vSlots smallint, @vPaused bit, @vFree int, @vMessage nvarchar(2048);
   DECLARE @vChosen TABLE (
     Priority smallint NOT NULL, Rank bigint NOT NULL, TaskId bigint NOT NULL, TaskDefinitionId int NOT NULL,

@@ -11,7 +11,6 @@ CREATE OR ALTER PROCEDURE Taskgate._LockKeys
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   -- By a variable: the schema model that checks these files has none of the server's own procedures.
   DECLARE @vGetLock nvarchar(100) = N'sys.sp_getapplock', @vPatienceMs int = CASE WHEN @Waits = 1 THEN 2000 ELSE 0 END,
           @vK int = 0, @vCount int, @vName nvarchar(255), @vResult int, @vNumber int, @vMessage nvarchar(2048);

@@ -16,7 +16,6 @@ CREATE OR ALTER PROCEDURE Taskgate._NoteDemand
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vTokens nvarchar(max), @vLimit int, @vMine int, @vTotal int, @vRichest int,
           @vPauseS int = 1, @vIsFull bit = 0, @vDue int;
   DECLARE @vFull TABLE (

@@ -14,7 +14,6 @@ CREATE OR ALTER PROCEDURE Taskgate._OpenNextWave
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vState tinyint, @vWaveId bigint, @vOrdinal int, @vNext int, @vWaveState tinyint, @vGate smallint, @vMoved int, @vIsOver bit,
           @vIsClosed bit, @vOpenedAt datetime2(3);
 

@@ -15,7 +15,6 @@ CREATE OR ALTER PROCEDURE Taskgate._PlanTokens
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vList nvarchar(max), @vLimit int, @vHeld int, @vOwn int, @vSound int, @vStamp bigint,
           @vMine nchar(18) = RIGHT(N'000000000000000000' + CONVERT(nvarchar(20), @TaskExecutionId), 18);
   DECLARE @vToken TABLE (

@@ -16,7 +16,6 @@ CREATE OR ALTER PROCEDURE Taskgate._Promote
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vFrom int, @vCount int, @vMissed nvarchar(max);
   DECLARE @vDue TABLE (RunAt datetime2(3) NOT NULL, TaskId bigint NOT NULL, PRIMARY KEY CLUSTERED (RunAt, TaskId));
   DECLARE @vTask TABLE (

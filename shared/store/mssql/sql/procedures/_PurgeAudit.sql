@@ -14,7 +14,6 @@ CREATE OR ALTER PROCEDURE Taskgate._PurgeAudit
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vBefore datetime2(3) = DATEADD(DAY, -400, @Now), @vCount int;
   DECLARE @vEntry TABLE (
     SettingAuditId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, Setting nvarchar(100) NOT NULL,

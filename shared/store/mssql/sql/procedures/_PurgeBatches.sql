@@ -14,7 +14,6 @@ CREATE OR ALTER PROCEDURE Taskgate._PurgeBatches
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vFinishedBefore datetime2(3) = Taskgate._PurgeExecutionsBefore(@Now), @vFound int, @vCut bigint, @vFrom int = 1;
   DECLARE @vBatch TABLE (BatchId bigint NOT NULL PRIMARY KEY CLUSTERED, OperationId uniqueidentifier NOT NULL);
   DECLARE @vEntry TABLE (BatchId bigint NOT NULL PRIMARY KEY CLUSTERED);

@@ -15,7 +15,6 @@ CREATE OR ALTER PROCEDURE Taskgate._RejoinWaves
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vK int, @vWaveId bigint, @vShard smallint, @vCount int, @vLeft int, @vShards int, @vDead int, @vUncounted int,
           @vState tinyint, @vBatchId bigint, @vOrdinal int, @vHaltedId bigint, @vMessage nvarchar(2048);
   DECLARE @vByShard TABLE (

@@ -14,7 +14,6 @@ CREATE OR ALTER PROCEDURE Taskgate._ReplacePayloads
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vTask TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, Priority smallint NOT NULL, Rank bigint NOT NULL,
     GroupId int NULL, WaveId bigint NULL, IsElsewhere bit NOT NULL, IsOurs bit NOT NULL, RunAt datetime2(3) NULL,

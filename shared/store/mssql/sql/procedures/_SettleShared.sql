@@ -16,7 +16,6 @@ CREATE OR ALTER PROCEDURE Taskgate._SettleShared
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vId int, @vName nvarchar(200), @vTokens nvarchar(max), @vLimit int, @vMessage nvarchar(2048),
           @vOwn int, @vHeld int, @vGranted int, @vCount int, @vHolders nvarchar(max), @vDead nvarchar(max);
   DECLARE @vToken TABLE (

@@ -38,7 +38,6 @@ CREATE OR ALTER PROCEDURE Taskgate._SettleTokens
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vNow datetime2(3), @vName nvarchar(200), @vTokens nvarchar(max), @vCount int, @vFence bigint, @vMessage nvarchar(2048),
           @vShared nvarchar(max), @vRoom int, @vOverLimit int = 0, @vSharedDead int = 0, @vNeed int,
           @vLeaseMs int, @vWorker nvarchar(200), @vDeniedAt datetime2(3), @vMine int, @vOthers int, @vPoorest int, @vRichest int,

@@ -11,7 +11,6 @@ CREATE OR ALTER PROCEDURE Taskgate._UsePermits
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vAheadUs bigint = @Count * @IntervalUs;
   IF @vAheadUs > 0 -- in two steps: as a number of microseconds it may be too great for an int
     UPDATE b

@@ -11,7 +11,6 @@ CREATE OR ALTER PROCEDURE Taskgate._WriteKinds
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vKind TABLE (
     Kind nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL PRIMARY KEY CLUSTERED, GroupBy nvarchar(200) NULL, IsGroupComputed bit NOT NULL,
     Priority smallint NULL, RunInMs bigint NULL, DedupeBy nvarchar(200) NULL, DedupeMs bigint NULL);
