@@ -8,7 +8,7 @@ import { createAdmin } from "../admin/create-admin";
 import type { Admin } from "../admin/create-admin";
 import { resolveBuild } from "../platform/build-info";
 import { nodeTimers } from "../platform/node-timers";
-import { realClock, realRandom, sleep } from "../platform/real-clock";
+import { realRandom, sleep } from "../platform/real-clock";
 import { noWakeUp } from "../platform/storage-queue-wake-up";
 import type { TaskStore } from "../ports/task-store";
 import { migrateStore, openStore } from "../store/open-store";
@@ -64,7 +64,7 @@ export interface LocalRun {
   /** Settles with a sentence when a part of the run that isn't started again ends by itself. */
   readonly broken: Promise<string>;
   /** Leaves the mark by which the next start knows whether this run came to its end. */
-  mark(state: RunState["state"]): Promise<void>;
+  mark(state: RunState): Promise<void>;
 }
 
 /** Starts everything. Throws an Error with a sentence for people; services started by then are in `teardown`. */
@@ -167,9 +167,8 @@ function openQueues({ app }: RunPlan, places: WorkerPlaces): Promise<EventQueue>
 
 /** A user's database gets no mark: nothing in it is ever removed, so there is nothing to decide at the next start. */
 function createMark(folder: string, beginning: Beginning): LocalRun["mark"] {
-  const startedAt = new Date(realClock.nowMs()).toISOString();
   if (beginning === "shared") return () => Promise.resolve();
-  return (state) => writeRunState(folder, { state, startedAt });
+  return (state) => writeRunState(folder, state);
 }
 
 interface Database {
@@ -187,7 +186,7 @@ async function openDatabase(plan: RunPlan, place: DatabasePlace): Promise<Databa
   const { databaseUrl, folder, broken } = place;
   const { keepsData, isFast } = plan.options;
   if (databaseUrl !== null) return { url: databaseUrl, beginning: "shared" };
-  const isInterrupted = (await readRunState(folder))?.state === "running";
+  const isInterrupted = (await readRunState(folder)) === "running";
   const beginning = isInterrupted ? "resumes" : keepsData ? "keeps" : "afresh";
   const server = await showStep(plan, "Starting PostgreSQL", () =>
     startEmbeddedPostgres({ dataDir: join(folder, "postgres"), keep: true, fast: isFast }),

@@ -3,13 +3,8 @@ import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { jsonMembers } from "../core/json-members";
 
-/** How far the last run on the embedded database came. */
-export interface RunState {
-  /** running: it was interrupted, unless it runs now. */
-  readonly state: "running" | "finished";
-  /** ISO-8601 UTC. */
-  readonly startedAt: string;
-}
+/** How far the last run on the embedded database came. running: it was interrupted, unless it runs now. */
+export type RunState = "running" | "finished";
 
 /** Where the command line tool finds a run. */
 export interface LocalRunFacts {
@@ -25,14 +20,13 @@ const factsName = "local.json";
 /** The mark that the last run left; null: there was none, or it can't be read. */
 export async function readRunState(folder: string): Promise<RunState | null> {
   const text = await readFile(join(folder, stateName), "utf8").catch(() => "");
-  const { state, startedAt } = jsonMembers(text);
-  if (state !== "running" && state !== "finished") return null;
-  return typeof startedAt === "string" ? { state, startedAt } : null;
+  const { state } = jsonMembers(text);
+  return state === "running" || state === "finished" ? state : null;
 }
 
 /** Writes the mark; a crash in between leaves the old one. */
 export async function writeRunState(folder: string, state: RunState): Promise<void> {
-  await replace(join(folder, stateName), state);
+  await replace(join(folder, stateName), { state });
 }
 
 /** Says where this run is. Holds the database's address with its password: readable by its owner only. */
