@@ -18,8 +18,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int, @vShared nvarchar(max), @vState tinyint, @vOwn int, @vGranted int, @vFreed int = 0,
-          @vHeld int, @vLimit int, @vTokenFence bigint, @vPaused bit, @vDead int, @vIsLive bit, @vGivenBack int = 0,
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int, @vShared nvarchar(max), @vState tinyint, @vFreed int = 0, @vGivenBack int = 0,
           @vReady bit = 0, @vNextDueMs bigint, @vWokenIds nvarchar(max) = N'[]', @vWoken nvarchar(max), @vOpening nvarchar(max),
           @vStatus nvarchar(20),
           @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max);
@@ -40,10 +39,8 @@ BEGIN
           @oStamp = @vPlanStamp OUTPUT, @oCount = @vPlanCount OUTPUT, @oOffset = @vPlanOffset OUTPUT, @oPiece = @vPlanPiece OUTPUT;
       BEGIN TRANSACTION;
       IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
-      EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = NULL, @Keep = 0,
-        @SurplusKeep = NULL, @Shared = @vShared, @oOwn = @vOwn OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT, @oHeld = @vHeld OUTPUT,
-        @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT, @oDead = @vDead OUTPUT,
-        @oIsLive = @vIsLive OUTPUT,
+      EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Keep = 0, @Shared = @vShared,
+        @oFreed = @vFreed OUTPUT,
         @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece;
       UPDATE e
       SET State = 2, EndedAt = @vNow
@@ -85,12 +82,7 @@ BEGIN
     SET @vStatus = CASE @vState WHEN 2 THEN N'ended' ELSE N'fenced' END;
   ELSE
   BEGIN
-    IF (
-      SELECT TOP (1) r.TaskId
-      FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe, from the far end; a locked entry is being claimed
-      WHERE r.TaskDefinitionId = @vDefinition
-      ORDER BY r.Priority DESC, r.Rank DESC, r.TaskId DESC) IS NOT NULL
-      SET @vReady = 1;
+    SET @vReady = Taskgate._HasReady(@vDefinition);
     SET @vNextDueMs = Taskgate._NextDueMs(@vDefinition);
     SET @vWoken = Taskgate._DefinitionNames(@vWokenIds, @vDefinition);
   END;

@@ -18,8 +18,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   SET DEADLOCK_PRIORITY LOW; -- should it ever come to that, workers survive
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int,
-          @vPromoted int, @vReady bit;
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int, @vPromoted int;
 
   EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 10000;
   EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
@@ -33,12 +32,6 @@ BEGIN
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
     THROW;
   END CATCH;
-
-  SET @vReady = CASE WHEN (
-    SELECT TOP (1) r.TaskId
-    FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe, from the far end; a locked entry is being claimed
-    WHERE r.TaskDefinitionId = @vDefinition
-    ORDER BY r.Priority DESC, r.Rank DESC, r.TaskId DESC) IS NOT NULL THEN 1 ELSE 0 END;
   SELECT CASE WHEN @vPromoted > 0 THEN N'promoted' ELSE N'none' END AS [Status], @vPromoted AS [Promoted],
-         Taskgate._NextDueMs(@vDefinition) AS [NextDueMs], @vReady AS [Ready];
+         Taskgate._NextDueMs(@vDefinition) AS [NextDueMs], Taskgate._HasReady(@vDefinition) AS [Ready];
 END;

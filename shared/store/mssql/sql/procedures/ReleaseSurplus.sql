@@ -21,8 +21,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vOverLimit int = 0,
-          @vGranted int, @vHeld int, @vLimit int, @vTokenFence bigint, @vPaused bit, @vDead int, @vIsLive bit,
-          @vGiven int = 0, @vGivenTo nvarchar(max), @vWoken nvarchar(max);
+          @vHeld int, @vLimit int, @vIsLive bit, @vGiven int = 0, @vGivenTo nvarchar(max), @vWoken nvarchar(max);
 
   EXEC Taskgate._CheckRange @What = N'keep', @Value = @Keep, @Least = 0, @Most = 1000;
   BEGIN TRY
@@ -35,10 +34,9 @@ BEGIN
     BEGIN
       BEGIN TRANSACTION;
       IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
-      EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = NULL, @Keep = NULL,
-        @SurplusKeep = @Keep, @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
-        @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
-        @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT, @oGiven = @vGiven OUTPUT, @oGivenTo = @vGivenTo OUTPUT;
+      EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @SurplusKeep = @Keep,
+        @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oFreed = @vFreed OUTPUT, @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT,
+        @oIsLive = @vIsLive OUTPUT, @oGiven = @vGiven OUTPUT, @oGivenTo = @vGivenTo OUTPUT;
       COMMIT TRANSACTION;
       SET @vStatus = N'released';
       IF @vIsLive = 0

@@ -15,7 +15,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
-  DECLARE @vDefinition int, @vPaused bit, @vStatus nvarchar(20), @vReady bit;
+  DECLARE @vDefinition int, @vPaused bit, @vStatus nvarchar(20);
 
   EXEC Taskgate._CheckActor @ChangedBy = @ChangedBy OUTPUT, @Reason = @Reason;
   EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
@@ -44,10 +44,5 @@ BEGIN
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
     THROW;
   END CATCH;
-  SET @vReady = CASE WHEN (
-    SELECT TOP (1) r.TaskId
-    FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe, from the far end; versions or not, no wait
-    WHERE r.TaskDefinitionId = @vDefinition
-    ORDER BY r.Priority DESC, r.Rank DESC, r.TaskId DESC) IS NOT NULL THEN 1 ELSE 0 END;
-  SELECT @vStatus AS [Status], @vReady AS [Ready];
+  SELECT @vStatus AS [Status], Taskgate._HasReady(@vDefinition) AS [Ready];
 END;

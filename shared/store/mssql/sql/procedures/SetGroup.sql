@@ -26,7 +26,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vName nvarchar(200), @vDefinition int, @vScope int,
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vDefinition int, @vScope int,
           @vKey nvarchar(200), @vGroupSlots smallint, @vGroupStrict bit, @vGroupId int, @vStatus nvarchar(20),
           @vOldSlots int, @vOldPaused bit, @vOldStrict bit, @vNewSlots int, @vNewPaused bit, @vNewStrict bit, @vUsed int, @vWaiting int, @vRows int,
           @vWokenIds nvarchar(max) = N'[]', @vMissed nvarchar(max);
@@ -41,16 +41,10 @@ BEGIN
     THROW 50422, @vMessage, 1;
   END;
   IF @Slots IS NOT NULL EXEC Taskgate._CheckRange @What = N'slots', @Value = @Slots, @Least = 1, @Most = 1000;
-  -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
-  IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
-  SELECT @vDefinition = d.TaskDefinitionId, @vGroupSlots = d.GroupSlots, @vGroupStrict = d.GroupStrict
+  EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
+  SELECT @vGroupSlots = d.GroupSlots, @vGroupStrict = d.GroupStrict
   FROM Taskgate.TaskDefinition AS d
-  WHERE d.Name = @vName;
-  IF @vDefinition IS NULL
-  BEGIN
-    SET @vMessage = N'name: unknown definition (' + COALESCE(REPLACE(LEFT(@Name, 900), N'%', N'%%'), N'<NULL>') + N')';
-    THROW 50404, @vMessage, 1;
-  END;
+  WHERE d.TaskDefinitionId = @vDefinition;
   SET @vKey = @GroupKey;
   SET @vScope = CASE WHEN @GroupScope = N'global' THEN 0 ELSE @vDefinition END;
 

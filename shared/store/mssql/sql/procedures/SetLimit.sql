@@ -37,11 +37,7 @@ BEGIN
   EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
   SET @vTarget = CONVERT(nvarchar(11), @vDefinition);
   -- An enqueue that is open at that end isn't waited for: it leaves its own hint.
-  SET @vReady = CASE WHEN (
-    SELECT TOP (1) r.TaskId
-    FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe, from the far end; versions or not, no wait
-    WHERE r.TaskDefinitionId = @vDefinition
-    ORDER BY r.Priority DESC, r.Rank DESC, r.TaskId DESC) IS NOT NULL THEN 1 ELSE 0 END;
+  SET @vReady = Taskgate._HasReady(@vDefinition);
   BEGIN TRY
     BEGIN TRANSACTION;
     INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)));

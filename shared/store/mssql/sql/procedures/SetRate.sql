@@ -30,11 +30,7 @@ BEGIN
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
   -- An enqueue that is open at that end isn't waited for: it leaves its own hint.
-  SET @vReady = CASE WHEN (
-    SELECT TOP (1) r.TaskId
-    FROM Taskgate.Ready AS r WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe, from the far end; versions or not, no wait
-    WHERE r.TaskDefinitionId = @vDefinition
-    ORDER BY r.Priority DESC, r.Rank DESC, r.TaskId DESC) IS NOT NULL THEN 1 ELSE 0 END;
+  SET @vReady = Taskgate._HasReady(@vDefinition);
   BEGIN TRY
     BEGIN TRANSACTION;
     UPDATE d

@@ -32,8 +32,7 @@ BEGIN
           @vDefinition int, @vIsOutdated bit, @vLeaseMs int, @vPrefetchMax smallint, @vTokenFence bigint,
           @vExecution bigint, @vOther int, @vTokens int = 0, @vReady int = 0, @vDue int, @vWish int,
           @vRetryInMs bigint, @vNextDueMs bigint, @vDead int = 0, @vIsRepeat bit = 0,
-          @vGranted int, @vFreed int, @vHeld int, @vLimit int, @vPaused bit, @vIsLive bit, @vIgnored nvarchar(20),
-          @vHasRate bit, @vShared nvarchar(max), @vAllowed int = 1, @vNoMore int, @vFrom datetime2(6), @vIntervalUs bigint,
+          @vPaused bit, @vIgnored nvarchar(20), @vHasRate bit, @vShared nvarchar(max), @vAllowed int = 1, @vFrom datetime2(6), @vIntervalUs bigint,
           @vWorker nvarchar(200), @vDemand nvarchar(20), @vMine int, @vNoted bit,
           @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max);
   DECLARE @vNew TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
@@ -121,10 +120,8 @@ BEGIN
         VALUES (@OperationId, @vDefinition, 1, @vNow, DATEADD(MILLISECOND, @vLeaseMs, @vNow), @vWorker,
                 COALESCE(@Build, 0));
         SELECT @vExecution = n.TaskExecutionId FROM @vNew AS n;
-        EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @vExecution, @Want = @vWish, @Keep = NULL,
-          @SurplusKeep = NULL, @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
-          @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
-          @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT,
+        EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @vExecution, @Want = @vWish, @Shared = @vShared,
+          @oOwn = @vTokens OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT, @oDead = @vDead OUTPUT,
           @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece;
         IF @vTokens > 0 AND @vHasRate = 1
         BEGIN
@@ -134,10 +131,8 @@ BEGIN
             EXEC Taskgate._UsePermits @TaskDefinitionId = @vDefinition, @Count = 1, @From = @vFrom, @IntervalUs = @vIntervalUs;
           ELSE -- no start: the tokens go back as if they had never been granted
           BEGIN
-            EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @vExecution, @Want = NULL, @Keep = 0,
-              @SurplusKeep = NULL, @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
-              @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
-              @oDead = @vNoMore OUTPUT, @oIsLive = @vIsLive OUTPUT;
+            EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @vExecution, @Keep = 0, @Shared = @vShared,
+              @oOwn = @vTokens OUTPUT;
             SET @vTokenFence = NULL;
           END;
         END;

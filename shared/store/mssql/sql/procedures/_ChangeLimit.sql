@@ -12,8 +12,7 @@ CREATE OR ALTER PROCEDURE Taskgate._ChangeLimit
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  DECLARE @vTokens nvarchar(max), @vOwn int, @vGranted int, @vFreed int, @vEffective int, @vFence bigint, @vPaused bit, @vDead int,
-          @vIsLive bit;
+  DECLARE @vTokens nvarchar(max);
   DECLARE @vOpen TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TokenCount int NULL);
   DECLARE @vToken TABLE (
     TaskExecutionId bigint NOT NULL, N smallint NOT NULL, TokenId uniqueidentifier NOT NULL, PRIMARY KEY CLUSTERED (TaskExecutionId, N));
@@ -54,10 +53,7 @@ BEGIN
       TokenStamp = d.TokenStamp + 1 -- a plan by the old limit counts no more
   FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
-  EXEC Taskgate._SettleTokens @TaskDefinitionId = @TaskDefinitionId, @TaskExecutionId = 0, @Want = NULL, @Keep = NULL,
-    @SurplusKeep = NULL, @Shared = N'', @oOwn = @vOwn OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT, @oHeld = @oHeld OUTPUT,
-    @oLimit = @vEffective OUTPUT, @oTokenFence = @vFence OUTPUT, @oPaused = @vPaused OUTPUT, @oDead = @vDead OUTPUT,
-    @oIsLive = @vIsLive OUTPUT;
+  EXEC Taskgate._SettleTokens @TaskDefinitionId = @TaskDefinitionId, @TaskExecutionId = 0, @Shared = N'', @oHeld = @oHeld OUTPUT;
   IF @oNew = -1 SELECT @oHeld = COALESCE(SUM(o.TokenCount), 0) FROM @vOpen AS o;
   SET @oOverLimit = CASE WHEN @oNew = -1 OR @oHeld <= @oNew THEN 0 ELSE @oHeld - @oNew END;
 END;

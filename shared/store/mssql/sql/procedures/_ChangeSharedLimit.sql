@@ -12,8 +12,7 @@ CREATE OR ALTER PROCEDURE Taskgate._ChangeSharedLimit
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  DECLARE @vId nvarchar(20) = CONVERT(nvarchar(20), @SharedLimitId), @vExecution bigint, @vTokenCount int, @vRoom int, @vOverLimit int,
-          @vDead int;
+  DECLARE @vId nvarchar(20) = CONVERT(nvarchar(20), @SharedLimitId), @vExecution bigint, @vTokenCount int;
   DECLARE @vOpen TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TokenCount int NOT NULL);
 
   SELECT @oOld = COALESCE(s.ConcurrencyLimitOverride, s.ConcurrencyLimit)
@@ -47,13 +46,11 @@ BEGIN
     WHILE @vExecution IS NOT NULL
     BEGIN
       SELECT @vTokenCount = o.TokenCount FROM @vOpen AS o WHERE o.TaskExecutionId = @vExecution;
-      EXEC Taskgate._SettleShared @Shared = @vId, @TaskExecutionId = @vExecution, @Need = 0, @Own = @vTokenCount,
-        @oRoom = @vRoom OUTPUT, @oOverLimit = @vOverLimit OUTPUT, @oDead = @vDead OUTPUT;
+      EXEC Taskgate._SettleShared @Shared = @vId, @TaskExecutionId = @vExecution, @Need = 0, @Own = @vTokenCount;
       SELECT @vExecution = MIN(o.TaskExecutionId) FROM @vOpen AS o WHERE o.TokenCount > 0 AND o.TaskExecutionId > @vExecution;
     END;
   END;
-  EXEC Taskgate._SettleShared @Shared = @vId, @TaskExecutionId = 0, @Need = 0, @Own = NULL,
-    @oRoom = @vRoom OUTPUT, @oOverLimit = @vOverLimit OUTPUT, @oDead = @vDead OUTPUT;
+  EXEC Taskgate._SettleShared @Shared = @vId, @TaskExecutionId = 0, @Need = 0;
   IF @oNew = -1
     SELECT @oHeld = COALESCE(SUM(o.TokenCount), 0) FROM @vOpen AS o;
   ELSE

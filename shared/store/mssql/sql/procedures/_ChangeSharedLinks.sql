@@ -14,7 +14,7 @@ AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
   DECLARE @vId int, @vShared nvarchar(20), @vName nvarchar(200), @vWanted int, @vLimit int, @vOverride int, @vIsWanted bit, @vIsLinked bit,
-          @vExecution bigint, @vOwn int, @vOld int, @vNew int, @vHeld int, @vOverLimit int, @vRoom int, @vDead int;
+          @vExecution bigint, @vOwn int, @vOld int, @vNew int, @vHeld int, @vOverLimit int;
   DECLARE @vRow TABLE (
     SharedLimitId int NOT NULL PRIMARY KEY CLUSTERED, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
     IsWanted bit NOT NULL, TaskLimit int NULL, IsLinked bit NOT NULL);
@@ -83,12 +83,10 @@ BEGIN
       WHILE @vExecution IS NOT NULL
       BEGIN
         SELECT @vOwn = CASE @vIsWanted WHEN 1 THEN o.TokenCount ELSE 0 END FROM @vOpen AS o WHERE o.TaskExecutionId = @vExecution;
-        EXEC Taskgate._SettleShared @Shared = @vShared, @TaskExecutionId = @vExecution, @Need = 0, @Own = @vOwn,
-          @oRoom = @vRoom OUTPUT, @oOverLimit = @vOverLimit OUTPUT, @oDead = @vDead OUTPUT;
+        EXEC Taskgate._SettleShared @Shared = @vShared, @TaskExecutionId = @vExecution, @Need = 0, @Own = @vOwn;
         SELECT @vExecution = MIN(o.TaskExecutionId) FROM @vOpen AS o WHERE o.TokenCount > 0 AND o.TaskExecutionId > @vExecution;
       END;
-      EXEC Taskgate._SettleShared @Shared = @vShared, @TaskExecutionId = 0, @Need = 0, @Own = NULL,
-        @oRoom = @vRoom OUTPUT, @oOverLimit = @vOverLimit OUTPUT, @oDead = @vDead OUTPUT;
+      EXEC Taskgate._SettleShared @Shared = @vShared, @TaskExecutionId = 0, @Need = 0;
     END;
     SELECT @vId = MIN(r.SharedLimitId) FROM @vRow AS r WHERE r.SharedLimitId > @vId;
   END;

@@ -11,8 +11,8 @@
 -- Plan:   primary keys only
 -- Twin:   postgres/sql/functions/_settle_shared.sql
 CREATE OR ALTER PROCEDURE Taskgate._SettleShared
-  @Shared nvarchar(max), @TaskExecutionId bigint, @Need int, @Own int,
-  @oRoom int OUTPUT, @oOverLimit int OUTPUT, @oDead int OUTPUT
+  @Shared nvarchar(max), @TaskExecutionId bigint, @Need int, @Own int = NULL,
+  @oRoom int = NULL OUTPUT, @oOverLimit int = NULL OUTPUT, @oDead int = NULL OUTPUT
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;

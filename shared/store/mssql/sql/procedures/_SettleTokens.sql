@@ -30,9 +30,9 @@
 -- Plan:   primary keys only (S0.13); write, read, write (S0.15). With a plan the list is neither read nor parsed, and what changes of it is written
 -- Twin:   postgres/sql/functions/_settle_tokens.sql
 CREATE OR ALTER PROCEDURE Taskgate._SettleTokens
-  @TaskDefinitionId int, @TaskExecutionId bigint, @Want int, @Keep int, @SurplusKeep int, @Shared nvarchar(max),
-  @oOwn int OUTPUT, @oGranted int OUTPUT, @oFreed int OUTPUT, @oHeld int OUTPUT, @oLimit int OUTPUT,
-  @oTokenFence bigint OUTPUT, @oPaused bit OUTPUT, @oDead int OUTPUT, @oIsLive bit OUTPUT,
+  @TaskDefinitionId int, @TaskExecutionId bigint, @Want int = NULL, @Keep int = NULL, @SurplusKeep int = NULL, @Shared nvarchar(max),
+  @oOwn int = NULL OUTPUT, @oGranted int = NULL OUTPUT, @oFreed int = NULL OUTPUT, @oHeld int = NULL OUTPUT, @oLimit int = NULL OUTPUT,
+  @oTokenFence bigint = NULL OUTPUT, @oPaused bit = NULL OUTPUT, @oDead int = NULL OUTPUT, @oIsLive bit = NULL OUTPUT,
   @oGiven int = NULL OUTPUT, @oGivenTo nvarchar(max) = NULL OUTPUT,
   @PlanStamp bigint = NULL, @PlanCount int = NULL, @PlanOffset int = NULL, @PlanPiece varchar(max) = NULL
 AS
