@@ -1,6 +1,7 @@
 // Runs Microsoft's T-SQL parser and schema model over shared/store/mssql/sql, where that tool lies beside the checkout. The model
 // reads tables as they are made and nothing of ALTER TABLE .. ADD or DROP_EXISTING, so it gets a copy in which each added column
-// stands in its table's CREATE TABLE, and each index once. Exits as the tool does: 0 no findings, 1 findings, 3 not checked. `--fold FOLDER TARGET` only makes the copy.
+// stands in its table's CREATE TABLE, each index once, and each file of a folder in the order. Exits as the tool does: 0 no findings,
+// 1 findings, 3 not checked. `--fold FOLDER TARGET` only makes the copy.
 "use strict";
 
 const { spawnSync } = require("node:child_process");
@@ -66,6 +67,20 @@ function copyFolded(from, target) {
     .sort()
     .map((name) => ({ name, text: fs.readFileSync(join(folder, name), "utf8") }));
   for (const { name, text } of foldMigrations(files)) fs.writeFileSync(join(folder, name), text);
+  const order = join(target, "order.txt");
+  fs.writeFileSync(order, unfoldFolders(fs.readFileSync(order, "utf8"), target));
+}
+
+/** An order in which each line that names a folder is replaced by its files, by name: the tool knows files alone. */
+function unfoldFolders(order, root) {
+  return order.replace(/^(\w+)\/$/gm, (_, folder) =>
+    fs
+      .readdirSync(join(root, folder))
+      .filter((name) => name.endsWith(".sql"))
+      .sort()
+      .map((name) => `${folder}/${name}`)
+      .join("\n"),
+  );
 }
 
 function main(args) {

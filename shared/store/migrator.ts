@@ -225,7 +225,8 @@ export function listLogic(folder: string): string[] {
   const listed = order
     .split("\n")
     .map((line) => line.trim())
-    .filter((line) => line !== "" && !line.startsWith("#"));
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .flatMap((line) => (line.endsWith("/") ? all.list(line.slice(0, -1)) : [line]));
   const problems = [
     ...files.filter((file) => !listed.includes(file)).map((file) => `it leaves out ${file}`),
     ...listed.filter((file) => !files.includes(file)).map((file) => `there is no file ${file}`),

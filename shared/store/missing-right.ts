@@ -1,26 +1,12 @@
 import { StoreForbiddenError } from "../core/errors";
-import { toPascalCase, toSnakeCase } from "./operations/operation";
+import { operations } from "./operations";
 import type { OperationName } from "./operations";
+import { toPascalCase, toSnakeCase } from "./operations/operation";
 
-/** Operations that only an operator may call; roles.sql of both dialects grants them so. */
-export const operatorOperations: readonly OperationName[] = [
-  "setLimit",
-  "setRate",
-  "setSharedLimit",
-  "setDefinitionOwner",
-  "pauseDefinition",
-  "resumeDefinition",
-  "resumeBatch",
-  "cancelBatch",
-  "checkInvariants",
-  "cancelTasks",
-  "redriveTasks",
-  "rescheduleTasks",
-  "setGroup",
-  "setSchedulePaused",
-  "setWatermark",
-  "setStop",
-];
+/** Operations that only an operator may call. */
+export const operatorOperations: readonly OperationName[] = Object.values(operations)
+  .filter(({ right }) => right === "operator")
+  .map(({ name }) => name as OperationName);
 
 /** What the server refused to a login. */
 export interface MissingRight {

@@ -1,14 +1,15 @@
 import type { DefinitionStatus, TaskStore } from "../../shared/ports/task-store";
+import { operatorOperations } from "../../shared/store/missing-right";
 import type { OperationName } from "../../shared/store/operations";
 import { at, define, done, enqueue, operationId, startWorker, statusOf } from "../support/builders";
 import type { CallRecord } from "../support/call-record";
+import { callExample, makeExampleRows } from "../support/example-input";
 import { loginNames } from "../support/roles";
 
-/** Each operation of operators, with input that nothing is wrong with. */
 type OperatorCall = (store: TaskStore, name: string) => Promise<unknown>;
 
 const changedBy = "me";
-export const operatorCalls: Readonly<Record<string, OperatorCall>> = {
+const ownCalls: Readonly<Partial<Record<OperationName, OperatorCall>>> = {
   setLimit: (store, name) =>
     store.setLimit({ name, limit: 1, operationId: operationId(), changedBy }),
   setRate: (store, name) => store.setRate({ name, rate: "code", changedBy }),
@@ -40,6 +41,15 @@ export const operatorCalls: Readonly<Record<string, OperatorCall>> = {
     return store.setWatermark({ name, watermark: "w", value: "[1]", ...change });
   },
 };
+
+/** Each operation of operators, with input that nothing is wrong with: its own here, or its example. */
+export const operatorCalls: Readonly<Record<string, OperatorCall>> = Object.fromEntries(
+  operatorOperations.map((operation) => [operation, ownCalls[operation] ?? exampleOf(operation)]),
+);
+
+function exampleOf(operation: OperationName): OperatorCall {
+  return async (store) => callExample(store, operation, await makeExampleRows(store));
+}
 
 /** Rows of workers are made by the caller. */
 async function batchOf(store: TaskStore, name: string) {

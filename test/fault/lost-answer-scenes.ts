@@ -61,7 +61,7 @@ const schedule = {
   nextRunAt: new Date("2020-01-01T00:00:00Z"),
 } as const;
 
-/** One for every operation that changes something. */
+/** By operation; of a changing one that isn't here its example is lost. */
 export const scenes: Partial<Record<OperationName, Scene>> = {
   registerDefinition: ({ store }) =>
     Promise.resolve(() => store.registerDefinition(registration({ name }))),

@@ -379,6 +379,11 @@ describe("versions", () => {
       );
       expect(listLogic(folder)).toEqual(["functions/b.sql", "functions/a.sql", "roles.sql"]);
       expect(readScripts(folder, "\n").logic.text).toMatch(/^-- functions\/b\.sql\n/);
+      // A folder's line: each file of it, by name.
+      writeFileSync(join(folder, "order.txt"), "roles.sql\nfunctions/\n");
+      expect(listLogic(folder)).toEqual(["roles.sql", "functions/a.sql", "functions/b.sql"]);
+      writeFileSync(join(folder, "order.txt"), "functions/b.sql\nfunctions/\nroles.sql\n");
+      expect(() => listLogic(folder)).toThrow(/ but it names functions\/b\.sql twice$/);
       writeFileSync(
         join(folder, "order.txt"),
         "functions/a.sql\nfunctions/c.sql\nroles.sql\nroles.sql\n",

@@ -11,6 +11,7 @@ import { operations } from "../../shared/store/operations";
 import { toSnakeCase } from "../../shared/store/operations/operation";
 import type { OperationName } from "../../shared/store/operations";
 import { at, done, failure, only, registration, startInput } from "../support/builders";
+import { callExample, makeExampleRows } from "../support/example-input";
 import { createTestDatabase, withClient } from "../support/test-postgres";
 import { rowsOf } from "./empty-database";
 
@@ -78,7 +79,7 @@ async function codeOf(login: Login, statement: string): Promise<string | null> {
   });
 }
 
-/** Calls every operation of a worker once, with an effect; answers the status words. */
+/** Calls every operation of a worker once, with an effect, or as its example; answers the status words. */
 async function doAllWork(store: TaskStore, name: string): Promise<Record<string, string>> {
   const said: Record<string, string> = {};
   const note = (operation: OperationName, answer: { status: string }): void => {
@@ -138,7 +139,7 @@ async function doAllWork(store: TaskStore, name: string): Promise<Record<string,
   await store.work({ executionId, callNumber: 2, done: [done(third)], started: [], want: 0 });
   note("releaseTokens", await store.releaseTokens({ executionId, keep: 1 }));
   note("releaseSurplus", await store.releaseSurplus({ executionId, keep: 0 }));
-  const { batchId } = await store.createBatch({
+  const { batchId, waveIds } = await store.createBatch({
     operationId: asOperationId(randomUUID()),
     name,
     failurePolicy: "halt",
@@ -211,6 +212,11 @@ async function doAllWork(store: TaskStore, name: string): Promise<Record<string,
   const fire = { scheduleId: listed?.id ?? 0, expectedRunAt: dueAt, runAts: [], nextRunAt: null };
   note("fireSchedule", await store.fireSchedule(fire));
   note("explainTask", await store.explainTask({ taskId: first.taskId }));
+  const rows = { name, executionId, ...first, batchId, waveId: at(waveIds, 0) };
+  for (const operation of forAll.filter((one) => said[one] === undefined)) {
+    await callExample(store, operation, rows);
+    note(operation, { status: "answered" });
+  }
   return said;
 }
 
@@ -351,7 +357,7 @@ describe("operations of operators", () => {
     setGroup: "taskgate.set_group('work-of-operator', 'g', null, 1, null, null, 'an operator')",
   };
 
-  test.each(Object.keys(calls))(
+  test.each(forOperators.filter((name) => calls[name] !== undefined))(
     "the operation %s is refused to a worker (42501), and open to an operator",
     async (name) => {
       const statement = `select * from ${calls[name] ?? ""}`;
@@ -359,6 +365,18 @@ describe("operations of operators", () => {
       expect(await codeOf(loginOf("operator"), statement)).toBeNull();
     },
   );
+
+  const others = forOperators.filter((name) => calls[name] === undefined);
+  if (others.length > 0)
+    test.each(others)(
+      "the example of %s is refused to a worker, and open to an operator",
+      async (name) => {
+        const rows = await makeExampleRows(loginOf("worker").store);
+        const call = (kind: "worker" | "operator") => callExample(loginOf(kind).store, name, rows);
+        await expect(call("worker")).rejects.toMatchObject({ code: "TASKGATE_STORE_FORBIDDEN" });
+        await call("operator");
+      },
+    );
 
   test("an operator's operation through a worker's store is an error that names the missing role", async () => {
     const attempt = loginOf("worker").store.setLimit({

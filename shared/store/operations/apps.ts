@@ -76,6 +76,7 @@ const operation = operationsOf<AppOperations>();
 
 /** Procedure `register_app`. */
 export const registerApp = operation("registerApp", {
+  right: "worker",
   parameters: { app: "text", definitions: "json", address: "json" },
   check: (input) => {
     checkKey("app", input.app);
@@ -98,12 +99,14 @@ export const registerApp = operation("registerApp", {
 
 /** Procedure `list_apps`. */
 export const listApps = operation("listApps", {
+  right: "worker",
   parameters: {},
   decode: (row) => ({ apps: json<AppStatus[]>(row, "apps") }),
 });
 
 /** Procedure `set_definition_owner`. */
 export const setDefinitionOwner = operation("setDefinitionOwner", {
+  right: "operator",
   parameters: {
     name: "text",
     app: "text",

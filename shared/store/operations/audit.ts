@@ -51,6 +51,7 @@ const operation = operationsOf<AuditOperations>();
 
 /** Procedure `list_audit`. */
 export const listAudit = operation("listAudit", {
+  right: "worker",
   parameters: {
     object: "text",
     action: "text",

@@ -139,6 +139,7 @@ const operation = operationsOf<BatchOperations>();
 
 /** Procedure `create_batch`. */
 export const createBatch = operation("createBatch", {
+  right: "worker",
   parameters: { operationId: "uuid", name: "text", failurePolicy: "text", waves: "int" },
   check: (input) => {
     checkName(input.name);
@@ -153,12 +154,14 @@ export const createBatch = operation("createBatch", {
 
 /** Procedure `start_batch`. */
 export const startBatch = operation("startBatch", {
+  right: "worker",
   parameters: { batchId: "bigint", seal: "boolean" },
   decode: started,
 });
 
 /** Procedure `pump_batch`. */
 export const pumpBatch = operation("pumpBatch", {
+  right: "worker",
   parameters: { batchId: "bigint", max: "int" },
   decode: pumped,
 });
@@ -170,18 +173,21 @@ const batchChange = {
 
 /** Procedure `resume_batch`. */
 export const resumeBatch = operation("resumeBatch", {
+  right: "operator",
   ...batchChange,
   decode: resumed,
 });
 
 /** Procedure `cancel_batch`. */
 export const cancelBatch = operation("cancelBatch", {
+  right: "operator",
   ...batchChange,
   decode: cancelled,
 });
 
 /** Procedure `list_batches`. */
 export const listBatches = operation("listBatches", {
+  right: "worker",
   parameters: { batchId: "bigint", before: "bigint", max: "int" },
   decode: (row) => ({ batches: json<BatchStatus[]>(row, "batches") }),
 });

@@ -199,6 +199,7 @@ const operation = operationsOf<ClaimOperations>();
 
 /** Procedure `work`. */
 export const work = operation("work", {
+  right: "worker",
   parameters: {
     taskExecutionId: "bigint",
     callNumber: "bigint",
@@ -250,6 +251,7 @@ export const work = operation("work", {
 
 /** Procedure `complete_task`. */
 export const completeTask = operation("completeTask", {
+  right: "worker",
   parameters: {
     taskExecutionId: "bigint",
     taskId: "bigint",
@@ -268,6 +270,7 @@ export const completeTask = operation("completeTask", {
 
 /** Procedure `fail_tasks`. */
 export const failTasks = operation("failTasks", {
+  right: "worker",
   parameters: { taskExecutionId: "bigint", failures: "json", startId: "start" },
   // Errors are kept as far as they can be: a text that can't be stored must not make the whole call fail.
   check: ({ executionId, failures }) => ({
@@ -302,6 +305,7 @@ interface FailureRow {
 
 /** Procedure `report_progress`. */
 export const reportProgress = operation("reportProgress", {
+  right: "worker",
   parameters: {
     taskExecutionId: "bigint",
     taskId: "bigint",

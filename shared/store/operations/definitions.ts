@@ -197,6 +197,7 @@ const operation = operationsOf<DefinitionOperations>();
 
 /** Procedure `register_definition`. */
 export const registerDefinition = operation("registerDefinition", {
+  right: "worker",
   parameters: {
     name: "text",
     build: "bigint",
@@ -238,12 +239,14 @@ export const registerDefinition = operation("registerDefinition", {
 
 /** Procedure `set_limit`. */
 export const setLimit = operation("setLimit", {
+  right: "operator",
   ...limitCall,
   decode: limitSet,
 });
 
 /** Procedure `set_rate`. */
 export const setRate = operation("setRate", {
+  right: "operator",
   parameters: {
     name: "text",
     count: "int",
@@ -267,6 +270,7 @@ export const setRate = operation("setRate", {
 
 /** Procedure `pause_definition`. */
 export const pauseDefinition = operation("pauseDefinition", {
+  right: "operator",
   parameters: {
     name: "text",
     changedBy: "text",
@@ -280,6 +284,7 @@ export const pauseDefinition = operation("pauseDefinition", {
 
 /** Procedure `resume_definition`. */
 export const resumeDefinition = operation("resumeDefinition", {
+  right: "operator",
   parameters: { name: "text", changedBy: "text", reason: "text", expectedPaused: "boolean" },
   check: cleanOperator,
   decode: pauseAnswer,
@@ -287,6 +292,7 @@ export const resumeDefinition = operation("resumeDefinition", {
 
 /** Procedure `list_definitions`. */
 export const listDefinitions = operation("listDefinitions", {
+  right: "worker",
   parameters: { name: "text" },
   decode: (row) => ({
     definitions: json<DefinitionRow[]>(row, "definitions").map((definition) => ({

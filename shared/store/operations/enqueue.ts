@@ -51,6 +51,7 @@ const operation = operationsOf<EnqueueOperations>();
 
 /** Procedure `enqueue_tasks`. */
 export const enqueueTasks = operation("enqueueTasks", {
+  right: "worker",
   parameters: {
     name: "text",
     build: "bigint",
@@ -85,6 +86,7 @@ export const enqueueTasks = operation("enqueueTasks", {
 
 /** Procedure `promote_scheduled`. */
 export const promoteScheduled = operation("promoteScheduled", {
+  right: "worker",
   parameters: { name: "text", max: "int" },
   decode: promoted,
 });

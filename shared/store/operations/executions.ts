@@ -150,6 +150,7 @@ const operation = operationsOf<ExecutionOperations>();
 
 /** Procedure `start_execution`. */
 export const startExecution = operation("startExecution", {
+  right: "worker",
   parameters: {
     name: "text",
     operationId: "uuid",
@@ -179,6 +180,7 @@ function demandOf(row: AnswerRow, column: string): "noted" | "others" | null {
 
 /** Procedure `heartbeat`. */
 export const heartbeat = operation("heartbeat", {
+  right: "worker",
   parameters: { executions: "json" },
   check: (input) => {
     checkBeats(input.executions);
@@ -222,6 +224,7 @@ interface BeatRow {
 
 /** Procedure `finish_execution`. */
 export const finishExecution = operation("finishExecution", {
+  right: "worker",
   parameters: { taskExecutionId: "bigint", startId: "start" },
   bind: executionParameters,
   decode: finished,
@@ -229,12 +232,14 @@ export const finishExecution = operation("finishExecution", {
 
 /** Procedure `reclaim_expired`. */
 export const reclaimExpired = operation("reclaimExpired", {
+  right: "worker",
   parameters: { max: "int" },
   decode: reclaimed,
 });
 
 /** Procedure `list_executions`. */
 export const listExecutions = operation("listExecutions", {
+  right: "worker",
   parameters: { name: "text", isOpen: "boolean", max: "int" },
   decode: (row) => ({ executions: json<ExecutionStatus[]>(row, "executions") }),
 });

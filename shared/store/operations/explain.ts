@@ -103,6 +103,7 @@ const operation = operationsOf<ExplainOperations>();
 
 /** Procedure `explain_task`. */
 export const explainTask = operation("explainTask", {
+  right: "worker",
   parameters: { taskId: "bigint" },
   decode: (row) => {
     const facts = row["facts"] == null ? null : json<FactsRow>(row, "facts");

@@ -44,6 +44,7 @@ const operation = operationsOf<FailureListOperations>();
 
 /** Procedure `list_failures`. */
 export const listFailures = operation("listFailures", {
+  right: "worker",
   parameters: { name: "text", max: "int" },
   check: checkMax,
   decode: (row) => ({

@@ -69,6 +69,7 @@ const operation = operationsOf<GroupOperations>();
 
 /** Procedure `set_group`. */
 export const setGroup = operation("setGroup", {
+  right: "operator",
   parameters: {
     name: "text",
     groupKey: "text",
@@ -104,6 +105,7 @@ export const setGroup = operation("setGroup", {
 
 /** Procedure `list_groups`. */
 export const listGroups = operation("listGroups", {
+  right: "worker",
   parameters: { name: "text", groupKey: "text", max: "int" },
   decode: (row) => ({ groups: json<GroupStatus[]>(row, "groups") }),
 });

@@ -56,11 +56,16 @@ export interface Procedure {
   readonly parameters: readonly Parameter[];
 }
 
+/** Roles of the database: operators may call every operation, workers those that aren't for operators alone. */
+export type Right = "worker" | "operator";
+
 /** Names of operations that change nothing. */
 export const reading = /^(?:list|read|explain|check|sweep)/;
 
 /** One operation of the store: a method of the port, and a procedure of the same name in each dialect. */
 export interface Operation<Input, Answer> extends Procedure {
+  /** The least role that may call it: `npm run generate` writes the grants of both roles.sql by it. */
+  readonly right: Right;
   /** Refuses what SQL can't judge by itself; gives the input with its texts as they are stored. */
   check(input: Input): Input;
   /** The parameters' values. `isWithin`: the call joins a transaction of the user's. */
@@ -125,6 +130,8 @@ type Bind<Parameters extends Declared, Input> = (
 
 /** What the object of an operation says. */
 type Parts<Parameters extends Declared, Input, Answer> = {
+  /** The least role that may call it. */
+  readonly right: Right;
   /** Names and types in the order of the procedure. */
   readonly parameters: Parameters;
   /** Left out: SQL judges everything. */
@@ -149,10 +156,11 @@ export function operationsOf<Methods>(): <
   name: Name,
   parts: Parts<Parameters, InputOf<Methods[Name]>, AnswerOf<Methods[Name]>>,
 ) => Operation<InputOf<Methods[Name]>, AnswerOf<Methods[Name]>> {
-  return (name, { parameters, check, bind, decode, whenLocked }) => {
+  return (name, { right, parameters, check, bind, decode, whenLocked }) => {
     const declared = Object.entries(parameters);
     return {
       name,
+      right,
       parameters: declared,
       check: withOperationIds(declared, check ?? ((input) => input)),
       bind: (input, isWithin) =>

@@ -48,6 +48,7 @@ const operation = operationsOf<PaceOperations>();
 
 /** Procedure `read_pace`. */
 export const readPace = operation("readPace", {
+  right: "worker",
   parameters: { name: "text", max: "int" },
   check: (input) => {
     checkName(input.name);

@@ -148,6 +148,7 @@ const operation = operationsOf<ScheduleOperations>();
 
 /** Procedure `set_schedules`. */
 export const setSchedules = operation("setSchedules", {
+  right: "worker",
   parameters: { name: "text", build: "bigint", schedules: "json", changedBy: "text" },
   check: (input) => {
     checkSchedules(input);
@@ -158,6 +159,7 @@ export const setSchedules = operation("setSchedules", {
 
 /** Procedure `set_schedule_paused`. */
 export const setSchedulePaused = operation("setSchedulePaused", {
+  right: "operator",
   parameters: {
     name: "text",
     schedule: "text",
@@ -179,6 +181,7 @@ export const setSchedulePaused = operation("setSchedulePaused", {
 
 /** Procedure `fire_schedule`. */
 export const fireSchedule = operation("fireSchedule", {
+  right: "worker",
   parameters: {
     scheduleId: "int",
     expectedRunAt: "instant",
@@ -198,6 +201,7 @@ export const fireSchedule = operation("fireSchedule", {
 
 /** Procedure `list_schedules`. */
 export const listSchedules = operation("listSchedules", {
+  right: "worker",
   parameters: { name: "text", max: "int" },
   decode: (row) => ({
     now: new Date(text(row, "nowAt")),

@@ -54,12 +54,14 @@ const operation = operationsOf<SharedLimitOperations>();
 
 /** Procedure `set_shared_limit`. */
 export const setSharedLimit = operation("setSharedLimit", {
+  right: "operator",
   ...limitCall,
   decode: limitSet,
 });
 
 /** Procedure `list_shared_limits`. */
 export const listSharedLimits = operation("listSharedLimits", {
+  right: "worker",
   parameters: { name: "text", max: "int" },
   decode: (row) => ({
     sharedLimits: json<ReadingRow[]>(row, "sharedLimits").map((shared) => ({

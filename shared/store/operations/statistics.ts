@@ -80,6 +80,7 @@ const operation = operationsOf<StatisticOperations>();
 
 /** Procedure `read_statistics`. */
 export const readStatistics = operation("readStatistics", {
+  right: "worker",
   parameters: { name: "text", grain: "int", max: "int" },
   check: (input) => {
     if (input.name !== null) checkName(input.name);
@@ -96,6 +97,7 @@ export const readStatistics = operation("readStatistics", {
 
 /** Procedure `roll_up_statistics`. */
 export const rollUpStatistics = operation("rollUpStatistics", {
+  right: "worker",
   parameters: { max: "int" },
   check: checkMax,
   decode: rolledUp,

@@ -61,6 +61,7 @@ const operation = operationsOf<StopOperations>();
 
 /** Procedure `set_stop`. */
 export const setStop = operation("setStop", {
+  right: "operator",
   parameters: { isOn: "boolean", changedBy: "text", reason: "text" },
   check: (input) => ({ ...input, ...cleanActor(input) }),
   decode: set,
@@ -68,6 +69,7 @@ export const setStop = operation("setStop", {
 
 /** Procedure `list_stopped`. */
 export const listStopped = operation("listStopped", {
+  right: "worker",
   parameters: { max: "int" },
   check: checkMax,
   decode: listed,

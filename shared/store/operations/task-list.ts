@@ -89,6 +89,7 @@ const operation = operationsOf<TaskListOperations>();
 
 /** Procedure `list_tasks`. */
 export const listTasks = operation("listTasks", {
+  right: "worker",
   parameters: {
     ...{ name: "text", state: "text", max: "int", after: "text" },
     ...{ key: "text", keyPrefix: "text", groupKey: "text", batchId: "bigint" },

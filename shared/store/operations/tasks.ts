@@ -92,6 +92,7 @@ const operation = operationsOf<TaskOperations>();
 
 /** Procedure `cancel_tasks`. */
 export const cancelTasks = operation("cancelTasks", {
+  right: "operator",
   parameters: { taskIds: "ids", reason: "text", changedBy: "text" },
   check: ({ taskIds, ...actor }) => {
     checkIds("task_ids", taskIds);
@@ -108,6 +109,7 @@ export const cancelTasks = operation("cancelTasks", {
 
 /** Procedure `redrive_tasks`. */
 export const redriveTasks = operation("redriveTasks", {
+  right: "operator",
   parameters: {
     taskIds: "ids",
     name: "text",
@@ -139,6 +141,7 @@ export const redriveTasks = operation("redriveTasks", {
 
 /** Procedure `reschedule_tasks`. */
 export const rescheduleTasks = operation("rescheduleTasks", {
+  right: "operator",
   parameters: {
     taskIds: "ids",
     runInMs: "bigint",

@@ -57,6 +57,7 @@ const operation = operationsOf<TokenOperations>();
 
 /** Procedure `acquire_tokens`. */
 export const acquireTokens = operation("acquireTokens", {
+  right: "worker",
   parameters: { taskExecutionId: "bigint", want: "int", startId: "start" },
   bind: executionParameters,
   decode: acquired,
@@ -64,6 +65,7 @@ export const acquireTokens = operation("acquireTokens", {
 
 /** Procedure `release_tokens`. */
 export const releaseTokens = operation("releaseTokens", {
+  right: "worker",
   parameters: { taskExecutionId: "bigint", keep: "int", startId: "start" },
   bind: executionParameters,
   decode: released,
@@ -71,6 +73,7 @@ export const releaseTokens = operation("releaseTokens", {
 
 /** Procedure `release_surplus`. */
 export const releaseSurplus = operation("releaseSurplus", {
+  right: "worker",
   parameters: { taskExecutionId: "bigint", keep: "int", startId: "start" },
   bind: executionParameters,
   decode: surplus,

@@ -75,18 +75,21 @@ const operation = operationsOf<UpkeepOperations>();
 
 /** Procedure `sweep`. */
 export const sweep = operation("sweep", {
+  right: "worker",
   parameters: { max: "int" },
   decode: swept,
 });
 
 /** Procedure `purge`. */
 export const purge = operation("purge", {
+  right: "worker",
   parameters: { max: "int" },
   decode: purged,
 });
 
 /** Procedure `check_invariants`. */
 export const checkInvariants = operation("checkInvariants", {
+  right: "operator",
   parameters: {},
   decode: columns({ status: oneOf("sound", "broken"), findings: json<InvariantFinding[]> }),
 });

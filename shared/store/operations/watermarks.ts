@@ -99,6 +99,7 @@ const operation = operationsOf<WatermarkOperations>();
 
 /** Procedure `advance_watermark`. */
 export const advanceWatermark = operation("advanceWatermark", {
+  right: "worker",
   parameters: {
     name: "text",
     watermark: "text",
@@ -127,6 +128,7 @@ export const advanceWatermark = operation("advanceWatermark", {
 
 /** Procedure `set_watermark`. */
 export const setWatermark = operation("setWatermark", {
+  right: "operator",
   parameters: {
     name: "text",
     watermark: "text",
@@ -147,6 +149,7 @@ export const setWatermark = operation("setWatermark", {
 
 /** Procedure `list_watermarks`. */
 export const listWatermarks = operation("listWatermarks", {
+  right: "worker",
   parameters: { name: "text", watermark: "text", max: "int" },
   decode: (row) => ({ watermarks: json<WatermarkStatus[]>(row, "watermarks") }),
 });

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { engines } from "../shipped/engines";
 import type { EngineName } from "../../tsql-server/engine/options";
+import { installGlobals } from "../mutation/mini-runner";
 import { measureLife, recordOfLife } from "./life";
 import { formatCosts, measureAll, recordOf } from "./table";
 import { readWords } from "../../support/script-words";
@@ -18,6 +19,7 @@ const { values: options } = readWords(usage, {
 });
 
 async function main(): Promise<void> {
+  installGlobals(); // contract files have examples of inputs
   const { engine } = options;
   if (!isEngine(engine)) throw new Error(`Expected azure, versioned or locking, got \`${engine}\``);
   const table = await measureAll(engine);

@@ -1,6 +1,9 @@
 import { formatTable } from "../../../shared/terminal/text-table";
+import { operations } from "../../../shared/store/operations";
+import type { OperationName } from "../../../shared/store/operations";
 import type { Tally } from "../../tsql-server/engine/meter";
 import type { EngineName } from "../../tsql-server/engine/options";
+import { callExample, makeExampleRows } from "../../support/example-input";
 import { describeSituation, measureClaims } from "./claims";
 import { measure, worldWithGhosts } from "./measure";
 import type { Cost } from "./measure";
@@ -12,8 +15,8 @@ import { reading, writing } from "./scenarios";
 import { sharing } from "./shared-scenarios";
 import { sparing } from "./sparing-scenarios";
 
-/** Every operation, in each situation whose costs are known. */
-export const allScenarios: readonly Scenario[] = [
+/** Each situation whose costs are known. */
+const ownScenarios: readonly Scenario[] = [
   ...writing,
   ...operating,
   ...sharing,
@@ -24,6 +27,26 @@ export const allScenarios: readonly Scenario[] = [
   ...reading,
   ...operatorsReading,
 ];
+
+/** Every operation: one without a scenario is called by its example. */
+export const allScenarios: readonly Scenario[] = [
+  ...ownScenarios,
+  ...(Object.keys(operations) as OperationName[])
+    .filter((name) => !ownScenarios.some(({ operation }) => operation === name))
+    .map(exampleScenario),
+];
+
+function exampleScenario(operation: OperationName): Scenario {
+  return {
+    operation,
+    what: "",
+    batches: [1],
+    prepare: async ({ store, name }) => {
+      const rows = await makeExampleRows(store, name);
+      return () => callExample(store, operation, rows);
+    },
+  };
+}
 
 /** Costs by `operation: what, batch`. */
 export type CostTable = Readonly<Record<string, Cost>>;

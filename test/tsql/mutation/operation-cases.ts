@@ -1,3 +1,6 @@
+import { operations } from "../../../shared/store/operations";
+import type { OperationName } from "../../../shared/store/operations";
+import { toPascalCase } from "../../../shared/store/operations/operation";
 import {
   advance,
   checkInvariants,
@@ -21,6 +24,7 @@ import {
   sweep,
 } from "../cases/calls";
 import type { Call } from "../cases/calls";
+import { exampleCall } from "../cases/example-call";
 import { killCases } from "../cases/list/kills";
 import type { SetupStep } from "../cases/model-case";
 import { endsOfKeys } from "./many-keys";
@@ -33,10 +37,27 @@ export interface OperationCase {
   readonly name: string;
   readonly setup: readonly SetupStep[];
   readonly call: Call;
+  /** The call is the operation's example. */
+  readonly isExample?: boolean;
 }
 
-/** Every operation once at least. */
+/** Every operation once at least: one without a case of its own is called by its example. */
 export function operationCases(): OperationCase[] {
+  const own = ownCases();
+  const named = new Set(own.flatMap(({ call }) => namesOf(call)));
+  const others = (Object.keys(operations) as OperationName[]).filter(
+    (operation) => !named.has(toPascalCase(operation)),
+  );
+  return [
+    ...own,
+    ...others.map((operation) => ({
+      ...toCase("example", busy(), exampleCall(operation, "a")),
+      isExample: true,
+    })),
+  ];
+}
+
+function ownCases(): OperationCase[] {
   return [
     ...[...killCases, ...manyPlaces, ...manyWaves].map(({ name, setup, call }) =>
       toCase(name, setup, call),

@@ -1,7 +1,7 @@
 import type { ProcedureCall } from "../cases/calls";
 import { requestOf } from "../cases/requests";
 import { tablesAsText } from "../cases/table-rows";
-import { shippedWorld } from "../shipped/shipped-world";
+import { shippedFiles, shippedWorld } from "../shipped/shipped-world";
 import { engines } from "../shipped/engines";
 import { SimulationError } from "../../tsql-server/engine/sql-error";
 import type { World } from "../../tsql-server/engine/world";
@@ -77,7 +77,7 @@ export function refusedCases(): OperationCase[] {
   return operationCases().flatMap((operation) => {
     const { call } = operation;
     if (call.kind !== "procedure") return [];
-    return (refused[call.name] ?? []).map((bad) => ({
+    return (refused[call.name] ?? badExamples(operation)).map((bad) => ({
       name: `${operation.name} with ${JSON.stringify(bad).slice(0, 40)}`,
       setup: operation.setup,
       call: { ...call, arguments: { ...call.arguments, ...bad } },
@@ -85,14 +85,33 @@ export function refusedCases(): OperationCase[] {
   });
 }
 
-/** Operations that refuse no argument. */
-export const unrefused: readonly string[] = [
-  "CheckInvariants",
-  "ExplainTask",
-  "FinishExecution",
-  "ListApps",
-  "ListDefinitions",
-];
+/** Errors of a bad argument. */
+export const refusalNumbers: readonly number[] = [50_404, 50_413, 50_422];
+
+/** What an operation refuses that isn't named above: of some bad values of each argument those that are refused. */
+function badExamples({ setup, call }: OperationCase): readonly ProcedureCall["arguments"][] {
+  if (call.kind !== "procedure" || unrefused().includes(call.name)) return [];
+  const bad = Object.entries(call.arguments).flatMap(([name, value]) => {
+    const values = typeof value === "string" ? ["", "none", "x".repeat(4_001)] : [-1];
+    return values.map((one) => ({ [name]: one }));
+  });
+  const shipped = shippedWorld(engines.azure);
+  return bad.filter((one) => {
+    const changed = { ...call, arguments: { ...call.arguments, ...one } };
+    const { errors } = refusalOf({ name: call.name, setup, call: changed }, shipped);
+    return errors.some((error) => refusalNumbers.includes(error));
+  });
+}
+
+/** Operations that refuse no argument, as their headers say. */
+export function unrefused(): readonly string[] {
+  return shippedFiles().flatMap(({ name, text }) => {
+    const [, procedure] = /^procedures\/([A-Z]\w*)\.sql$/.exec(name) ?? [];
+    const raises = /^-- Raises:.*(?:\n-- {3}.*)*/m.exec(text)?.[0] ?? "";
+    const refuses = refusalNumbers.some((error) => raises.includes(String(error)));
+    return procedure === undefined || refuses ? [] : [procedure];
+  });
+}
 
 /** What a call is told and leaves: numbers of its errors, and whether anything has changed. */
 export interface Refusal {

@@ -1,7 +1,8 @@
+import { reading, toCamelCase } from "../../../shared/store/operations/operation";
 import { namesOf } from "../cases/calls";
 import { requestOf } from "../cases/requests";
 import type { Settings } from "../../tsql-server/engine/connection";
-import { shippedWorld } from "../shipped/shipped-world";
+import { shippedFiles, shippedWorld } from "../shipped/shipped-world";
 import { engines } from "../shipped/engines";
 import { SimulationError } from "../../tsql-server/engine/sql-error";
 import type { World } from "../../tsql-server/engine/world";
@@ -29,47 +30,41 @@ const foreign: Readonly<Settings> = {
 
 const low = -5;
 
-/** Operations that rather die in a circle of waiters than a worker's call. */
-const modest = [
+/** Changes that rather die in a circle of waiters than a worker's call, as every read does. */
+const modestChanges = [
   "CancelBatch",
   "CancelTasks",
-  "CheckInvariants",
-  "ExplainTask",
-  "ListApps",
-  "ListAudit",
-  "ListBatches",
-  "ListDefinitions",
-  "ListExecutions",
-  "ListFailures",
   "FireSchedule",
-  "ListGroups",
-  "ListSchedules",
-  "ListSharedLimits",
-  "ListStopped",
-  "ListTasks",
-  "ListWatermarks",
   "PromoteScheduled",
   "PumpBatch",
   "Purge",
-  "ReadPace",
-  "ReadStatistics",
   "ReclaimExpired",
   "RedriveTasks",
   "RescheduleTasks",
   "RollUpStatistics",
-  "Sweep",
 ];
 
+/** Of a change that is called by its example its text says it, and here is seen that it holds at each lock. */
+function isModest(name: string, isExample: boolean): boolean {
+  if (reading.test(toCamelCase(name)) || modestChanges.includes(name)) return true;
+  if (!isExample) return false;
+  const file = shippedFiles().find((one) => one.name === `procedures/${name}.sql`);
+  return file?.text.includes("SET DEADLOCK_PRIORITY LOW") === true;
+}
+
 /** What an operation must have set wherever it may wait; `mayTimeOut`: its header names error 1222. */
-export function expectedSettings({ call }: OperationCase, mayTimeOut: boolean): Settings {
-  const isModest = namesOf(call).some((name) => modest.includes(name));
+export function expectedSettings(
+  { call, isExample = false }: OperationCase,
+  mayTimeOut: boolean,
+): Settings {
+  const yields = namesOf(call).some((name) => isModest(name, isExample));
   return {
     isNoCount: true,
     isXactAbort: true,
     isImplicit: false,
     isolation: "READ COMMITTED",
     lockTimeoutMs: mayTimeOut ? 2_000 : foreign.lockTimeoutMs,
-    deadlockPriority: isModest ? low : foreign.deadlockPriority,
+    deadlockPriority: yields ? low : foreign.deadlockPriority,
   };
 }
 

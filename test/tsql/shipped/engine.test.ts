@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import { operations } from "../../../shared/store/operations";
+import type { OperationName } from "../../../shared/store/operations";
+import { toPascalCase } from "../../../shared/store/operations/operation";
 import { withoutValues } from "../../../shared/store/mssql/mssql-grant";
 import { runAlone } from "../../tsql-server/schedule/step";
 import type { SqlValue } from "../../tsql-server/values";
@@ -8,6 +11,7 @@ import { callOf } from "../../tsql-server/engine/call";
 import type { Connection } from "../../tsql-server/engine/connection";
 import type { EngineArgument } from "../../tsql-server/tds/engine-port";
 import { loadScript } from "../../tsql-server/engine/load";
+import { exampleCall } from "../cases/example-call";
 import { shippedFiles, shippedWorld } from "./shipped-world";
 import { procedureProgram } from "../../tsql-server/engine/procedures";
 import type { EngineName } from "../../tsql-server/engine/options";
@@ -343,6 +347,21 @@ function operate(caller: Caller): void {
   caller.expectSound();
 }
 
+/** Operations that have no place in that life: each is called by its example, beside a task that runs. */
+function callOthers(caller: Caller, called: ReadonlySet<string>): void {
+  const others = (Object.keys(operations) as OperationName[]).filter(
+    (operation) => !called.has(toPascalCase(operation)),
+  );
+  caller.call("RegisterDefinition", { Name: "mail", ...plainDefinition });
+  caller.enqueue([{}, {}]);
+  caller.work(caller.start(1), 1, { Want: 1 });
+  for (const operation of others) {
+    const { name, arguments: values } = exampleCall(operation, "mail");
+    caller.call(name, values);
+    caller.expectSound();
+  }
+}
+
 /** Late enough for ended rows to go. */
 function forget(caller: Caller): void {
   caller.world.clock += 400 * 86_400_000;
@@ -393,10 +412,14 @@ describe.each(Object.keys(engines) as EngineName[])(
       keepSchedules(caller);
       moveBetweenApps(caller);
       forget(caller);
+      const beside = new Caller(engine);
+      callOthers(beside, caller.called);
       const procedures = shippedFiles()
         .map((file) => /^procedures\/(\w+)\.sql$/.exec(file.name)?.[1] ?? "")
         .filter((name) => name !== "");
-      const run = new Set([...caller.world.coverage.modules.keys()]);
+      const run = new Set(
+        [caller, beside].flatMap(({ world }) => [...world.coverage.modules.keys()]),
+      );
       expect(procedures.filter((name) => !run.has(`Taskgate.${name}`))).toEqual([]);
       expect([...caller.called].length).toBeGreaterThan(20);
       expect(caller.world.locks.describe()).toEqual([]);
