@@ -239,7 +239,7 @@ describe("the trials of the seeds, at 1/10 of the time", () => {
       ),
     );
     await bench.client.batches.start(batch.batchId);
-    // One stay does it all, or several do, as hints would have them: which of both is not what the seed is about.
+    // One execution does it all, or several do, as hints would have them: which of both is not what the seed is about.
     while ((await statusOf(bench.store, name)).done < 10) await bench.work(name, { maxMs: 30_000 });
     return logOf(name);
   }

@@ -79,7 +79,7 @@ export interface SharedLimitRow {
 }
 
 /**
- * task_execution: one worker's stay. dead: declared so, but what it claimed isn't taken back yet.
+ * task_execution: an execution. dead: declared so, but what it claimed isn't taken back yet.
  */
 export interface ExecutionRow {
   readonly executionId: ExecutionNumber;

@@ -264,7 +264,7 @@ const claimBugs: readonly PlantedBug[] = [
     finding: /in a circle/,
   },
   {
-    name: "the end of a stay gives tasks back without asking whether they are cancelled",
+    name: "the end of an execution gives tasks back without asking whether they are cancelled",
     file: "procedures/FinishExecution.sql",
     edits: [{ from: "FROM @vTask AS t WHERE t.CancelRequested = 0;", to: "FROM @vTask AS t;" }],
     foundBy: "finish-x-cancel",

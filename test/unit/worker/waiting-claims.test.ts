@@ -14,7 +14,7 @@ describe("tasks that are claimed and wait for a token", () => {
   test.concurrent("claimed tasks that wait for a token don't start once their definition is paused", async () => {
     const { bench, life, begun } = await longTasks();
     await bench.store.pauseDefinition({ name: "long", changedBy: "test" });
-    expect(await life).toMatchObject({ end: "paused" });
+    expect(await execution).toMatchObject({ end: "paused" });
     expect(begun()).toBe(2);
   });
 
@@ -35,14 +35,14 @@ describe("tasks that are claimed and wait for a token", () => {
       task,
       Array.from({ length: 8 }, () => ({ name: "short", ms: 100 })),
     );
-    const life = bench.work("mixed");
+    const execution = bench.work("mixed");
     await sleep(250);
     await bench.store.pauseDefinition({ name: "mixed", changedBy: "test" });
     await sleep(800);
     const before = ended.length;
     expect(before).toBeLessThan(8);
     await bench.store.resumeDefinition({ name: "mixed", changedBy: "test" });
-    await life;
+    await execution;
     expect(ended).toEqual([...Array.from({ length: 8 }, () => "short"), "long"]);
   });
 
@@ -56,7 +56,7 @@ describe("tasks that are claimed and wait for a token", () => {
       ),
     );
     expect((await bench.client.tasks.read(taskIds[0] ?? ""))?.state).toBe("claimed");
-    await life;
+    await execution;
     expect(begun()).toBe(2);
   });
 
@@ -66,7 +66,7 @@ describe("tasks that are claimed and wait for a token", () => {
     await sleep(longMs + 700);
     expect(begun()).toBe(2);
     await setLimit(2);
-    await life;
+    await execution;
     await bench.work("long");
     expect(begun()).toBe(4);
   });
@@ -76,7 +76,7 @@ describe("tasks that are claimed and wait for a token", () => {
     await setLimit(1);
     await sleep(longMs + 700);
     expect(begun()).toBe(3);
-    await life;
+    await execution;
     expect(begun()).toBe(4);
   });
 });
@@ -95,7 +95,7 @@ async function longTasks(settings: { leaseMs?: number } = {}) {
   const added = await bench.client.enqueueAll(
     Array.from({ length: 4 }, () => taskRequest(task, {})),
   );
-  const life = bench.work("long");
+  const execution = bench.work("long");
   await sleep(200);
   expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({ claimed: 4 });
   expect(count).toBe(2);
@@ -104,5 +104,11 @@ async function longTasks(settings: { leaseMs?: number } = {}) {
       ...{ name: "long", limit, changedBy: "test" },
       operationId: asOperationId(realRandom.uuid()),
     });
-  return { bench, life, begun: () => count, setLimit, taskIds: added.map(({ taskId }) => taskId) };
+  return {
+    bench,
+    execution,
+    begun: () => count,
+    setLimit,
+    taskIds: added.map(({ taskId }) => taskId),
+  };
 }
