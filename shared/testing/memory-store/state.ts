@@ -29,7 +29,7 @@ export type MemoryState = ReturnType<typeof emptyState>;
 export interface DefinitionRow {
   readonly definitionId: number;
   readonly name: string;
-  /** The token string of seed 000; empty while there is no limit. */
+  /** The token string; empty while there is no limit. */
   executionTokens: string;
   /** Grows with every grant. */
   tokenFence: number;

@@ -104,7 +104,7 @@ export class TokenPool {
     }
   }
 
-  /** The string of seed 000. */
+  /** The token string. */
   toString(): string {
     return formatTokens(this.#tokens);
   }

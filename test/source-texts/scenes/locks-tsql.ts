@@ -8,7 +8,7 @@ import { holdTransaction } from "../postgres-stage";
 import type { Scene } from "../scene";
 import type { TsqlStage } from "../tsql-stage";
 
-/* What the model of SQL Server tells of locks and of the ways to rows; the rest stands in test/tsql/seeds. */
+/* What the model of SQL Server tells of locks and of the ways to rows; the rest stands in test/tsql/source-texts. */
 const work = "mssql/sql/procedures/Work.sql";
 const migrations = join(__dirname, "../../../shared/store/mssql/sql/migrations");
 
