@@ -63,13 +63,13 @@ const rules: Readonly<Record<string, (state: MemoryState) => Finding[]>> = {
   "a held token has a grantee": (state) => ungranted(ownPools(state)),
   "tokens held equal tokens counted": miscountedTokens,
   "without a limit there is no token string": (state) => needless(ownPools(state)),
-  "free tokens do not exceed the limit": (state) => surplus(ownPools(state)),
+  "free tokens do not exceed the limit": (state) => overfull(ownPools(state)),
   "the token string of a shared limit can be read": (state) => damaged(sharedPools(state)),
   "a held token of a shared limit has a grantee": (state) => ungranted(sharedPools(state)),
   "tokens held of a shared limit equal tokens counted": miscountedShared,
   "without a limit a shared limit has no token string": (state) => needless(sharedPools(state)),
   "free tokens do not exceed a shared limit": (state) =>
-    surplus(sharedPools(state).filter(({ limit }) => limit !== null)),
+    overfull(sharedPools(state).filter(({ limit }) => limit !== null)),
   "a group fills at most its slots": overfullGroups,
   "a grouped task in ready or claimed holds one slot": slotlessTasks,
   "a slot is held by a task of the group that may run": idleSlots,
@@ -176,7 +176,7 @@ function ungranted(pools: readonly Pool[]): Finding[] {
   );
 }
 
-function surplus(pools: readonly Pool[]): Finding[] {
+function overfull(pools: readonly Pool[]): Finding[] {
   return pools.flatMap(({ row, limit }) => {
     const count = readableTokens(row).length;
     if (count <= Math.max(limit ?? -1, heldOf(row).length)) return [];

@@ -94,7 +94,7 @@ async function showApplicationLocks(stage: TsqlStage): Promise<void> {
 
 const claimOnce = `              DELETE FROM NextReady
               OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.IsSolo INTO @vTaken (Priority, Rank, TaskId, IsSolo)
-              OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@vMost = 100));`;
+              OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@vMax = 100));`;
 
 export const tsqlLockScenes: readonly Scene<TsqlStage>[] = [
   {

@@ -21,7 +21,7 @@ BEGIN
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int,
           @vPromoted int, @vReady bit;
 
-  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 10000;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = 10000;
   EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
 
   BEGIN TRY

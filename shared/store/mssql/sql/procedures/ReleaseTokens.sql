@@ -19,7 +19,7 @@ BEGIN
           @vGranted int, @vHeld int, @vLimit int, @vTokenFence bigint, @vPaused bit, @vDead int, @vIsLive bit,
           @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max);
 
-  EXEC Taskgate._CheckRange @What = N'keep', @Value = @Keep, @Least = 0, @Most = 1000;
+  EXEC Taskgate._CheckRange @What = N'keep', @Value = @Keep, @Min = 0, @Max = 1000;
   BEGIN TRY
     SELECT @vDefinition = e.TaskDefinitionId, @vShared = Taskgate._SharedIds(e.TaskDefinitionId)
     FROM Taskgate.TaskExecution AS e
@@ -34,7 +34,7 @@ BEGIN
       BEGIN TRANSACTION;
       IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
       EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = NULL, @Keep = @Keep,
-        @SurplusKeep = NULL, @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
+        @OverLimitKeep = NULL, @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
         @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
         @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT,
         @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece;

@@ -40,7 +40,7 @@ BEGIN
     SET @vMessage = N'group_scope: expected definition or global (' + REPLACE(LEFT(@GroupScope, 220), N'%', N'%%') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  IF @Slots IS NOT NULL EXEC Taskgate._CheckRange @What = N'slots', @Value = @Slots, @Least = 1, @Most = 1000;
+  IF @Slots IS NOT NULL EXEC Taskgate._CheckRange @What = N'slots', @Value = @Slots, @Min = 1, @Max = 1000;
   -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId, @vGroupSlots = d.GroupSlots, @vGroupStrict = d.GroupStrict

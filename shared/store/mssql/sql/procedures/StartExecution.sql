@@ -122,7 +122,7 @@ BEGIN
                 COALESCE(@Build, 0));
         SELECT @vExecution = n.TaskExecutionId FROM @vNew AS n;
         EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @vExecution, @Want = @vWish, @Keep = NULL,
-          @SurplusKeep = NULL, @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
+          @OverLimitKeep = NULL, @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
           @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
           @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT,
           @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece;
@@ -135,7 +135,7 @@ BEGIN
           ELSE -- no start: the tokens go back as if they had never been granted
           BEGIN
             EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @vExecution, @Want = NULL, @Keep = 0,
-              @SurplusKeep = NULL, @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
+              @OverLimitKeep = NULL, @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT,
               @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
               @oDead = @vNoMore OUTPUT, @oIsLive = @vIsLive OUTPUT;
             SET @vTokenFence = NULL;

@@ -56,7 +56,7 @@ BEGIN
   FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
   EXEC Taskgate._SettleTokens @TaskDefinitionId = @TaskDefinitionId, @TaskExecutionId = 0, @Want = NULL, @Keep = NULL,
-    @SurplusKeep = NULL, @Shared = N'', @oOwn = @vOwn OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT, @oHeld = @oHeld OUTPUT,
+    @OverLimitKeep = NULL, @Shared = N'', @oOwn = @vOwn OUTPUT, @oGranted = @vGranted OUTPUT, @oFreed = @vFreed OUTPUT, @oHeld = @oHeld OUTPUT,
     @oLimit = @vEffective OUTPUT, @oTokenFence = @vFence OUTPUT, @oPaused = @vPaused OUTPUT, @oDead = @vDead OUTPUT,
     @oIsLive = @vIsLive OUTPUT;
   IF @oNew = -1 SELECT @oHeld = COALESCE(SUM(o.TokenCount), 0) FROM @vOpen AS o;

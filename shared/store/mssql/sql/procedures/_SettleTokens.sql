@@ -3,7 +3,7 @@
 --         @TaskExecutionId bigint: the asker; 0: none, the tokens are only fitted to the limit
 --         @Want int 0..1000: hold up to this many afterwards (tokens held already count); null: don't grant
 --         @Keep int: hold at most this many afterwards; null: don't give back
---         @SurplusKeep int: give back down to this many, but only as many as are held above the limit; null: don't.
+--         @OverLimitKeep int: give back down to this many, but only as many as are held above the limit; null: don't.
 --           Where none are, but a denial is still unanswered: half of the tokens that the asker's process holds more
 --           than the process with the fewest (than 0, if it holds at most one more). At most that one's part of the limit, less those that are
 --           free. So a process keeps one at least. Only the process with the most, or with one less, gives within the first 2 s. For those who
@@ -30,7 +30,7 @@
 -- Plan:   primary keys only (S0.13); write, read, write (S0.15). With a plan the list is neither read nor parsed, and what changes of it is written
 -- Twin:   postgres/sql/functions/_settle_tokens.sql
 CREATE OR ALTER PROCEDURE Taskgate._SettleTokens
-  @TaskDefinitionId int, @TaskExecutionId bigint, @Want int, @Keep int, @SurplusKeep int, @Shared nvarchar(max),
+  @TaskDefinitionId int, @TaskExecutionId bigint, @Want int, @Keep int, @OverLimitKeep int, @Shared nvarchar(max),
   @oOwn int OUTPUT, @oGranted int OUTPUT, @oFreed int OUTPUT, @oHeld int OUTPUT, @oLimit int OUTPUT,
   @oTokenFence bigint OUTPUT, @oPaused bit OUTPUT, @oDead int OUTPUT, @oIsLive bit OUTPUT,
   @oGiven int = NULL OUTPUT, @oGivenTo nvarchar(max) = NULL OUTPUT,
@@ -83,7 +83,7 @@ BEGIN
         SELECT @vRoom = r.Room FROM Taskgate._SharedRoom(@TaskDefinitionId, @vWorker, @vNow) AS r;
         IF @Want > @oOwn + @vRoom SET @Want = @oOwn + @vRoom;
       END;
-      IF @oIsLive = 1 AND @SurplusKeep IS NOT NULL AND @vOverLimit = 0 AND Taskgate._OverLimit(@TaskDefinitionId) = 0
+      IF @oIsLive = 1 AND @OverLimitKeep IS NOT NULL AND @vOverLimit = 0 AND Taskgate._OverLimit(@TaskDefinitionId) = 0
       BEGIN
         SELECT @vSharedGift = COALESCE(g.Gift, 0), @vAsking = g.Shared
         FROM Taskgate._SharedGift(@TaskDefinitionId, @vLeaseMs, @vWorker, @vNow) AS g;
@@ -94,8 +94,8 @@ BEGIN
   IF @oLimit = -1 -- no limit: a counter stands in for the string
   BEGIN
     IF @vSharedGift > @vOverLimit SET @vOverLimit = @vSharedGift;
-    IF @SurplusKeep IS NOT NULL AND @vOverLimit > 0
-      SET @Keep = CASE WHEN @oOwn - @vOverLimit > @SurplusKeep THEN @oOwn - @vOverLimit ELSE @SurplusKeep END;
+    IF @OverLimitKeep IS NOT NULL AND @vOverLimit > 0
+      SET @Keep = CASE WHEN @oOwn - @vOverLimit > @OverLimitKeep THEN @oOwn - @vOverLimit ELSE @OverLimitKeep END;
     IF @oIsLive = 1 AND @Want > @oOwn AND @oPaused = 0
     BEGIN
       SET @oGranted = @Want - @oOwn;
@@ -150,7 +150,7 @@ BEGIN
 
     -- 1. Give back what the asker no longer wants to hold, last granted first.
     IF @oHeld - @oLimit > @vOverLimit SET @vOverLimit = @oHeld - @oLimit;
-    IF @SurplusKeep IS NOT NULL AND @vOverLimit <= 0
+    IF @OverLimitKeep IS NOT NULL AND @vOverLimit <= 0
       SELECT @vDeniedAt = q.DeniedAt FROM Taskgate._OpenDemand(@TaskDefinitionId, @vLeaseMs, @vNow) AS q;
     IF @vDeniedAt IS NOT NULL
     BEGIN
@@ -167,8 +167,8 @@ BEGIN
       IF @vGift > 0 SET @vOverLimit = @vGift;
     END;
     IF @vSharedGift > @vOverLimit SET @vOverLimit = @vSharedGift;
-    IF @SurplusKeep IS NOT NULL -- without a surplus: all that it has
-      SET @Keep = CASE WHEN @oOwn - @vOverLimit > @SurplusKeep THEN @oOwn - @vOverLimit ELSE @SurplusKeep END;
+    IF @OverLimitKeep IS NOT NULL -- none above the limit: all that it has
+      SET @Keep = CASE WHEN @oOwn - @vOverLimit > @OverLimitKeep THEN @oOwn - @vOverLimit ELSE @OverLimitKeep END;
     IF @Keep < @oOwn
     BEGIN
       SET @vCount = @oOwn - @Keep;
