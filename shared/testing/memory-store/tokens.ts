@@ -296,7 +296,7 @@ export const acquireTokens: Implementation<"acquireTokens"> = (memory, input) =>
   };
 };
 
-/** release_tokens: by the number that is kept, not the number given back, so a repeat frees nothing (S0.10). */
+/** release_tokens: by the number that is kept, not the number given back, so a repeat frees nothing. */
 export const releaseTokens: Implementation<"releaseTokens"> = (memory, input) => {
   expectRange("keep", input.keep, [0, limits.tokensMax]);
   const execution = findExecution(memory.state, input.executionId);

@@ -26,8 +26,8 @@
 --         with a new stamp. Of two callers with plans by stamp 7, both for the last free token: A locks the row, finds 7, writes its entry, makes 8 of it
 --         and commits; B, in line behind A, finds 8, reads the list, finds no token free and grants none. Did A end between B's read
 --         and B's lock, it is the same; did it come behind B's lock, A is the one that finds 8. Nobody gives the row up to plan again: that would lose
---         its place in the line (S0.11), so one plan is all, and the lock decides where it doesn't hold
--- Plan:   primary keys only (S0.13); write, read, write (S0.15). With a plan the list is neither read nor parsed, and what changes of it is written
+--         its place in the line, so one plan is all, and the lock decides where it doesn't hold
+-- Plan:   primary keys only; write, read, write. With a plan the list is neither read nor parsed, and what changes of it is written
 -- Twin:   postgres/sql/functions/_settle_tokens.sql
 CREATE OR ALTER PROCEDURE Taskgate._SettleTokens
   @TaskDefinitionId int, @TaskExecutionId bigint, @Want int, @Keep int, @OverLimitKeep int, @Shared nvarchar(max),

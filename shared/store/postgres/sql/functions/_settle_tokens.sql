@@ -19,7 +19,7 @@
 -- Raises: TG404 unknown definition; TG499 damaged token string
 -- Locks:  (shared_limit, by the caller,) task_definition (advisory 42 in front, for arrival order), task_execution (dead holders by skip, then the asker's own),
 --         token_gift, shared_token_demand
--- Plan:   primary keys only (S0.13); write, read, write (S0.15)
+-- Plan:   primary keys only; write, read, write
 -- Twin:   mssql/sql/procedures/_SettleTokens.sql
 create or replace function taskgate._settle_tokens(
   p_task_definition_id int, p_task_execution_id bigint, p_want int, p_keep int, p_over_limit_keep int, p_shared int[],
