@@ -109,7 +109,7 @@ describe("the table", () => {
   });
 
   test("the table is written as JSON by the program, which ends with 1 when a behaviour failed", () => {
-    const folder = mkdtempSync(join(tmpdir(), "taskgate-seeds-"));
+    const folder = mkdtempSync(join(tmpdir(), "taskgate-source-texts-"));
     const [input, output] = [join(folder, "results.json"), join(folder, "table.json")];
     const run = (given: JestResults): number => {
       writeFileSync(input, JSON.stringify(given));
@@ -182,7 +182,7 @@ describe("the table of the tests that there are", () => {
 
 describe("the files that are run", () => {
   test("the files that are run are all that carry numbers, through the contract and the cases as well", () => {
-    const own = /^test\/(static\/|seeds\/[^/]+$)/;
+    const own = /^test\/(static\/|source-texts\/[^/]+$)/;
     const carrying = globSync(["test/**/*.test.ts"], { cwd: root })
       .filter((file) => !own.test(file))
       .filter((file) =>

@@ -15,11 +15,11 @@ const one = "I:ccc7b851-2404-4b2b-84e3-6898399a976d,S:1,G:0";
 
 describe("The token string of source text S0 (S0.17)", () => {
   test("the token reader reads the source text's example: two tokens with ids, 1 free and 0 held, and grantees", () => {
-    expect(parseTokens(seedText)).toEqual(seedTokens);
+    expect(parseTokens(sourceText)).toEqual(seedTokens);
   });
 
   test("the token writer writes what the reader read", () => {
-    expect(formatTokens(parseTokens(seedText))).toBe(seedText);
+    expect(formatTokens(parseTokens(sourceText))).toBe(sourceText);
     expect(parseTokens(formatTokens(seedTokens))).toEqual(seedTokens);
   });
 
@@ -34,7 +34,7 @@ describe("The token string of source text S0 (S0.17)", () => {
   });
 
   test("the token reader reads | between the tokens", () => {
-    expect(parseTokens(seedText.replace(",I:747", "|I:747"))).toEqual(seedTokens);
+    expect(parseTokens(sourceText.replace(",I:747", "|I:747"))).toEqual(seedTokens);
   });
 
   test("the token reader reads the three parts in any order", () => {

@@ -12,7 +12,7 @@ import { openWorkerBench } from "./worker-bench";
  */
 describe("tasks that are claimed and wait for a token", () => {
   test.concurrent("claimed tasks that wait for a token don't start once their definition is paused", async () => {
-    const { bench, life, begun } = await longTasks();
+    const { bench, execution, begun } = await longTasks();
     await bench.store.pauseDefinition({ name: "long", changedBy: "test" });
     expect(await execution).toMatchObject({ end: "paused" });
     expect(begun()).toBe(2);
@@ -47,7 +47,7 @@ describe("tasks that are claimed and wait for a token", () => {
   });
 
   test.concurrent("claimed tasks that wait end without a start when their cancel is asked for, and are told at once", async () => {
-    const { bench, life, begun, taskIds } = await longTasks({ leaseMs: 1_000 });
+    const { bench, execution, begun, taskIds } = await longTasks({ leaseMs: 1_000 });
     const [, , third = "", fourth = ""] = taskIds;
     await bench.client.tasks.cancel([third, fourth]);
     await until("both have ended, while the first ones run", async () =>
@@ -61,7 +61,7 @@ describe("tasks that are claimed and wait for a token", () => {
   });
 
   test.concurrent("claimed tasks that wait for a token don't start once the limit is 0, and start when it isn't any more", async () => {
-    const { bench, life, begun, setLimit } = await longTasks();
+    const { bench, execution, begun, setLimit } = await longTasks();
     await setLimit(0);
     await sleep(longMs + 700);
     expect(begun()).toBe(2);
@@ -72,7 +72,7 @@ describe("tasks that are claimed and wait for a token", () => {
   });
 
   test.concurrent("claimed tasks that wait start one by one on the tokens that a lowered limit leaves", async () => {
-    const { life, begun, setLimit } = await longTasks();
+    const { execution, begun, setLimit } = await longTasks();
     await setLimit(1);
     await sleep(longMs + 700);
     expect(begun()).toBe(3);
