@@ -56,7 +56,7 @@ function cli() {
       const examples = command.examples.map(({ line, sentence }) => `# ${sentence}\n${line}`);
       return [
         `## ${command.name}`,
-        `\`taskgate ${usageOf(command)}\` (${groupTitles[command.group].toLowerCase()}). ${command.sentence}`,
+        `\`taskgate ${usageOf(command)}\` (${groupTitles[command.group].toLowerCase()}). ${command.sentence}${command.alias === undefined ? "" : ` Also \`taskgate ${command.alias}\`.`}`,
         ...(command.details ?? "").split("\n").filter((line) => line !== ""),
         ...(options.length === 0
           ? []

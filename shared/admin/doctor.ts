@@ -181,7 +181,7 @@ async function checkPromises(store: TaskStore): Promise<DoctorFinding[]> {
   }
   const listed = lasting
     .slice(0, listedMax)
-    .map(({ rule, key, detail }) => broken(`promise ${rule}`, `${key}: ${detail}`));
+    .map(({ rule, key, detail }) => broken("promises", `${rule} (${key}: ${detail})`));
   const more = lasting.length - listed.length;
   return more === 0 ? listed : [...listed, broken("promises", `${String(more)} findings more.`)];
 }

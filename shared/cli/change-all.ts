@@ -106,10 +106,10 @@ export async function changeAll(
   // What no call would take is told before anything is looked for.
   change.prepare(["1"]);
   // Only where the command has the option.
-  const most = readWhole("--max", context.options["max"] ?? String(foundMax), [1, foundMax]);
+  const max = readWhole("--max", context.options["max"] ?? String(foundMax), [1, foundMax]);
   const found = await find(context, { ...query, definition }, change);
   if (change.isOldestFirst === true) found.tasks.reverse();
-  const chosen = found.tasks.slice(0, most);
+  const chosen = found.tasks.slice(0, max);
   const ids = chosen.map(([task]) => task);
   const which = describeFound(definition, chosen, found.isCut);
   const answer = { definition, found: ids.length };

@@ -129,6 +129,8 @@ export type CommandGroup = "look" | "change" | "deploy" | "develop";
 /** A command: its line in the help, its arguments, and what it does. */
 export interface Command {
   readonly name: string;
+  /** A short name that is taken as well. */
+  readonly alias?: string;
   readonly group: CommandGroup;
   readonly parameters: readonly Parameter[];
   readonly options: Readonly<Record<string, CommandOption>>;

@@ -29,7 +29,7 @@ import { resumeCommand } from "./resume";
 import { scheduleCommand } from "./schedule";
 import { schedulesCommand } from "./schedules";
 import { stampCommand } from "./stamp";
-import { statsCommand } from "./stats";
+import { statisticsCommand } from "./statistics";
 import { statusCommand } from "./status";
 import { stopCommand } from "./stop";
 import { tasksCommand } from "./tasks";
@@ -44,7 +44,7 @@ import { workCommand } from "./work";
 export const commands: readonly Command[] = [
   watchable(statusCommand),
   watchable(topCommand),
-  watchable(statsCommand),
+  watchable(statisticsCommand),
   watchable(definitionsCommand),
   watchable(limitsCommand),
   watchable(executionsCommand),

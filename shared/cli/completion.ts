@@ -74,12 +74,12 @@ function sharedPart(commands: readonly Command[]): string[] {
     ...commands.map(armOf),
     "  esac",
     '  case "$command $previous" in',
-    ...commands.flatMap(({ name, options }) =>
-      Object.entries(options).flatMap(([option, { values, short }]) =>
+    ...commands.flatMap((command) =>
+      Object.entries(command.options).flatMap(([option, { values, short }]) =>
         values === undefined
           ? []
           : wordsOfOption([option, short === undefined ? {} : { short }]).map(
-              (word) => `    "${name} ${word}") values="${showValues(values)}" ;;`,
+              (word) => `    ${patternOf(command, ` ${word}`)}) values="${showValues(values)}" ;;`,
             ),
       ),
     ),
@@ -97,12 +97,20 @@ function sharedPart(commands: readonly Command[]): string[] {
   ];
 }
 
-function armOf({ name, parameters, options }: Command): string {
+function armOf(command: Command): string {
+  const { parameters, options } = command;
   const [first, second] = parameters;
   const isList = first?.isList === true;
   const words = Object.entries(options).flatMap(wordsOfOption).join(" ");
   const rest = isList ? showValues(first.values) : showValues(second?.values);
-  return `    ${name}) flagwords="${words} $flagwords"; first="${showValues(first?.values)}"; rest="${rest}" ;;`;
+  return `    ${patternOf(command)}) flagwords="${words} $flagwords"; first="${showValues(first?.values)}"; rest="${rest}" ;;`;
+}
+
+/** What a shell's `case` compares a command's words with: its name and its short one, each with `rest` behind. */
+function patternOf({ name, alias }: Command, rest = ""): string {
+  return [name, ...(alias === undefined ? [] : [alias])]
+    .map((word) => `"${word}${rest}"`)
+    .join(" | ");
 }
 
 function wordsOfOption([name, { short }]: readonly [

@@ -58,6 +58,7 @@ export function renderCommandHelp(command: Command): string {
     `Usage: taskgate ${usageOf(command)}`,
     "",
     command.sentence,
+    ...(command.alias === undefined ? [] : [`Also: taskgate ${command.alias}`]),
     ...(command.details === undefined ? [] : ["", command.details]),
     "",
     "Examples:",
@@ -79,9 +80,10 @@ export function describeHelp(commands: readonly Command[], command: Command | nu
 }
 
 function describeCommand(command: Command): object {
-  const { name, group, sentence, details = null, parameters, examples } = command;
+  const { name, alias = null, group, sentence, details = null, parameters, examples } = command;
   const options = describeOptions(command.options);
-  return { name, usage: usageOf(command), group, sentence, details, parameters, options, examples };
+  const usage = usageOf(command);
+  return { name, alias, usage, group, sentence, details, parameters, options, examples };
 }
 
 function describeOptions(options: Readonly<Record<string, CommandOption>>): object[] {

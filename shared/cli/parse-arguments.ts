@@ -87,7 +87,7 @@ function splitAtCommand(words: readonly string[]): {
 }
 
 function findCommand(name: string, commands: readonly Command[]): Command {
-  const command = commands.find((candidate) => candidate.name === name);
+  const command = commands.find((candidate) => candidate.name === name || candidate.alias === name);
   if (command !== undefined) return command;
   const names = commands.map((candidate) => candidate.name);
   const near = hintOf(name.toLowerCase()) ?? didYouMean(name, names);

@@ -11,7 +11,7 @@ export type TaskId = Branded<"TaskId">;
 /** The row of an execution, as lists, logs and tokens name it. */
 export type ExecutionNumber = Branded<"ExecutionNumber">;
 /**
- * One worker's stay: the number of its row and the operation id of its start, as `501/6f1c..`. A database that lost its last
+ * An execution: the number of its row and the operation id of its start, as `501/6f1c..`. A database that lost its last
  * commits, as in a failover, gives the same numbers again; with the start no worker takes another's execution for its own.
  * The number alone is an id, too: its start isn't compared then.
  */

@@ -8,7 +8,7 @@
  */
 const lingerMs = [20, 200, 250, 250, 250, 250, 250, 250, 250] as const;
 const notifiedLingerMs = [250, 250, 250, 250, 250, 250, 250, 250] as const;
-/** The same with tokens of a limit that other definitions share: what is denied there waits for no session of its own. */
+/** The same with tokens of a limit that other definitions share: one of them that is denied has no execution that waits. */
 const sharedLingerMs = [20, 200] as const;
 const sharedNotifiedLingerMs = [250] as const;
 

@@ -51,7 +51,7 @@ export interface TaskFacts {
 export interface ClaimFacts {
   /** The last claim got all that it asked for. */
   readonly hasBacklog: boolean;
-  /** Tasks may have become ready since the last claim, and no other session was told of them. */
+  /** Tasks may have become ready since the last claim, and no other execution was told of them. */
   readonly hasArrivals: boolean;
   /** A claim makes no sense before this instant. */
   readonly idleUntilMs: number;

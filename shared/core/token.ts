@@ -1,7 +1,7 @@
 import { StoreContractError } from "./errors";
 
 /**
- * The token string of seed 000: `I:<token id>,S:<0 held, 1 free>,G:<execution id, 0 none>`,
+ * The token string: `I:<token id>,S:<0 held, 1 free>,G:<execution id, 0 none>`,
  * repeated. Both databases keep it in the definition's row; this is the same reading and writing in
  * TypeScript.
  */

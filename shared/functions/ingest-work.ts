@@ -46,10 +46,10 @@ export class IngestWork {
   #open(runtime: Runtime): InvocationWork {
     working += 1;
     this.#isCounted = true;
-    const stay = runtime.stay();
-    const { draining } = stay;
+    const bounds = runtime.bounds();
+    const { draining } = bounds;
     const ending = [AbortSignal.timeout(worksForMs), ...(draining === undefined ? [] : [draining])];
     this.#ending = joinSignals(...ending);
-    return runtime.work({ ...stay, draining: this.#ending.signal });
+    return runtime.work({ ...bounds, draining: this.#ending.signal });
   }
 }

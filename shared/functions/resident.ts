@@ -16,7 +16,7 @@ import { openListener } from "../store/open-store";
 import type { Registry } from "../worker/define/registry";
 import { ResidentProcess } from "../worker/resident/resident-process";
 import { ResidentWakeUp } from "../worker/resident/resident-wake-up";
-import type { WorkerSession } from "../worker/run/run-worker";
+import type { ExecutionBounds } from "../worker/run/run-worker";
 import { afterAbort } from "./invocations";
 import { addressOf } from "./runtime";
 import type { AppProcess, Runtime } from "./runtime";
@@ -35,8 +35,8 @@ export interface WorkOptions {
   readonly graceMs?: number;
 }
 
-/** A session ends when it runs out of tasks; no host ends it by a deadline. */
-const sessionMs = 365 * 86_400_000;
+/** An execution ends when it runs out of tasks; no host ends it by a deadline. */
+const executionMs = 365 * 86_400_000;
 /** A timer of more would fire at once. */
 const longestMs = 2_147_483_647;
 /** Between two looks for a database that is away at the start. */
@@ -64,7 +64,7 @@ export async function workResident(app: AppProcess, options: WorkOptions): Promi
     draining: AbortSignal.any([drain.signal, runtime.leave.draining, app.invocations.ending]),
     stopping: AbortSignal.any([stop.signal, app.invocations.ending]),
   };
-  // Each session listens.
+  // Each execution listens.
   for (const signal of Object.values(ends)) setMaxListeners(0, signal as AbortSignal);
   let cancelStop = (): void => undefined;
   const onSignal = (): void => {
@@ -133,8 +133,8 @@ async function workUntilDrained(
     pollMs,
     listener,
     draining,
-    session: (): WorkerSession => ({
-      deadlineMs: realClock.monotonicMs() + sessionMs,
+    bounds: (): ExecutionBounds => ({
+      deadlineMs: realClock.monotonicMs() + executionMs,
       marginMs: settings.deadlineMarginMs,
       signal: stopping,
       draining,

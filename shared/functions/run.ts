@@ -23,7 +23,7 @@ interface DeliveredHint {
 }
 
 /**
- * Queue `taskgate-hints`: one worker's life for the named definition. "Nothing to do" and "the limit is reached" are
+ * Queue `taskgate-hints`: an execution for the named definition. "Nothing to do" and "the limit is reached" are
  * success. So is a database that is away, and a definition that this build doesn't know: a delayed hint is left. Throwing
  * would burn the message's tries. What isn't a hint goes to the poison queue at once, with the reason.
  */
@@ -48,7 +48,7 @@ export function run(app: AppProcess, message: unknown, context: InvocationContex
   });
 }
 
-/** Did a worker live its life? Not when the store was away, at its start or later. */
+/** Did the worker do what the hint asked for? Not when the store was away, at its start or later. */
 async function isFollowed(
   app: AppProcess,
   hint: HintMessage,
@@ -61,7 +61,7 @@ async function isFollowed(
           name: `worker ${hint.taskDefinition}`,
           traceParent: context.traceContext?.traceParent ?? null,
         },
-        () => live(runtime, hint),
+        () => work(runtime, hint),
       ),
     );
     // A process that is about to end takes nothing: the hint is for another one.
@@ -74,24 +74,24 @@ async function isFollowed(
 }
 
 /**
- * Schedules first, where the hint is theirs: what they enqueue may run in the same stay. Tasks of other definitions that these
+ * Schedules first, where the hint is theirs: what they enqueue may run in the same execution. Tasks of other definitions that these
  * tasks make ready run in this invocation, too, as far as it has tokens and time.
  */
-async function live(runtime: Runtime, hint: HintMessage): Promise<WorkerResult> {
-  const stay = runtime.stay();
-  const work = runtime.work(stay);
+async function work(runtime: Runtime, hint: HintMessage): Promise<WorkerResult> {
+  const bounds = runtime.bounds();
+  const own = runtime.work(bounds);
   const definition = hint.taskDefinition;
   if (hint.schedule === true) {
-    const untilMs = stay.deadlineMs - stay.marginMs;
-    await fireDueSchedules(work.environment, { definition, untilMs });
+    const untilMs = bounds.deadlineMs - bounds.marginMs;
+    await fireDueSchedules(own.environment, { definition, untilMs });
   }
   try {
-    const result = await work.run(definition);
+    const result = await own.run(definition);
     const { status, end } = result;
     runtime.environment.logger.debug("worker ended", { definition, status, end });
     return result;
   } finally {
-    await work.settled();
+    await own.settled();
   }
 }
 

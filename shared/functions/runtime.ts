@@ -17,7 +17,7 @@ import type { DatabaseAddress } from "../store/open-store";
 import { TaskClient } from "../worker/client/client";
 import type { WorkerEnvironment } from "../worker/environment";
 import { Heartbeat } from "../worker/run/heartbeat";
-import { IdleSessions } from "../worker/run/idle-sessions";
+import { IdleExecutions } from "../worker/run/idle-executions";
 import { InvocationWork } from "../worker/run/invocation-work";
 import { OwnApp } from "../worker/client/own-app";
 import { KnownLimits } from "../worker/run/known-limits";
@@ -27,7 +27,7 @@ import { watchLateRejections } from "../worker/run/late-rejections";
 import { ProcessLeave } from "../worker/run/leave-process";
 import { ProcessGate } from "../worker/run/process-gate";
 import type { Registry } from "../worker/define/registry";
-import type { WorkerOptions, WorkerSession } from "../worker/run/run-worker";
+import type { ExecutionBounds, WorkerOptions } from "../worker/run/run-worker";
 import type { AppParts } from "./app-parts";
 import type { LeaseRenewer } from "./lease-renewer";
 import { createAppAdmin } from "./app-admin";
@@ -54,10 +54,10 @@ export interface Runtime {
   readonly worker: WorkerOptions;
   /** Ends this process when a handler is stuck, if the settings say so. */
   readonly leave: ProcessLeave;
-  /** What an invocation makes ready and works on itself, as long as that session may be. */
-  work(session: WorkerSession): InvocationWork;
-  /** One invocation's stay: until shortly before the host would kill the whole process. */
-  stay(): WorkerSession;
+  /** What an invocation makes ready and works on itself, within these bounds. */
+  work(bounds: ExecutionBounds): InvocationWork;
+  /** Of an invocation that begins now: it ends shortly before the host would kill the whole process. */
+  bounds(): ExecutionBounds;
 }
 
 /** The runtime, and what its invocations pass before they ask the database. */
@@ -213,7 +213,7 @@ function open(services: Services, { knownLimits, ending, leave: close }: AppStat
     stuck: leave,
     gate: new ProcessGate(environment),
   };
-  const idle = new IdleSessions();
+  const idle = new IdleExecutions();
   const runtime: Runtime = {
     settings,
     environment,
@@ -223,10 +223,10 @@ function open(services: Services, { knownLimits, ending, leave: close }: AppStat
     tokens: new LimitPools(environment, heartbeat, knownLimits),
     admin: createAppAdmin(environment, registry, settings.traceUrl),
     worker,
-    work: (session) =>
-      new InvocationWork({ worker, session, idle, servesOthers: settings.worksAtOnce, onTrouble }),
+    work: (bounds) =>
+      new InvocationWork({ worker, bounds, idle, servesOthers: settings.worksAtOnce, onTrouble }),
     leave,
-    stay: () => ({
+    bounds: () => ({
       deadlineMs: realClock.monotonicMs() + settings.functionTimeoutMs,
       marginMs: settings.deadlineMarginMs,
       signal: ending,

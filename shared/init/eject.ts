@@ -83,7 +83,7 @@ export function isProductTool(name: string): boolean {
 
 /** Scripts of the repository that an app has no use for, or that are written anew. */
 const productScripts =
-  /^(?:start|build|typecheck|lint|format(?::fix)?|layers|deadcode|markdown|bicep|test(?::(?:unit|contract|fault|e2e|whole|orms))?|bench(?::peers)?|verify|histories|nightly|chaos|soak|drill|simulate:(?:tsql|workers)|seeds|locks|(?:mutate|costs):tsql|migrate|pack:package|sbom|docs|generate|check)$/;
+  /^(?:start|build|typecheck|lint|format(?::fix)?|layers|deadcode|markdown|bicep|test(?::(?:unit|contract|fault|e2e|whole|orms))?|bench(?::peers)?|verify|histories|nightly|chaos|soak|drill|simulate:(?:tsql|workers)|behaviours|seeds|locks|(?:mutate|costs):tsql|migrate|pack:package|sbom|docs|generate|check)$/;
 
 /** Plans the change of a copy. Throws an Error with a sentence for people where the folder holds none. */
 export function planEject(root: string, wishes: EjectWishes): EjectPlan {

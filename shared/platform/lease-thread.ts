@@ -72,17 +72,17 @@ export function runLeaseThread(options: LeaseThreadOptions): void {
     }
     const blockedMs = nowMs - turnedAtMs;
     const executions = [...kept.values()];
-    const mostMs = boundMs(executions.map(({ execution }) => execution));
+    const maxMs = boundMs(executions.map(({ execution }) => execution));
     const due = executions.filter(({ execution, triedAtMs }) => {
       const thirdMs = execution.leaseMs / 3;
-      return blockedMs < mostMs && blockedMs >= thirdMs && nowMs - triedAtMs >= thirdMs;
+      return blockedMs < maxMs && blockedMs >= thirdMs && nowMs - triedAtMs >= thirdMs;
     });
     for (const entry of due) entry.triedAtMs = nowMs;
     renewAll(
       options,
       due.map(({ execution }) => execution.executionId),
     );
-    if (!isHung && blockedMs >= mostMs) {
+    if (!isHung && blockedMs >= maxMs) {
       isHung = true;
       options.onHung(blockedMs);
     }

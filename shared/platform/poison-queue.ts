@@ -39,9 +39,9 @@ export async function replayPoison(
   await queue.createIfNotExists();
   let moved = 0;
   // The storage counts at least as many as there are, so those that were there at the start are within the count.
-  const most = Math.min(max, start.count);
-  while (moved < most) {
-    const numberOfMessages = Math.min(batchMax, most - moved);
+  const count = Math.min(max, start.count);
+  while (moved < count) {
+    const numberOfMessages = Math.min(batchMax, count - moved);
     const { receivedMessageItems } = await poison.receiveMessages({
       numberOfMessages,
       visibilityTimeout: holdSeconds,

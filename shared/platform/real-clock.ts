@@ -31,10 +31,10 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** Waits for `work`, `mostMs` at most; answers whether it has ended by then. No timer stays behind: it would keep the process alive. */
-export async function within(mostMs: number, work: Promise<unknown>): Promise<boolean> {
+/** Waits for `work`, `maxMs` at most; answers whether it has ended by then. No timer stays behind: it would keep the process alive. */
+export async function within(maxMs: number, work: Promise<unknown>): Promise<boolean> {
   const over = new AbortController();
-  const late = sleep(mostMs, over.signal).then(() => false);
+  const late = sleep(maxMs, over.signal).then(() => false);
   try {
     return await Promise.race([work.then(() => true), late]);
   } finally {

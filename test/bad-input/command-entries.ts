@@ -71,7 +71,7 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
     bad: [...badNames, { words: ["unknown"], field: "definition" }],
   },
   top: { args: ["known"], bad: [...badNames, { words: ["unknown"], field: "definition" }] },
-  stats: {
+  statistics: {
     args: ["known"],
     bad: [...badNames, { words: ["known", "--window", "year"], field: "window" }],
   },

@@ -15,7 +15,7 @@ import { quietEnvironment } from "../support/quiet-environment";
 export interface Bench {
   readonly environment: WorkerEnvironment;
   readonly client: TaskClient;
-  /** One worker's life of at most `mostMs`. */
+  /** One execution of at most `mostMs`. */
   work(
     definition: string,
     options?: { concurrency?: number; maxMs?: number; signal?: AbortSignal },

@@ -95,17 +95,19 @@ async function latency(url: string, scale: Scale): Promise<Measurement[]> {
       started();
     },
   });
-  const lives = new Set<Promise<unknown>>();
+  const executions = new Set<Promise<unknown>>();
   const bench = openBench(url, [ping], {
     wakeUp: {
       hint: async (definition) => {
-        const life = bench.work(definition, { concurrency: 1 }).finally(() => lives.delete(life));
-        lives.add(life);
+        const execution = bench
+          .work(definition, { concurrency: 1 })
+          .finally(() => executions.delete(execution));
+        executions.add(execution);
       },
     },
   });
   await bench.client.enqueue(ping, {});
-  await Promise.all(lives);
+  await Promise.all(executions);
   waits.length = 0;
   for (let index = 0; index < Math.min(300, scale.tasks / 50); index += 1) {
     const start = new Promise<void>((resolve) => {
@@ -114,7 +116,7 @@ async function latency(url: string, scale: Scale): Promise<Measurement[]> {
     sentAtMs = performance.now();
     await bench.client.enqueue(ping, { index });
     await start;
-    await Promise.all(lives);
+    await Promise.all(executions);
   }
   await bench.close();
   return [

@@ -45,7 +45,7 @@ export async function residentLatency(url: string, scale: Scale): Promise<Measur
   // The first ones load and compile code.
   await measure(() => 20, 20);
   const warm = await measure(() => 20 + 200 * Math.random(), 20 * scale.seconds);
-  // The session has ended by then: between sessions the process holds no token.
+  // The execution has ended by then: between executions the process holds no token.
   const cold = await measure(() => 2_600, scale.seconds);
   await client.close();
   worker.disconnect();

@@ -27,13 +27,13 @@ interface Span {
 export class Book {
   readonly flights: Flight[] = [];
   readonly asked: Extract<Entry, { is: "asked" }>[] = [];
-  readonly stays: Extract<Entry, { is: "stay" }>[] = [];
+  readonly executions: Extract<Entry, { is: "execution" }>[] = [];
   readonly born = new Map<string, Extract<Entry, { is: "born" }>>();
   readonly claims: Extract<Entry, { is: "claim" }>[] = [];
   /** Fences under which the store has accepted a task's completion. */
   readonly acks = new Map<string, Set<string>>();
   readonly #byClaim = new Map<string, Flight>();
-  readonly #executions = new Map<string, string>();
+  readonly #executionOf = new Map<string, string>();
   readonly #leases = new Map<string, Span[]>();
   readonly #grantedMs = new Map<string, number>();
   readonly #offsets = new Map<string, number>();
@@ -54,19 +54,19 @@ export class Book {
 
   /** Is it sure that the lease under which this flight runs holds at that instant? */
   isCovered({ fence }: Flight, atMs: number): boolean {
-    const spans = this.#leases.get(this.#executions.get(fence) ?? "") ?? [];
+    const spans = this.#leases.get(this.#executionOf.get(fence) ?? "") ?? [];
     return spans.some(({ fromMs, untilMs }) => fromMs <= atMs && atMs < untilMs);
   }
 
   /** The last instant at which that is sure. */
   coveredUntil({ fence }: Flight): number {
-    const spans = this.#leases.get(this.#executions.get(fence) ?? "") ?? [];
+    const spans = this.#leases.get(this.#executionOf.get(fence) ?? "") ?? [];
     return Math.max(0, ...spans.map(({ untilMs }) => untilMs));
   }
 
   /** When its execution had asked for its first token. */
   grantedMs(flight: Flight): number {
-    const execution = this.#executions.get(flight.fence) ?? "";
+    const execution = this.#executionOf.get(flight.fence) ?? "";
     return this.#grantedMs.get(execution) ?? flight.beginMs;
   }
 
@@ -89,9 +89,9 @@ export class Book {
     if (entry.is === "lease") this.#addLease(entry);
     else if (entry.is === "claim") {
       this.claims.push(entry);
-      this.#executions.set(entry.fence, entry.execution);
+      this.#executionOf.set(entry.fence, entry.execution);
     } else if (entry.is === "asked") this.asked.push(entry);
-    else if (entry.is === "stay") this.stays.push(entry);
+    else if (entry.is === "execution") this.executions.push(entry);
     else if (entry.is === "born") this.born.set(entry.host, entry);
     else if (entry.is === "ack") {
       const fences = this.acks.get(entry.task) ?? new Set();

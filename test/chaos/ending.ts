@@ -90,7 +90,7 @@ async function leftTasks({ observer }: Scene): Promise<string> {
 async function judgeQuiet(scene: Scene): Promise<void> {
   const { hosts, verdict, queue } = scene;
   const endMs = machineMs() + restMostMs;
-  while (queue.size > 0 || (await countAll(scene)).stays > 0) {
+  while (queue.size > 0 || (await countAll(scene)).executions > 0) {
     if (machineMs() > endMs) {
       verdict.broken(
         "quiet when idle",
@@ -129,7 +129,7 @@ async function tick({ hosts }: Scene): Promise<void> {
 }
 
 /** Asks every host, and waits until each has answered or is gone. */
-async function countAll({ hosts, told }: Scene): Promise<{ calls: number; stays: number }> {
+async function countAll({ hosts, told }: Scene): Promise<{ calls: number; executions: number }> {
   told.clear();
   const asked = hosts.awake;
   for (const host of asked) hosts.tell(host, { is: "count" });
@@ -143,6 +143,6 @@ async function countAll({ hosts, told }: Scene): Promise<{ calls: number; stays:
   const all = [...told.values()];
   return {
     calls: all.reduce((sum, { calls }) => sum + calls, 0),
-    stays: all.reduce((sum, { stays }) => sum + stays, 0),
+    executions: all.reduce((sum, { executions }) => sum + executions, 0),
   };
 }

@@ -12,7 +12,7 @@ export type HostNews =
   | { readonly is: "ready" }
   | { readonly is: "hint"; readonly definition: string; readonly inMs: number }
   /** Store calls that it has made so far, and executions that are open. */
-  | { readonly is: "count"; readonly calls: number; readonly stays: number };
+  | { readonly is: "count"; readonly calls: number; readonly executions: number };
 
 /** What a host is started with. */
 export interface HostOptions {

@@ -26,10 +26,10 @@ const options = JSON.parse(process.argv[2] ?? "{}") as HostOptions;
 const dice = new Dice(options.seed);
 const ledger = openLedger(options.ledger);
 const count: CallCount = { calls: 0, longestMs: 0 };
-const staysMost = 3;
+const executionsMax = 3;
 const quiet = (): void => undefined;
 const stop = new AbortController();
-const stays = new Set<Promise<unknown>>();
+const executions = new Set<Promise<unknown>>();
 let skewMs = options.isFaked ? 0 : options.skewMs;
 
 /** The wall clock is wrong, and jumps when it is told to; what counts durations can't be set on any machine. */
@@ -73,8 +73,8 @@ const registry = createRegistry(kindsOf(options.build, handler));
 const heartbeat = new Heartbeat(environment);
 
 /** One invocation, which must be over by its deadline. */
-async function live(definition: string): Promise<void> {
-  const stayMs = dice.int(1_500, 6_000);
+async function work(definition: string): Promise<void> {
+  const executionMs = dice.int(1_500, 6_000);
   const bornMs = machineMs();
   count.longestMs = 0;
   await runWorker(
@@ -87,28 +87,28 @@ async function live(definition: string): Promise<void> {
       idlePauseMs: 50,
     },
     definition,
-    { deadlineMs: clock.monotonicMs() + stayMs, marginMs: 500, signal: stop.signal },
+    { deadlineMs: clock.monotonicMs() + executionMs, marginMs: 500, signal: stop.signal },
   ).catch(() => {
     // The store can't be reached: the queue delivers the message again.
     say({ is: "hint", definition, inMs: 500 });
   });
   ledger.write({
-    is: "stay",
+    is: "execution",
     atMs: machineMs(),
     host: options.name,
-    deadlineMs: bornMs + stayMs,
+    deadlineMs: bornMs + executionMs,
     longestCallMs: count.longestMs,
   });
 }
 
 function onHint(definition: string): void {
   if (stop.signal.aborted) return;
-  if (stays.size >= staysMost) {
+  if (executions.size >= executionsMax) {
     say({ is: "hint", definition, inMs: 300 });
     return;
   }
-  const stay = live(definition).finally(() => stays.delete(stay));
-  stays.add(stay);
+  const execution = work(definition).finally(() => executions.delete(execution));
+  executions.add(execution);
 }
 
 let isKnown = false;
@@ -129,7 +129,7 @@ async function sweep(): Promise<void> {
 
 async function end(): Promise<void> {
   stop.abort();
-  await Promise.allSettled(stays);
+  await Promise.allSettled(executions);
   await store.close();
   ledger.close();
   process.exit(0);
@@ -139,7 +139,8 @@ function onOrder(order: HostOrder): void {
   if (order.is === "hint") onHint(order.definition);
   else if (order.is === "sweep") void sweep().catch(quiet);
   else if (order.is === "skew") skewMs += order.byMs;
-  else if (order.is === "count") say({ is: "count", calls: count.calls, stays: stays.size });
+  else if (order.is === "count")
+    say({ is: "count", calls: count.calls, executions: executions.size });
   else void end();
 }
 

@@ -5,7 +5,7 @@ import type { Halt } from "./hosts";
 import { firstPriority, newKind, sideName } from "./plan";
 import type { Verdict } from "./verdict";
 
-/** No stay is called late that isn't by so much: machines have other things to do. */
+/** No execution is called late that isn't by so much: machines have other things to do. */
 const lateMaxMs = 30_000;
 /** What a dead host had begun runs again within its lease and this. */
 const returnMostMs = 120_000;
@@ -159,7 +159,7 @@ export function judgeReturns(book: Book, halts: readonly Halt[], verdict: Verdic
 /** In time: late are executions that neither a freeze nor a call without an answer explains. */
 export function judgeStays(book: Book, halts: readonly Halt[], verdict: Verdict): void {
   let maxMs = 0;
-  for (const { host, atMs, deadlineMs, longestCallMs } of book.stays) {
+  for (const { host, atMs, deadlineMs, longestCallMs } of book.executions) {
     const frozenMs = halts
       .filter((halt) => halt.host === host && halt.kind === "frozen" && halt.fromMs < atMs)
       .reduce((sum, halt) => sum + Math.min(halt.untilMs, atMs) - halt.fromMs, 0);

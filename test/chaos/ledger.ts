@@ -22,7 +22,7 @@ export type Entry =
   | { is: "end"; atMs: number; task: string; fence: string; how: FlightEnd }
   /** The store said that this completion counts. */
   | { is: "ack"; atMs: number; task: string; fence: string }
-  | { is: "stay"; atMs: number; host: string; deadlineMs: number; longestCallMs: number };
+  | { is: "execution"; atMs: number; host: string; deadlineMs: number; longestCallMs: number };
 
 /** What the judge has to know of a task that runs. */
 export interface FlightSubject {

@@ -14,7 +14,7 @@ export const promises = {
   clock: "hosts whose clocks are wrong work like others",
   "flat cost": "a claim reads as much with a large backlog as with a small one",
   "quiet when idle": "nothing to do, no statement",
-  "in time": "a stay is over by its deadline",
+  "in time": "an execution is over by its deadline",
 } as const;
 
 export type Rule = keyof typeof promises;

@@ -9,7 +9,7 @@ import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 import { batchStatus, filled, hold, makeBatch, start, waveStates } from "./batch-builders";
 
-/** Batches of waves: no task of a wave before every task of the waves before has ended (seed 004). */
+/** Batches of waves: no task of a wave before every task of the waves before has ended (source text 004). */
 export function describeBatches(setup: StoreSetup): void {
   describe("create_batch", () => {
     describeCreate(setup);

@@ -18,7 +18,7 @@ import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 
-/** A worker's stay: its start with the first tokens, and its end. */
+/** An execution: its start with the first tokens, and its end. */
 export function describeExecutions(setup: StoreSetup): void {
   describe("start_execution", () => {
     describeStart(setup);

@@ -18,7 +18,7 @@ import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 
-/** Groups: at most so many of a key's tasks are ready or claimed at a time, in order (seed 001). */
+/** Groups: at most so many of a key's tasks are ready or claimed at a time, in order (source text 001). */
 export function describeGroups(setup: StoreSetup): void {
   describe("a group", () => {
     describeExclusion(setup);
@@ -45,7 +45,7 @@ async function statesOf(store: TaskStore, ids: readonly TaskId[]): Promise<strin
   return states;
 }
 
-/** Twelve tasks as in seed 001: 1, 5, 9 in group 1, 3, 7, 11 in group 3, the even ones alone. */
+/** Twelve tasks as in source text 001: 1, 5, 9 in group 1, 3, 7, 11 in group 3, the even ones alone. */
 function seedTasks(): Partial<NewTask>[] {
   return Array.from({ length: 12 }, (_, index) => {
     const number = index + 1;

@@ -128,7 +128,7 @@ function describeFaults(setup: StoreSetup): void {
       const opened = open();
       const scene = await buildFaultScene(opened, dialect);
       opened.expectDamage();
-      // Faults are planted in the text of the seed; where the store keeps a list of its own, a text that is written wins.
+      // Faults are planted in the form of the source text; where the store keeps a list of its own, a text that is written wins.
       if (!statements.includes("HeldCount"))
         await opened.writeTokens("one", await opened.readTokens("one"));
       await opened.raw(

@@ -33,7 +33,7 @@ test("three definitions over two shared limits, changed and registered anew unde
   const held = new Map<string, number>();
   let max = 0;
   let granted = 0;
-  const life = async (index: number): Promise<void> => {
+  const execution = async (index: number): Promise<void> => {
     const random = seededRandom(seed + index);
     const own = at(stores, index % 3);
     for (let turn = 0; turn < 30; turn += 1) {
@@ -55,7 +55,7 @@ test("three definitions over two shared limits, changed and registered anew unde
       await worker.finish();
     }
   };
-  const load = Promise.all(Array.from({ length: 12 }, (_, index) => life(index)));
+  const load = Promise.all(Array.from({ length: 12 }, (_, index) => execution(index)));
   for (let change = 0; change < 12; change += 1) {
     const limit = at([3, 1, 2], change % 3);
     const changedBy = "an operator";
@@ -98,7 +98,7 @@ test("tokens of two shared limits wander between three definitions under load: n
     max.one = Math.max(max.one, of(0, 1));
     max.two = Math.max(max.two, of(1, 2));
   };
-  const life = async (index: number): Promise<void> => {
+  const execution = async (index: number): Promise<void> => {
     const random = seededRandom(seed + index);
     const own = at(stores, index % 3);
     for (let turn = 0; turn < 15; turn += 1) {
@@ -120,7 +120,7 @@ test("tokens of two shared limits wander between three definitions under load: n
       await own.finishExecution({ executionId });
     }
   };
-  await Promise.all(Array.from({ length: 12 }, (_, index) => life(index)));
+  await Promise.all(Array.from({ length: 12 }, (_, index) => execution(index)));
   expect(max.one).toBeLessThanOrEqual(3);
   expect(max.two).toBeLessThanOrEqual(4);
   await sleep(1_200);

@@ -61,7 +61,7 @@ export function describeOperationIds(setup: StoreSetup): void {
   describe("an operation's id that the caller has made", () => {
     describeForm(setup);
   });
-  describe("an operation's id of two stays", () => {
+  describe("an operation's id of two executions", () => {
     describeStarts(setup);
   });
   describe("an operation's id that a call for another name has used", () => {

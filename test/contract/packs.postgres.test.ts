@@ -210,24 +210,24 @@ describe("a task that lies with others", () => {
       "that is unfinished, too",
       `insert into taskgate.task (task_id, task_definition_id, kind, priority, created_at)
        select task_id, task_definition_id, kind, priority, created_at from taskgate.archived where task_id = $1`,
-      ["P3 a finished task is not unfinished, too", "archive and task"],
+      ["a finished task is not unfinished, too", "archive and task"],
     ],
     [
       "that has ended alone, too",
       `insert into taskgate.archive (task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, build, outcome, failed_count, lost_count)
        select task_id, task_definition_id, kind, priority, rank, created_at, finished_at, purge_after, build, 12, 0, 0
          from taskgate.archived where task_id = $1`,
-      ["P3 a finished task has ended once", "2 times"],
+      ["a finished task has ended once", "2 times"],
     ],
     [
       "whose pack lacks a fence",
       "update taskgate.archive_pack set fences = fences[2:] where first_task_id = $1",
-      ["P3 the lists of a pack tell of each of its tasks", "3 tasks"],
+      ["the lists of a pack tell of each of its tasks", "3 tasks"],
     ],
     [
       "that its pack holds twice",
       "update taskgate.archive_pack set task_ids = array[task_ids[1], task_ids[1], task_ids[3]] where first_task_id = $1",
-      ["P3 the lists of a pack tell of each of its tasks", "3 tasks"],
+      ["the lists of a pack tell of each of its tasks", "3 tasks"],
     ],
   ])("check_invariants finds a task %s", async (_, sql, [rule, detail]) => {
     const field = await open();

@@ -147,27 +147,27 @@ function describeFindings(setup: StoreSetup): void {
     [
       "a row that the purge has left behind",
       "DELETE FROM Taskgate.Archive;",
-      { rule: "P3 each unfinished task stands in exactly one place", detail: "nowhere" },
+      { rule: "each unfinished task stands in exactly one place", detail: "nowhere" },
     ],
     [
       "a row of a task that died",
       "UPDATE Taskgate.Archive SET Outcome = 11;",
-      { rule: "P3 a finished task is not unfinished, too", detail: "archive and task" },
+      { rule: "a finished task is not unfinished, too", detail: "archive and task" },
     ],
     [
       "a payload that was written twice",
       "UPDATE Taskgate.Archive SET PayloadUtf8 = '{}';",
-      { rule: "P3 a finished task is not unfinished, too", detail: "archive and task" },
+      { rule: "a finished task is not unfinished, too", detail: "archive and task" },
     ],
     [
       "a row of a task that is done and ready",
       "INSERT INTO Taskgate.Ready (TaskDefinitionId, Priority, Rank, TaskId) SELECT t.TaskDefinitionId, t.Priority, t.Rank, t.TaskId FROM Taskgate.Task AS t;",
-      { rule: "P3 a finished task is not unfinished, too", detail: "archive and task" },
+      { rule: "a finished task is not unfinished, too", detail: "archive and task" },
     ],
     [
       "a key of a task that is done",
       "INSERT INTO Taskgate.Dedupe (TaskDefinitionId, DedupeKey, TaskId) SELECT t.TaskDefinitionId, N'k', t.TaskId FROM Taskgate.Task AS t;",
-      { rule: "P6 a key without a window belongs to an unfinished task" },
+      { rule: "a key without a window belongs to an unfinished task" },
     ],
   ])("check_invariants of rows that stay finds %s", async (_, sql, finding) => {
     const opened = open();

@@ -39,7 +39,7 @@ export function describePurge(setup: StoreSetup): void {
   });
 }
 
-/** Ends so many tasks, one after the other, and the stay. */
+/** Ends so many tasks, one after the other, and the execution. */
 async function endTasks(
   store: TaskStore,
   name: string,
@@ -426,7 +426,7 @@ async function attemptsOf(opened: TestStore, { dialect }: StoreSetup): Promise<s
   return rows.map((row) => String(row["id"] ?? row["Id"]));
 }
 
-/** 10,000 attempts of earlier stays. */
+/** 10,000 attempts of earlier executions. */
 async function plantAttempts(
   opened: TestStore,
   { dialect }: StoreSetup,

@@ -58,7 +58,7 @@ async function batchOf(store: TaskStore, name: string) {
   return { batchId };
 }
 
-/** A worker's life in short; what became of its definition. */
+/** An execution in short; what became of its definition. */
 export async function doSomeWork(store: TaskStore): Promise<DefinitionStatus> {
   const name = await define(store, { limit: 2 });
   await enqueue(store, name, [{ group: "g" }, { runInMs: 60_000 }, { dedupeKey: "k" }]);

@@ -362,7 +362,7 @@ function describeGiving(setup: StoreSetup): void {
     expect(await heldOf(store, shared)).toBe(4);
   });
 
-  test("the surplus above a lowered shared limit goes back first, and nothing more", async () => {
+  test("the tokens above a lowered shared limit go back first, and nothing more", async () => {
     const { store } = open();
     const { a, b, shared } = await two(store, 8);
     const holder = await hold(store, a, "first");
@@ -606,7 +606,7 @@ function describeParts(setup: StoreSetup): void {
   );
 
   testWith(setup, "exact clock")(
-    "a holder gives nothing of a surplus that only the dead make",
+    "a holder gives none of the tokens above a limit that only dead executions hold",
     async () => {
       const opened = open();
       const { store } = opened;

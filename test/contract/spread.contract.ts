@@ -287,7 +287,7 @@ function describeGiving(setup: StoreSetup): void {
     for (const holder of holders) expect((await give(holder)).tokens).toBe(1);
   });
 
-  test("the surplus above a lowered limit goes back, and nothing more", async () => {
+  test("the tokens above a lowered limit go back, and nothing more", async () => {
     const { store } = open();
     const name = await define(store, { limit: 8 });
     const holder = await hold(store, name, "first");

@@ -233,7 +233,7 @@ function describeAnswers(setup: StoreSetup): void {
     const call = `
       DECLARE @n int, @b bigint, @p bit;
       EXEC Taskgate._SettleTokens @TaskDefinitionId = 999, @TaskExecutionId = 0, @Want = NULL, @Keep = NULL,
-        @SurplusKeep = NULL, @Shared = N'', ${names.join(", ")}, ${others};`;
+        @OverLimitKeep = NULL, @Shared = N'', ${names.join(", ")}, ${others};`;
     await expect(open().raw(call)).rejects.toMatchObject({
       number: 50404,
       message: "task_definition_id: unknown (999)",
@@ -262,7 +262,7 @@ function follow(opened: TestStore, execution: ExecutionNumber, plan: Plan): Prom
     ${declareDefinition(execution)}
     DECLARE @n int, @g int, @b bigint, @x bit;
     EXEC Taskgate._SettleTokens @TaskDefinitionId = @d, @TaskExecutionId = ${execution}, @Want = @w, @Keep = NULL,
-      @SurplusKeep = NULL, @Shared = N'', @oOwn = @n OUTPUT, @oGranted = @g OUTPUT, @oFreed = @n OUTPUT, @oHeld = @n OUTPUT,
+      @OverLimitKeep = NULL, @Shared = N'', @oOwn = @n OUTPUT, @oGranted = @g OUTPUT, @oFreed = @n OUTPUT, @oHeld = @n OUTPUT,
       @oLimit = @n OUTPUT, @oTokenFence = @b OUTPUT, @oPaused = @x OUTPUT, @oDead = @n OUTPUT, @oIsLive = @x OUTPUT,
       @PlanStamp = ${String(stamp)}, @PlanCount = ${String(count)}, @PlanOffset = ${String(offset)}, @PlanPiece = '${String(piece)}';
     SELECT @g AS granted;`);

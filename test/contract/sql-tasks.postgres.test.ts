@@ -14,7 +14,7 @@ import type { TaskKind } from "../../shared/worker/define/task-kind";
 import { taskRequest } from "../../shared/worker/define/task-ref";
 
 /*
- * Stored procedures as tasks on PostgreSQL, and the trials of the seeds whose tasks are SQL: what they printed, ten
+ * Stored procedures as tasks on PostgreSQL, and the trials of the source texts whose tasks are SQL: what they printed, ten
  * times as fast. The log is written by the procedure itself, so it says what really ran when.
  */
 let url: string;
@@ -173,7 +173,7 @@ describe("a stored procedure as a task", () => {
   });
 });
 
-describe("the trials of the seeds, at 1/10 of the time", () => {
+describe("the trials of the source texts, at 1/10 of the time", () => {
   test("ten tasks run in pairs with two workers, five rounds: each task once, both workers used (S3.6)", async () => {
     const kind = defineSqlTask({ name: "pairs", procedures, limit: 2, prefetch: 0 });
     const workers = [openWorker(kind, 1), openWorker(kind, 1)];
@@ -209,7 +209,7 @@ describe("the trials of the seeds, at 1/10 of the time", () => {
     expect(spanMs(rows)).toBeLessThan(5 * 1_000 + 5_000);
   }, 30_000);
 
-  /** Order, how many, seconds; the seed's data. */
+  /** Order, how many, seconds; the source text's data. */
   const waves = [
     { tasks: 4, seconds: 10.1 },
     { tasks: 2, seconds: 9.2 },
@@ -239,7 +239,7 @@ describe("the trials of the seeds, at 1/10 of the time", () => {
       ),
     );
     await bench.client.batches.start(batch.batchId);
-    // One stay does it all, or several do, as hints would have them: which of both is not what the seed is about.
+    // One execution does it all, or several do, as hints would have them: which of both is not what the source text is about.
     while ((await statusOf(bench.store, name)).done < 10) await bench.work(name, { maxMs: 30_000 });
     return logOf(name);
   }

@@ -228,7 +228,7 @@ function describeTokens(setup: StoreSetup): void {
     expect((await statusOf(store, name)).held).toBe(2);
   });
 
-  test("release_tokens leaves no surplus below the limit or at it", async () => {
+  test("release_surplus gives nothing back at the limit or below it", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     const { executionId } = await startWorker(store, name, { want: 3 });

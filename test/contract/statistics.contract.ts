@@ -296,7 +296,7 @@ export function describeStatistics(setup: StoreSetup): void {
       const { store } = opened;
       const name = await define(store, { limit: 8 });
       await enqueue(store, name, 5);
-      for (let life = 0; life < 5; life += 1) {
+      for (let n = 0; n < 5; n += 1) {
         const worker = await startWorker(store, name);
         await worker.complete([await worker.claimOne()]);
         await worker.finish();

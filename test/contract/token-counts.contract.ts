@@ -50,7 +50,7 @@ function describeGivenBack(setup: StoreSetup): void {
     },
   );
 
-  test("tokens above a limit that was lowered go back as many as are told, and not only the surplus", async () => {
+  test("tokens above a limit that was lowered go back as many as are told, and not only those above it", async () => {
     const { store } = open();
     const name = await define(store, { limit: 5 });
     const { executionId } = await startWorker(store, name, { want: 4 });

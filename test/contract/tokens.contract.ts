@@ -18,7 +18,7 @@ import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 import type { TaskStore } from "../../shared/ports/task-store";
 
-/** Tokens on a definition's row: seed 000 and the errors of its first implementation. */
+/** Tokens on a definition's row: source text 000 and the errors of its first implementation. */
 export function describeTokens(setup: StoreSetup): void {
   describe("tokens and the limit", () => {
     describeCap(setup);
@@ -728,12 +728,12 @@ function parseTokens(text: string): Token[] {
 
 const firstId = "ccc7b851-2404-4b2b-84e3-6898399a976d";
 const secondId = "747ebc4e-add4-4d95-9022-0d7a544af813";
-/** As seed 000 prints it: the first free, the second held by 153533. */
-const seedText = `I:${firstId},S:1,G:153532,I:${secondId},S:0,G:153533`;
+/** As source text 000 prints it: the first free, the second held by 153533. */
+const sourceText = `I:${firstId},S:1,G:153532,I:${secondId},S:0,G:153533`;
 
 const sameTexts: { how: string; text: string }[] = [
-  { how: "as the seed prints it", text: seedText },
-  { how: "with | between the triples", text: seedText.replace(",I:747", "|I:747") },
+  { how: "as the source text prints it", text: sourceText },
+  { how: "with | between the triples", text: sourceText.replace(",I:747", "|I:747") },
   {
     how: "with the parts in another order",
     text: `G:153532,I:${firstId},S:1,S:0,G:153533,I:${secondId}`,
@@ -749,7 +749,7 @@ const damagedTexts: { how: string; text: string }[] = [
   { how: "the grantee is negative", text: `I:${firstId},S:1,G:-5` },
   { how: "a comma hangs at the end", text: `I:${firstId},S:1,G:0,` },
   { how: "it is other text", text: "tokens" },
-  { how: "it was cut in the middle", text: seedText.slice(0, 70) },
+  { how: "it was cut in the middle", text: sourceText.slice(0, 70) },
   { how: "blanks stand in it", text: `I:${firstId}, S:1, G:0` },
 ];
 

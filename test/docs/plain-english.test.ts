@@ -5,7 +5,7 @@ import {
   readComments,
   readMarkdown,
   readProse,
-  readSqlComments,
+  readSql,
   readTitles,
 } from "./prose";
 import type { Finding } from "./prose";
@@ -51,6 +51,10 @@ describe("the prose of the repository", () => {
   });
 });
 
+test("no word stands that the glossary has another word for", () => {
+  expect(listed("retired")).toEqual([]);
+});
+
 describe("the rules", () => {
   test("the rules find each kind of private word, and leave a question alone", () => {
     const lines = [
@@ -65,6 +69,25 @@ describe("the rules", () => {
     ];
     const expected = [1, 2, 3, 4, 5, 6].map((line) => `private page.md:${String(line)}`);
     expect(rulesOf(lines)).toEqual(expected);
+  });
+
+  test("the rules find words that were given up, each where it is refused", () => {
+    const lines = [
+      "It ends a worker's stay.",
+      "It is one worker's life.",
+      "It is a worker session.",
+      "The string of seed 000.",
+      "The surplus goes back.",
+      "A session that waits.",
+      "What was there stays, and so does the seed of a run.",
+    ];
+    const placesIn = (path: string): string[] =>
+      findIn([{ path, lines }])
+        .filter(({ rule }) => rule === "retired")
+        .map(({ place }) => place);
+    expect(placesIn("page.md")).toEqual([1, 2, 3, 4, 5].map((line) => `page.md:${String(line)}`));
+    expect(placesIn("docs/concepts.md")).not.toContain("docs/concepts.md:3");
+    expect(placesIn("shared/worker/run.ts")).toContain("shared/worker/run.ts:6");
   });
 
   test("the rules find references to promises and design sections, and no other numbers", () => {
@@ -94,8 +117,18 @@ describe("the readers", () => {
     expect(readMarkdown(page)).toEqual(["Text of x.", "", "", "", "More."]);
   });
 
-  test("the reader of comments takes those of SQL and TypeScript, and no code", () => {
-    expect(readSqlComments("SELECT 1 -- one\nSELECT 2")).toEqual([" one", ""]);
+  test("the reader of SQL takes comments and sentences", () => {
+    expect(readSql("SELECT 1 -- one\nSELECT N'two', 'it''s a third one', N'a')")).toEqual([
+      " one",
+      ". it's a third one .",
+    ]);
+    const rule = [
+      { path: "shared/rules.sql", lines: readSql("(select 'S4 a wave has who asks')") },
+    ];
+    expect(findIn(rule).map(({ text }) => text)).toEqual(["who asks", "S4"]);
+  });
+
+  test("the reader of comments takes those of TypeScript, and no code", () => {
     const code = 'const a = "x"; // one\n/**\n * two\n */\nconst b = 1; /* three */\nconst c = 2;';
     expect(readComments(code).map((line) => line.trim())).toEqual([
       "one",

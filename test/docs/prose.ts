@@ -5,8 +5,8 @@ import { globSync } from "tinyglobby";
 import { root } from "./markdown";
 
 /*
- * The prose of the repository, line by line: pages, comments of the product, titles of tests. Code and names in backticks
- * are left out. What counts as private, dangling or long is below.
+ * The prose of the repository, line by line: pages, comments of the product, sentences in its SQL, titles of tests. Code and
+ * names in backticks are left out. What counts as private, retired, dangling or long is below.
  */
 
 /** One file's prose; lines without any are empty, so that an index is a line of the file. */
@@ -17,7 +17,7 @@ export interface Prose {
 
 /** A sentence or a word that the rules refuse. */
 export interface Finding {
-  readonly rule: "private" | "dangling" | "long";
+  readonly rule: "private" | "retired" | "dangling" | "long";
   /** `path:line`; of a long sentence the path alone. */
   readonly place: string;
   readonly text: string;
@@ -37,10 +37,37 @@ const privateWords = [
   /\bthe dearest\b/gi,
 ];
 
+/** A word that the glossary has another word for. */
+interface RetiredWord {
+  readonly pattern: RegExp;
+  /** The files that it is refused in; left out: all. */
+  readonly within?: RegExp;
+  /** The files that may say it. */
+  readonly except?: RegExp;
+}
+
+/** Committed migrations never change. */
+const frozen = /\/migrations\//;
+
+const retiredWords: readonly RetiredWord[] = [
+  // Execution.
+  { pattern: /\b(?:an?|the|its|one|each|another|this|same|\w+'s) stay\b|\bstays of\b/gi },
+  { pattern: /\b(?:one worker|a worker|the worker|invocation)'s (?:life|lives)\b|\bsame life\b/gi },
+  { pattern: /\bworkers?(?:'s?)? sessions?\b/gi, except: /^docs\/concepts\.md$/ },
+  // A session is one of the database: the worker and its guide know none.
+  { pattern: /\bsessions?\b/gi, within: /^shared\/worker\/|^docs\/operate\/resident-worker\.md$/ },
+  // Source text.
+  { pattern: /\bseeds? 00\d\b/gi, except: frozen },
+  // Tokens above the limit.
+  { pattern: /\bsurplus\b/gi },
+];
+
 /** Numbers of promises, locks, cases and design sections: no page explains them. */
 const danglingReferences = /\b[PKJGVT]\d{1,2}\b|\bdesign(?:\.md)? \d+(?:\.\d+)?/g;
+/** In the product also numbers of the source texts: only titles of tests and the page of their behaviours have them. */
+const danglingInProduct = /\bS[0-4](?:\.\d{1,2})?\b/g;
 
-const wordsMost = 25;
+const wordsMax = 25;
 const word = /[A-Za-z][A-Za-z'-]*/g;
 
 /** Tracked files; where there is no git, every file that isn't generated. */
@@ -66,7 +93,7 @@ type Reader = (text: string) => string[];
 
 function readerOf(path: string): Reader | undefined {
   if (/^(?:docs\/.*|[^/]+)\.md$/.test(path)) return readMarkdown;
-  if (/^(?:functions|shared|infra)\/.*\.sql$/.test(path)) return readSqlComments;
+  if (/^(?:functions|shared|infra)\/.*\.sql$/.test(path)) return readSql;
   if (/^(?:functions|shared|infra)\/.*\.(?:ts|js|mjs|cjs|bicep)$/.test(path)) return readComments;
   if (/^test\/.*\.(?:test|contract)\.ts$/.test(path)) return readTitles;
   return undefined;
@@ -78,9 +105,17 @@ export function readMarkdown(text: string): string[] {
   return withoutBlocks.split("\n").map(withoutNames);
 }
 
-/** What follows `--` on each line. */
-export function readSqlComments(text: string): string[] {
-  return text.split("\n").map((line) => withoutNames(/--(.*)$/.exec(line)?.[1] ?? ""));
+/** What follows `--` on each line, and its literals of three words and more, each as a sentence. */
+export function readSql(text: string): string[] {
+  return text.split("\n").map((line) => {
+    const comment = /--(.*)$/.exec(line)?.[1] ?? "";
+    const literals = line.replace(/--.*$/, "").matchAll(/'((?:[^']|'')*)'/g);
+    const sentences = [...literals]
+      .map(([, literal = ""]) => literal.replaceAll("''", "'"))
+      .filter((literal) => /[a-z]+ [a-z]+ [a-z]+/.test(literal))
+      .map((literal) => `. ${literal} .`);
+    return withoutNames(`${comment}${sentences.join("")}`);
+  });
 }
 
 /** What follows two slashes, and the lines of block comments. */
@@ -120,19 +155,38 @@ export function countWords(prose: readonly Prose[]): number {
 /** Everything that the rules refuse, in the order of the files. */
 export function findIn(prose: readonly Prose[]): Finding[] {
   return prose.flatMap(({ path, lines }) => [
-    ...lines.flatMap((line, index) => findInLine(`${path}:${String(index + 1)}`, line)),
+    ...lines.flatMap((line, index) => findInLine({ path, line, number: index + 1 })),
     ...sentencesOf(lines)
-      .filter((sentence) => (sentence.match(word)?.length ?? 0) > wordsMost)
+      .filter((sentence) => (sentence.match(word)?.length ?? 0) > wordsMax)
       .map((text): Finding => ({ rule: "long", place: path, text })),
   ]);
 }
 
-function findInLine(place: string, line: string): Finding[] {
-  const words = privateWords.flatMap((pattern) => line.match(pattern) ?? []);
-  const references = line.match(danglingReferences) ?? [];
+function findInLine({
+  path,
+  line,
+  number,
+}: {
+  path: string;
+  line: string;
+  number: number;
+}): Finding[] {
+  const place = `${path}:${String(number)}`;
+  const found = (rule: Finding["rule"], patterns: readonly RegExp[]): Finding[] =>
+    patterns.flatMap((pattern) => line.match(pattern) ?? []).map((text) => ({ rule, place, text }));
+  const retired = retiredWords.filter(
+    ({ within, except }) => within?.test(path) !== false && except?.test(path) !== true,
+  );
   return [
-    ...words.map((text): Finding => ({ rule: "private", place, text })),
-    ...references.map((text): Finding => ({ rule: "dangling", place, text })),
+    ...found("private", privateWords),
+    ...found(
+      "retired",
+      retired.map(({ pattern }) => pattern),
+    ),
+    ...found(
+      "dangling",
+      path.startsWith("shared/") ? [danglingReferences, danglingInProduct] : [danglingReferences],
+    ),
   ];
 }
 

@@ -14,7 +14,7 @@ const ownName = /^(?:it|test(?:[A-Z]\w*)?|[a-z]\w*Test)$/;
 const holdsTest = /\btest(?:With|Here)\(|\btest\.skip\b/;
 
 /** Here the titles stand in tables of cases, apart from the call. Those of races are titles of groups. */
-const tables = /^test\/(?:seeds\/scenes|tsql\/litmus\/cases\/(?!races|published))/;
+const tables = /^test\/(?:source-texts\/scenes|tsql\/litmus\/cases\/(?!races|published))/;
 
 /** The titles of all tests in a file, also of those that a table or a condition makes. */
 export function readTestTitles(path: string, text: string): TestTitle[] {

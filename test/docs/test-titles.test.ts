@@ -8,7 +8,7 @@ import { faultOf } from "./title-rule";
 
 /** Here a row has the whole title: a sentence of a table, which is read in its own file or by people. */
 const rowsAreTitles: ReadonlySet<string> = new Set([
-  "test/seeds/scene.ts",
+  "test/source-texts/scene.ts",
   "test/support/store-setup.ts",
   "test/tsql/litmus/litmus.test.ts",
   "test/unit/core/next-call.test.ts",
@@ -24,7 +24,12 @@ const titles = globSync(["test/**/*.ts"], { cwd: root, ignore: ["**/node_modules
 describe("the titles of all tests", () => {
   test("the titles are found in tests, contracts, helpers and tables of scenes", () => {
     expect(titles.length).toBeGreaterThan(4_000);
-    for (const kind of [/\.test\.ts$/, /\.contract\.ts$/, /-suite\.ts$/, /^test\/seeds\/scenes\//])
+    for (const kind of [
+      /\.test\.ts$/,
+      /\.contract\.ts$/,
+      /-suite\.ts$/,
+      /^test\/source-texts\/scenes\//,
+    ])
       expect(titles.some(({ path }) => kind.test(path))).toBe(true);
   });
 
@@ -113,9 +118,9 @@ describe("the reader of titles", () => {
 
   test("the reader takes the titles of scenes from their tables", () => {
     const code = 'const scenes = [{ numbers: "S9.1", title: "a claim ends" }];';
-    expect(readTestTitles("test/seeds/scenes/a.ts", code)).toEqual([
+    expect(readTestTitles("test/source-texts/scenes/a.ts", code)).toEqual([
       { line: 1, title: "a claim ends" },
     ]);
-    expect(readTestTitles("test/seeds/a.ts", code)).toEqual([]);
+    expect(readTestTitles("test/source-texts/a.ts", code)).toEqual([]);
   });
 });

@@ -51,7 +51,7 @@ function randomTask(dice: Dice, isBlocked: boolean): NewTask {
 const randomTasks = (dice: Dice, max: number, isBlocked = false): NewTask[] =>
   Array.from({ length: 1 + dice.below(max) }, () => randomTask(dice, isBlocked));
 
-/** A worker's stay: claims, ends in every way, children in a transaction, and now and then death. */
+/** An execution: claims, ends in every way, children in a transaction, and now and then death. */
 export const work: Turn = async (store, ground, dice) => {
   const name = dice.pick(ground.names);
   const answer = await store.startExecution(startInput(name, { want: 1 + dice.below(3) }));

@@ -55,7 +55,7 @@ async function main(): Promise<void> {
     stop.abort();
   });
   while (!stop.signal.aborted) {
-    const stayMs = 300 + 700 * realRandom.fraction();
+    const executionMs = 300 + 700 * realRandom.fraction();
     const want = 1 + Math.floor(20 * realRandom.fraction());
     if (mode === "tokens" || mode === "deaf") {
       const answer = await withTokens(
@@ -93,7 +93,7 @@ async function main(): Promise<void> {
         idlePauseMs: 10,
       },
       "limited",
-      { deadlineMs: realClock.monotonicMs() + stayMs, marginMs: 100, signal: stop.signal },
+      { deadlineMs: realClock.monotonicMs() + executionMs, marginMs: 100, signal: stop.signal },
     );
     if (result.status === "worked") await log.granted(result.tokens);
     else await sleep(5 + 20 * realRandom.fraction());

@@ -110,7 +110,7 @@ async function openHost(url: string, workerName: string): Promise<Host> {
   const pools = new LimitPools(environment, heartbeat);
   closers.push(() => pools.stop());
   /** Until it is told to stop, or may end. */
-  const stay = async (what: string, signal: AbortSignal): Promise<void> => {
+  const wait = async (what: string, signal: AbortSignal): Promise<void> => {
     events.push(`${what} begins`);
     await sleep(60_000, AbortSignal.any([signal, end.signal])).catch(() => undefined);
     events.push(`${what} ${signal.aborted ? "is told to stop" : "ends"}`);
@@ -120,7 +120,7 @@ async function openHost(url: string, workerName: string): Promise<Host> {
     name,
     limit: 1,
     leaseMs,
-    run: (_, { signal }) => stay("task", signal),
+    run: (_, { signal }) => wait("task", signal),
   });
   const registry = createRegistry([task]);
   const definition = registry.definition(name);
@@ -141,7 +141,7 @@ async function openHost(url: string, workerName: string): Promise<Host> {
         },
       ),
     call: () =>
-      withTokens(pools, { limit: calls, waitMs: 10_000 }, ({ signal }) => stay("body", signal)),
+      withTokens(pools, { limit: calls, waitMs: 10_000 }, ({ signal }) => wait("body", signal)),
     finish: () => {
       end.abort();
     },

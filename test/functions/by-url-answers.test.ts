@@ -54,7 +54,7 @@ async function expectSame(words: readonly string[]): Promise<void> {
 const states = ["waiting", "dead", "done", "ready", "scheduled", "claimed", "cancelled"];
 const looks: readonly string[] = [
   ...["status", "top", "top import-orders", "top send-invoice"],
-  ...["hour", "day", "week"].map((window) => `stats import-orders --window ${window}`),
+  ...["hour", "day", "week"].map((window) => `statistics import-orders --window ${window}`),
   ...["definitions", "definitions import-orders", "limits", "limits -n 3", "limits partner-api"],
   ...["executions", "executions --all", "executions import-orders -n 1"],
   ...fewOf(states, 3).flatMap((state) => [

@@ -67,7 +67,7 @@ const places: Record<string, () => readonly [place: string, text: string]> = {
   limits: () => ["limits", "partner-api"],
   groups: () => ["groups", "customer-G"],
   watermarks: () => ["watermarks", "No blocks have been made"],
-  workers: () => ["workers", "worker-3"],
+  executions: () => ["executions", "worker-3"],
   audit: () => ["audit?object=import-orders", "the partner is slow today"],
   results: () => ["results", "ORD"],
   search: () => ["search?q=partner", "sync-partner"],

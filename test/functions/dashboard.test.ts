@@ -44,7 +44,7 @@ const views: Record<string, readonly string[]> = {
   watermarks: [evil, '{"last":"4711"}'],
   tasks: ["One definition's tasks", "State"],
   failures: ["no such row", "Redrive 1 .."],
-  workers: ["worker-1", "live"],
+  executions: ["worker-1", "live"],
   audit: ["register definition", evil],
   [`definitions/${encodeURIComponent(evil)}`]: [evil, "At most 4 run at once, as in code."],
   [`search?q=${encodeURIComponent("<img")}`]: ["definition", "batch", evil],
@@ -76,6 +76,15 @@ describe("each view", () => {
       expect(page.problems).toEqual([]);
     });
   }
+
+  testHere(`a link of before to the workers shows the executions${chromiumNote}`, async () => {
+    const page = await open("workers?all=yes");
+    await page.shows("worker-1");
+    expect(await page.evaluate("document.querySelector('nav a[aria-current]').innerText")).toBe(
+      "Executions",
+    );
+    expect(await page.evaluate("document.getElementById('executions-all').checked")).toBe(true);
+  });
 
   testHere(`a name's signs without a shape are told by their numbers${chromiumNote}`, async () => {
     const name = "turned\u202egnp\u200b\u001b[2J";

@@ -76,7 +76,7 @@ async function texts(words: readonly string[]): Promise<string> {
 const lines = (): [string, string[]][] => [
   ["status", ["status"]],
   ["top", ["top", name]],
-  ["stats", ["stats", name]],
+  ["statistics", ["statistics", name]],
   ["definitions", ["definitions"]],
   ["limits", ["limit", name]],
   ["tasks", ["tasks", name, "--state", "dead"]],

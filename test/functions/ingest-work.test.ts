@@ -5,9 +5,9 @@ import type { Runtime } from "../../shared/functions/runtime";
 import { defineTask } from "../../shared/worker/define/define-task";
 import { createRegistry } from "../../shared/worker/define/registry";
 import { taskRequest } from "../../shared/worker/define/task-ref";
-import { IdleSessions } from "../../shared/worker/run/idle-sessions";
+import { IdleExecutions } from "../../shared/worker/run/idle-executions";
 import { InvocationWork } from "../../shared/worker/run/invocation-work";
-import type { WorkerSession } from "../../shared/worker/run/run-worker";
+import type { ExecutionBounds } from "../../shared/worker/run/run-worker";
 import { openWorkerBench } from "../unit/worker/worker-bench";
 
 test("invocations of ingest leave nothing at the signal that tells the process to end", async () => {
@@ -21,18 +21,18 @@ test("invocations of ingest leave nothing at the signal that tells the process t
     ...{ environment: bench.environment, registry, heartbeat: bench.heartbeat },
     ...{ concurrencyPerWorker: 4, idleReads: 0, idlePauseMs: 1 },
   };
-  const stay: WorkerSession = {
+  const bounds: ExecutionBounds = {
     deadlineMs: Number.MAX_SAFE_INTEGER,
     marginMs: 0,
     signal: new AbortController().signal,
     draining: process.signal,
   };
-  const others = { idle: new IdleSessions(), servesOthers: true, onTrouble: () => undefined };
+  const others = { idle: new IdleExecutions(), servesOthers: true, onTrouble: () => undefined };
   const runtime = {
     environment: bench.environment,
     registry,
-    stay: () => stay,
-    work: (session: WorkerSession) => new InvocationWork({ worker, session, ...others }),
+    bounds: () => bounds,
+    work: (bounds: ExecutionBounds) => new InvocationWork({ worker, bounds, ...others }),
   } as unknown as Runtime;
   for (let calls = 0; calls < 10; calls += 1) {
     const work = new IngestWork({ tracked: (body) => body(runtime) });

@@ -220,7 +220,7 @@ test("tasks of an idle process are found by notifications alone, also after the 
   await untilWaiting(1);
   await app.client.enqueue(quick, { id: "one" });
   await app.until(() => idsOf(app.notes, "begin").includes("one"));
-  // The session that stays for a while has ended: between sessions nothing is held.
+  // The execution that waits for a while has ended: between executions nothing is held.
   for (let open = 1; open > 0; open = (await openExecutions()).length) await sleep(100);
   await app.client.enqueue(quick, { id: "two" });
   await app.until(() => idsOf(app.notes, "begin").includes("two"));

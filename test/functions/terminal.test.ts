@@ -62,8 +62,8 @@ function terminal(line: string, typed = "", variables = {}): Promise<string> {
 /** What each shell offers for the words, the last of which is being typed. */
 const cases: readonly (readonly [words: string, offered: readonly string[]])[] = [
   ["taskgate re", ["redrive", "replay", "reschedule", "resume"]],
-  ["taskgate --db x sta", ["stamp", "stats", "status"]],
-  ["taskgate --url x sta", ["stamp", "stats", "status"]],
+  ["taskgate --db x sta", ["stamp", "statistics", "status"]],
+  ["taskgate --url x sta", ["stamp", "statistics", "status"]],
   ["taskgate status --ur", ["--url"]],
   ["taskgate tasks --sta", ["--state"]],
   ["taskgate tasks greet --state de", ["dead"]],
@@ -74,6 +74,8 @@ const cases: readonly (readonly [words: string, offered: readonly string[]])[] =
   ["taskgate reschedule n", ["now"]],
   ["taskgate limit greet c", ["code"]],
   ["taskgate enqueue greet --format n", ["ndjson"]],
+  ["taskgate stats g", ["greet"]],
+  ["taskgate stats greet --window w", ["week"]],
   ["taskgate help wa", ["watermark", "watermarks"]],
 ];
 

@@ -496,7 +496,7 @@ create function taskgate._change_shared_limit(p_shared_limit_id integer, p_limit
 create function taskgate._change_shared_links(p_task_definition_id integer, p_shared_limits text, p_registered_by text, OUT o_old text, OUT o_new text) language plpgsql;
 create function taskgate._check_actor(p_changed_by text, p_reason text) returns text language plpgsql stable;
 create function taskgate._check_filters(p_key text, p_key_prefix text, p_group_key text, p_created_since text, p_created_before text, p_finished_since text, p_finished_before text, p_path text, p_value text) returns void language plpgsql stable;
-create function taskgate._check_range(p_what text, p_value bigint, p_least bigint, p_most bigint) returns void language plpgsql immutable;
+create function taskgate._check_range(p_what text, p_value bigint, p_min bigint, p_max bigint) returns void language plpgsql immutable;
 create function taskgate._check_results(p_results text[]) returns void language plpgsql;
 create function taskgate._check_text(p_what text, p_text text) returns void language plpgsql immutable;
 create function taskgate._claimed(p_task_ids bigint[], p_build bigint, OUT o_ids text, OUT o_kinds text, OUT o_attempts text, OUT o_payloads text, OUT o_extras text, OUT o_last_priority smallint, OUT o_last_rank bigint) language plpgsql;
@@ -566,7 +566,7 @@ create function taskgate._reserved_ms(p_task_definition_id integer, p_now timest
 create function taskgate._retry_in_ms(p_task_definition_id integer) returns bigint language sql stable;
 create function taskgate._set_paused(p_name text, p_paused boolean, p_changed_by text, p_reason text, p_is_stop boolean, p_expected_paused boolean, OUT o_status text, OUT o_ready boolean) language plpgsql;
 create function taskgate._settle_shared(p_shared integer[], p_task_execution_id bigint, p_need integer, p_own integer, OUT o_room integer, OUT o_over_limit integer, OUT o_dead integer) language plpgsql;
-create function taskgate._settle_tokens(p_task_definition_id integer, p_task_execution_id bigint, p_want integer, p_keep integer, p_surplus_keep integer, p_shared integer[], OUT o_own integer, OUT o_granted integer, OUT o_freed integer, OUT o_held integer, OUT o_limit integer, OUT o_token_fence bigint, OUT o_paused boolean, OUT o_dead integer, OUT o_is_live boolean, OUT o_given integer, OUT o_given_to integer[]) language plpgsql;
+create function taskgate._settle_tokens(p_task_definition_id integer, p_task_execution_id bigint, p_want integer, p_keep integer, p_over_limit_keep integer, p_shared integer[], OUT o_own integer, OUT o_granted integer, OUT o_freed integer, OUT o_held integer, OUT o_limit integer, OUT o_token_fence bigint, OUT o_paused boolean, OUT o_dead integer, OUT o_is_live boolean, OUT o_given integer, OUT o_given_to integer[]) language plpgsql;
 create function taskgate._shared_count(p_shared_limit_id integer) returns integer language sql stable;
 create function taskgate._shared_demand(p_task_definition_id integer, p_lease_ms integer, p_now timestamp with time zone) returns TABLE(shared_limit_id integer, open_since timestamp with time zone, reserved_ms bigint) language sql stable;
 create function taskgate._shared_gift(p_task_definition_id integer, p_lease_ms integer, p_worker text, p_now timestamp with time zone, OUT o_gift integer, OUT o_shared integer[]) language sql stable;

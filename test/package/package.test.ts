@@ -107,7 +107,7 @@ describe("the package", () => {
         ),
     );
     expect(strange).toEqual([]);
-    expect(packed.files.filter((file) => /test\.|\/tasks\/|seeds/.test(file))).toEqual([]);
+    expect(packed.files.filter((file) => /test\.|\/tasks\/|source-texts/.test(file))).toEqual([]);
     const sql = packed.files.filter((file) => file.endsWith("all.sql"));
     expect(sql).toEqual(["lib/store/mssql/sql/all.sql", "lib/store/postgres/sql/all.sql"]);
   });

@@ -103,7 +103,7 @@ const outcome: fc.Arbitrary<Leave> = fc.oneof(
   value.map((make) => (ctx: TaskContext) => ctx.completeWith(() => make() as never)),
 );
 
-/** Lives until all is over, at most as many as the tasks may have tries and parts. */
+/** Executions until all is over, at most as many as the tasks may have tries and parts. */
 async function play(store: TaskStore, name: string, leaves: readonly Leave[]): Promise<Played> {
   const starts = new Map<string, number>();
   const claimed = new Map<string, Set<string>>();
@@ -134,7 +134,7 @@ async function play(store: TaskStore, name: string, leaves: readonly Leave[]): P
     payloads.map((payload) => taskRequest(task, payload)),
   );
   let facts: TaskFacts[] = [];
-  for (let life = 0; life < 8; life += 1) {
+  for (let n = 0; n < 8; n += 1) {
     await bench.work(name, { concurrency: 16, idleReads: 0 });
     facts = await Promise.all(
       added.map(async ({ taskId }) => {

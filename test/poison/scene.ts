@@ -86,17 +86,17 @@ function watched(store: TaskStore, claims: Map<string, Set<string>>): TaskStore 
   });
 }
 
-/** Lives one after the other, at most as many as the bad task may have tries and parts. */
+/** Executions one after the other, at most as many as the bad task may have tries and parts. */
 async function workUntilEnded(
   bench: WorkerBench,
   name: string,
   ids: readonly string[],
 ): Promise<TaskFacts[]> {
-  for (let life = 0; ; life += 1) {
+  for (let n = 0; ; n += 1) {
     await bench.work(name);
     const facts = await Promise.all(ids.map((id) => factsOf(bench.store, id)));
     const areOver = facts.every(({ state }) => ["done", "dead", "cancelled"].includes(state));
-    if (areOver || life === 12) return facts;
+    if (areOver || n === 12) return facts;
     await sleep(5);
   }
 }

@@ -235,7 +235,7 @@ export class Worker {
     );
   }
 
-  /** Ends its stay. */
+  /** Ends its execution. */
   finish(): Promise<FinishExecutionAnswer> {
     return this.store.finishExecution({ executionId: this.executionId });
   }

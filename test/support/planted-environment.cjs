@@ -1,4 +1,4 @@
-// Tests under a `describe` that is named in `plantedFaults` (test/seeds/planted/expect-failures.ts) run with a fault: of
+// Tests under a `describe` that is named in `plantedFaults` (test/source-texts/planted/expect-failures.ts) run with a fault: of
 // them those stay that the fault is meant for, and each of these must fail, with the message that is named.
 const { stripVTControlCharacters } = require("node:util");
 const { TestEnvironment } = require("jest-environment-node");

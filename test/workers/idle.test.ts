@@ -23,7 +23,7 @@ const base: SpreadOptions = {
   tasks: 0,
   taskMs: 50,
   isBlocking: false,
-  stayMs: 600_000,
+  executionMs: 600_000,
   lastsMs: 20_000,
   seed: 1,
 };

@@ -9,7 +9,7 @@ import { Host } from "./host";
 import { drawDefinitions } from "./kinds";
 import type { Plant } from "./plant";
 import { VirtualTime } from "./virtual-time";
-import { bootWorker, live, sweep } from "./worker-process";
+import { bootWorker, work, sweep } from "./worker-process";
 
 /*
  * Goal: an execution keeps its lease for as long as its process lives and reaches the database, whatever else begins and ends
@@ -58,17 +58,17 @@ async function runBeside(everyMs: number, plant: Plant | null = null) {
     const [added] = await own.client.enqueueAll([taskRequest(kind, { key: "k" })]);
     return added?.taskId ?? "";
   };
-  const stay = { lastsMs: 4 * lastsMs, marginMs: 1_000 };
+  const bounds = { lastsMs: 4 * lastsMs, marginMs: 1_000 };
   let long = "";
   void sweep(own, true).then(async () => {
     long = await add("steady");
-    void live(own, "steady", stay);
+    void work(own, "steady", bounds);
   });
   await time.run(2_000);
   longRate = 0;
   const come = (): void => {
     if (time.nowMs > lastsMs) return;
-    void add("wide").then(() => live(own, "wide", stay));
+    void add("wide").then(() => work(own, "wide", bounds));
     time.after(everyMs, come);
   };
   come();

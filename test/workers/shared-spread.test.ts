@@ -15,7 +15,7 @@ const base: SpreadOptions = {
   tasks: 2_000,
   taskMs: 50,
   isBlocking: false,
-  stayMs: 600_000,
+  executionMs: 600_000,
   lastsMs: 12_000,
   seed: 1,
 };

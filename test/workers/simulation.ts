@@ -17,8 +17,8 @@ import type { Plant } from "./plant";
 import { PartnerCalls } from "./partner-calls";
 import { Platform } from "./platform";
 import { VirtualTime } from "./virtual-time";
-import type { Check, PromiseName, Run, Stay, Violation, World } from "./watch";
-import { bootWorker, live, sweep } from "./worker-process";
+import type { Check, PromiseName, Run, WatchedExecution, Violation, World } from "./watch";
+import { bootWorker, work, sweep } from "./worker-process";
 import type { WorkerProcess } from "./worker-process";
 
 /** The outcome of one seed. */
@@ -47,7 +47,7 @@ const settleMostMs = 30 * 60_000;
 /** A run has about 3,000 events; one that never comes to rest is stopped here. */
 const eventsMost = 40_000;
 const idleMs = 3 * 60_000;
-const stayMs = 40_000;
+const executionMs = 40_000;
 const marginMs = 12_000;
 /** Definitions that an operator changes. */
 const limitedNames = ["steady", "grouped", "parents"] as const;
@@ -57,7 +57,7 @@ export class Simulation implements World {
   readonly time = new VirtualTime();
   readonly database: Database;
   readonly runs = new Set<Run>();
-  readonly stays: Stay[] = [];
+  readonly executions: WatchedExecution[] = [];
   readonly promised = new Set<TaskId>();
   readonly tickMs = tickMs;
   readonly violations: Violation[] = [];
@@ -288,21 +288,21 @@ export class Simulation implements World {
   async #work(host: Host, definition: string): Promise<void> {
     const own = this.#processes.get(host);
     if (own === undefined) return;
-    const stay: Stay = {
+    const execution: WatchedExecution = {
       host,
       definition,
       beganMs: this.time.nowMs,
-      deadlineMs: this.time.nowMs + stayMs,
+      deadlineMs: this.time.nowMs + executionMs,
       endedMs: null,
     };
-    this.stays.push(stay);
-    this.time.after(stayMs, () => {
-      this.#tell((check) => check.deadline?.(stay));
+    this.executions.push(execution);
+    this.time.after(executionMs, () => {
+      this.#tell((check) => check.deadline?.(execution));
     });
     try {
-      await live(own, definition, { lastsMs: stayMs, marginMs });
+      await work(own, definition, { lastsMs: executionMs, marginMs });
     } finally {
-      stay.endedMs = this.time.nowMs;
+      execution.endedMs = this.time.nowMs;
     }
   }
 
@@ -436,7 +436,7 @@ export class Simulation implements World {
     const look = (): void => {
       isOver =
         this.database.rows.tasks.size === 0 &&
-        this.stays.every((stay) => stay.endedMs !== null || stay.host.isDead);
+        this.executions.every((execution) => execution.endedMs !== null || execution.host.isDead);
       if (!isOver) this.time.after(1_000, look);
     };
     look();

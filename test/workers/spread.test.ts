@@ -15,7 +15,7 @@ const blocking: SpreadOptions = {
   tasks: 3_000,
   taskMs: 50,
   isBlocking: true,
-  stayMs: 600_000,
+  executionMs: 600_000,
   lastsMs: 20_000,
   seed: 1,
 };
@@ -83,7 +83,7 @@ describe("twenty hosts that arrive one by one", () => {
       ...twenty,
       arriveEveryMs: 500,
       limit: 4,
-      stayMs: 8_000,
+      executionMs: 8_000,
       tasks: 1_000,
       lastsMs: 200_000,
     });

@@ -28,8 +28,8 @@ export interface SpreadOptions {
   readonly taskMs: number;
   /** Tasks keep their host's event loop busy: one after the other, and nothing else happens there. */
   readonly isBlocking: boolean;
-  /** How long a stay may last. */
-  readonly stayMs: number;
+  /** How long an execution may last. */
+  readonly executionMs: number;
   /** How long all of it lasts. */
   readonly lastsMs: number;
   readonly seed: number;
@@ -155,7 +155,7 @@ class Scene {
         },
         name,
         {
-          deadlineMs: host.clock.monotonicMs() + this.#options.stayMs,
+          deadlineMs: host.clock.monotonicMs() + this.#options.executionMs,
           marginMs,
           signal: stop.signal,
         },

@@ -19,7 +19,7 @@ import { taskRequest } from "../../shared/worker/define/task-ref";
 
 /** What a stampede cost. */
 export interface Stampede {
-  /** Hosts by how their stay went. */
+  /** Hosts by how their execution went. */
   readonly results: Record<WorkerResult["status"], number>;
   readonly tasksRun: number;
   readonly mostAtOnce: number;
@@ -127,7 +127,7 @@ export async function stampede(options: {
   for (let count = 0; count < options.hosts; count += 1) {
     const { host, environment, registry } = start(`host-${String(count)}`);
     host.deliver(chance.between(0, 100), () => {
-      const stay = {
+      const bounds = {
         deadlineMs: host.clock.monotonicMs() + 60_000,
         marginMs: 10_000,
         signal: new AbortController().signal,
@@ -140,7 +140,7 @@ export async function stampede(options: {
         idleReads: 1,
         idlePauseMs: 100,
       };
-      void runWorker(worker, "import", stay).then(({ status }) => {
+      void runWorker(worker, "import", bounds).then(({ status }) => {
         results[status] += 1;
         if (status === "limited") denied.push(host.name);
       });

@@ -20,7 +20,7 @@ export interface Run {
 }
 
 /** One invocation. */
-export interface Stay {
+export interface WatchedExecution {
   readonly host: Host;
   readonly definition: string;
   readonly beganMs: number;
@@ -56,7 +56,7 @@ export interface World {
   readonly database: Database;
   /** Handlers that run now, those of dead hosts left out. */
   readonly runs: ReadonlySet<Run>;
-  readonly stays: readonly Stay[];
+  readonly executions: readonly WatchedExecution[];
   /** Ids that an enqueue answered. */
   readonly promised: ReadonlySet<TaskId>;
   /** Handlers started so far. */
@@ -80,8 +80,8 @@ export interface Check {
   after?(call: StatementCall, answer: unknown): void;
   /** A handler's first line; it is in `runs` already. */
   begin?(run: Run): void;
-  /** A stay's deadline has come. */
-  deadline?(stay: Stay): void;
+  /** An execution's deadline has come. */
+  deadline?(execution: WatchedExecution): void;
   /** The database was set back: what was committed last is lost. */
   setBack?(): void;
   /** Everything has ended. */

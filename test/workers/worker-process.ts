@@ -83,10 +83,10 @@ export function bootWorker(options: BootOptions): WorkerProcess {
 }
 
 /** One invocation of shared/functions/run.ts. */
-export async function live(
+export async function work(
   { host, environment, registry, heartbeat }: WorkerProcess,
   definition: string,
-  stay: { lastsMs: number; marginMs: number },
+  bounds: { lastsMs: number; marginMs: number },
 ): Promise<void> {
   await runWorker(
     {
@@ -99,8 +99,8 @@ export async function live(
     },
     definition,
     {
-      deadlineMs: host.clock.monotonicMs() + stay.lastsMs,
-      marginMs: stay.marginMs,
+      deadlineMs: host.clock.monotonicMs() + bounds.lastsMs,
+      marginMs: bounds.marginMs,
       signal: new AbortController().signal,
     },
   );

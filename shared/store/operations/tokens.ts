@@ -40,7 +40,7 @@ const released = columns({
 /** Answer of `releaseTokens`. */
 export type ReleaseTokensAnswer = ReturnType<typeof released>;
 
-const surplus = columns({
+const releasedOnRequest = columns({
   status: oneOf("released", "fenced"),
   tokens: int,
   freed: int,
@@ -51,7 +51,7 @@ const surplus = columns({
   woken: names,
 });
 /** Answer of `releaseSurplus`. */
-export type ReleaseSurplusAnswer = ReturnType<typeof surplus>;
+export type ReleaseSurplusAnswer = ReturnType<typeof releasedOnRequest>;
 
 const operation = operationsOf<TokenOperations>();
 
@@ -76,5 +76,5 @@ export const releaseSurplus = operation("releaseSurplus", {
   right: "worker",
   parameters: { taskExecutionId: "bigint", keep: "int", startId: "start" },
   bind: executionParameters,
-  decode: surplus,
+  decode: releasedOnRequest,
 });

@@ -24,7 +24,7 @@ import {
 } from "./waves";
 
 /*
- * Batches of waves (seed 004): the tasks of a wave are blocked until those of the waves before have ended. A wave is opened in
+ * Batches of waves: the tasks of a wave are blocked until those of the waves before have ended. A wave is opened in
  * slices, so that no call is long: the first by the call that ends the wave before, the rest by `pump_batch`.
  */
 

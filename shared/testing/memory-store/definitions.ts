@@ -101,7 +101,7 @@ function applySettings(
 
 /**
  * set_limit: an operator's limit over the code's, or none any more. Acts at the next grant; no task
- * is stopped (S0.4).
+ * is stopped.
  */
 export const setLimit: Implementation<"setLimit"> = (memory, input) => {
   expectLimit(input.limit);
@@ -140,7 +140,7 @@ function changeLimit(
   const newLimit = to.operatorLimit === "code" ? to.codeLimit : to.operatorLimit;
   let tokens = definition.executionTokens;
   if (newLimit === null) tokens = "";
-  // Tasks that run without a limit are counted as soon as there is one (S0.6).
+  // Tasks that run without a limit are counted as soon as there is one.
   else if (oldLimit === null) tokens = countedTokens(memory, definition);
   // A damaged string throws here, before anything changes.
   parseTokens(tokens);

@@ -25,7 +25,7 @@ import { hasOpenDemand } from "./spread";
 import { noTotals } from "./execution-totals";
 import { deniedGrant, settleTokens, startDenial, overLimitOf } from "./tokens";
 
-/** start_execution: opens a worker's stay with its first tokens. No token: no execution. */
+/** start_execution: opens an execution with its first tokens. No token: no execution. */
 export const startExecution: Implementation<"startExecution"> = (memory, input) => {
   expectRange("want", input.want, [1, limits.tokensMax]);
   if (!isWithin(characters(input.worker), 1, limits.nameLengthMax)) {
@@ -216,7 +216,7 @@ export function reportStarted(execution: ExecutionRow, started: readonly TaskId[
   }
 }
 
-/** finish_execution: ends a stay: tokens back, what it still holds back to ready, uncounted. */
+/** finish_execution: ends an execution: its tokens go back, and the tasks that it still holds are ready again, uncounted. */
 export const finishExecution: Implementation<"finishExecution"> = (memory, input) => {
   const execution = findExecution(memory.state, input.executionId);
   if (execution?.state !== "live") {

@@ -9,8 +9,8 @@ export function holderOf({ state }: Memory, grantee: string): ExecutionRow | und
 }
 
 /**
- * Does a holder live? At the very instant at which its lease ends it does (S0.7); without a row it
- * doesn't (S0.8).
+ * Does a holder live? At the very instant at which its lease ends it does; without a row it
+ * doesn't.
  */
 export function isAlive(memory: Memory, holder: string): boolean {
   const execution = holderOf(memory, holder);

@@ -28,74 +28,74 @@ export const checkInvariants: Implementation<"checkInvariants"> = ({ state }) =>
 
 /** The rules by the names that the SQL gives them. */
 const rules: Readonly<Record<string, (state: MemoryState) => Finding[]>> = {
-  "P3 each unfinished task stands in exactly one place": strayTasks,
-  "P3 a place holds only tasks that exist": (state) =>
+  "each unfinished task stands in exactly one place": strayTasks,
+  "a place holds only tasks that exist": (state) =>
     allStandings(state)
       .filter(({ taskId }) => !state.tasks.has(taskId))
       .map(({ taskId, place }) => ({ key: taskId, detail: place })),
-  "P3 a task stands under its own definition": (state) =>
+  "a task stands under its own definition": (state) =>
     allStandings(state)
       .filter(({ taskId, definitionId }) => {
         const task = state.tasks.get(taskId);
         return task !== undefined && task.definitionId !== definitionId;
       })
       .map(({ taskId, place }) => ({ key: taskId, detail: place })),
-  "P3 a task belongs to a definition": (state) =>
+  "a task belongs to a definition": (state) =>
     [...state.tasks.values()]
       .filter((task) => !state.definitions.has(task.definitionId))
       .map((task) => ({ key: task.taskId, detail: String(task.definitionId) })),
-  "P3 a finished task is not unfinished, too": (state) =>
+  "a finished task is not unfinished, too": (state) =>
     [...state.archive.keys()]
       .filter((taskId) => state.tasks.has(taskId))
       .map((taskId) => ({ key: taskId, detail: "archive and task" })),
-  "P4 ready tasks carry their task's order": misplacedReady,
-  "P2 only a live or not yet reclaimed execution holds claims": (state) =>
+  "ready tasks carry their task's order": misplacedReady,
+  "only a live or not yet reclaimed execution holds claims": (state) =>
     [...state.executions.values()]
       .filter((row) => row.state === "ended" || row.state === "reclaimed")
       .flatMap((row) =>
         row.claims.map(() => ({ key: row.executionId, detail: `state ${row.state}` })),
       ),
   // One object here.
-  "P2 claims and their fences are of one length": () => [],
+  "claims and their fences are of one length": () => [],
   // A flag of the claim here.
-  "P1 prefetched claims are claims": () => [],
-  "P1 the token string can be read": (state) => damaged(ownPools(state)),
-  "P1 a held token has a grantee": (state) => ungranted(ownPools(state)),
-  "P1 tokens held equal tokens counted": miscountedTokens,
-  "P1 without a limit there is no token string": (state) => needless(ownPools(state)),
-  "P1 free tokens do not exceed the limit": (state) => surplus(ownPools(state)),
-  "P1 the token string of a shared limit can be read": (state) => damaged(sharedPools(state)),
-  "P1 a held token of a shared limit has a grantee": (state) => ungranted(sharedPools(state)),
-  "P1 tokens held of a shared limit equal tokens counted": miscountedShared,
-  "P1 without a limit a shared limit has no token string": (state) => needless(sharedPools(state)),
-  "P1 free tokens do not exceed a shared limit": (state) =>
-    surplus(sharedPools(state).filter(({ limit }) => limit !== null)),
-  "P1 a group fills at most its slots": overfullGroups,
-  "P1 a grouped task in ready or claimed holds one slot": slotlessTasks,
-  "P1 a slot is held by a task of the group that may run": idleSlots,
-  "P3 a group with a free slot lets nobody wait": neglectedGroups,
-  "P1 a task names its group while it holds a slot or waits for one": outsiders,
-  "P1 who needs a group finds it": lostGroups,
-  "P6 a key without a window belongs to an unfinished task": (state) =>
+  "prefetched claims are claims": () => [],
+  "the token string can be read": (state) => damaged(ownPools(state)),
+  "a held token has a grantee": (state) => ungranted(ownPools(state)),
+  "tokens held equal tokens counted": miscountedTokens,
+  "without a limit there is no token string": (state) => needless(ownPools(state)),
+  "free tokens do not exceed the limit": (state) => overfull(ownPools(state)),
+  "the token string of a shared limit can be read": (state) => damaged(sharedPools(state)),
+  "a held token of a shared limit has a grantee": (state) => ungranted(sharedPools(state)),
+  "tokens held of a shared limit equal tokens counted": miscountedShared,
+  "without a limit a shared limit has no token string": (state) => needless(sharedPools(state)),
+  "free tokens do not exceed a shared limit": (state) =>
+    overfull(sharedPools(state).filter(({ limit }) => limit !== null)),
+  "a group fills at most its slots": overfullGroups,
+  "a grouped task in ready or claimed holds one slot": slotlessTasks,
+  "a slot is held by a task of the group that may run": idleSlots,
+  "no task waits for a group that has a free slot": neglectedGroups,
+  "a task names its group while it holds a slot or waits for one": outsiders,
+  "a group that a row names exists": lostGroups,
+  "a key without a window belongs to an unfinished task": (state) =>
     [...state.dedupe.values()]
       .filter((row) => row.expiresAtMs === null && !state.tasks.has(row.taskId))
       .map((row) => ({ key: dedupeId(row.definitionId, row.dedupeKey), detail: row.taskId })),
-  "P3 a schedule belongs to a definition": (state) =>
+  "a schedule belongs to a definition": (state) =>
     [...state.schedules.values()]
       .filter((row) => !state.definitions.has(row.definitionId))
       .map((row) => ({ key: String(row.scheduleId), detail: String(row.definitionId) })),
   // A field of the schedule here.
-  "P1 a group of a schedule has its schedule": () => [],
+  "a group of a schedule has its schedule": () => [],
   // Counters of the store's own, which nothing sets back.
-  "P2 a counter stands above the numbers that it has given": () => [],
-  "S4 a wave belongs to a batch": (state) =>
+  "a counter stands above the numbers that it has given": () => [],
+  "a wave belongs to a batch": (state) =>
     [...state.waves.values()]
       .filter((wave) => !state.batches.has(wave.batchId))
       .map((wave) => ({ key: wave.waveId, detail: wave.batchId })),
   // Counted from the tasks here.
-  "S4 a wave counts its unfinished tasks": () => [],
-  "S4 a wave counts its open shards": () => [],
-  "S4 a wave is open while it has unfinished tasks": (state) =>
+  "a wave counts its unfinished tasks": () => [],
+  "a wave counts its open shards": () => [],
+  "a wave is open while it has unfinished tasks": (state) =>
     [...state.waves.values()].flatMap((wave) => {
       const unfinished = unfinishedIn(state, wave);
       const isWrong =
@@ -104,13 +104,13 @@ const rules: Readonly<Record<string, (state: MemoryState) => Finding[]>> = {
         ? [{ key: wave.waveId, detail: `${wave.state}, ${String(unfinished)} unfinished` }]
         : [];
     }),
-  "S4 only waves that are blocked or being opened hold tasks": (state) =>
+  "only waves that are blocked or being opened hold tasks": (state) =>
     state.waveBlocked.flatMap((row) => {
       const wave = state.waves.get(row.waveId);
       const isRight = wave?.state === "blocked" || wave?.state === "opening";
       return isRight ? [] : [{ key: row.waveId, detail: `state ${wave?.state ?? "none"}` }];
     }),
-  "S4 waves open one after the other": (state) =>
+  "waves open one after the other": (state) =>
     [...state.batches.keys()].flatMap((batchId) => {
       const open = [...state.waves.values()].filter(
         (wave) => wave.batchId === batchId && (wave.state === "opening" || wave.state === "open"),
@@ -176,7 +176,7 @@ function ungranted(pools: readonly Pool[]): Finding[] {
   );
 }
 
-function surplus(pools: readonly Pool[]): Finding[] {
+function overfull(pools: readonly Pool[]): Finding[] {
   return pools.flatMap(({ row, limit }) => {
     const count = readableTokens(row).length;
     if (count <= Math.max(limit ?? -1, heldOf(row).length)) return [];

@@ -29,7 +29,7 @@ export type MemoryState = ReturnType<typeof emptyState>;
 export interface DefinitionRow {
   readonly definitionId: number;
   readonly name: string;
-  /** The token string of seed 000; empty while there is no limit. */
+  /** The token string; empty while there is no limit. */
   executionTokens: string;
   /** Grows with every grant. */
   tokenFence: number;
@@ -79,7 +79,7 @@ export interface SharedLimitRow {
 }
 
 /**
- * task_execution: one worker's stay. dead: declared so, but what it claimed isn't taken back yet.
+ * task_execution: an execution. dead: declared so, but what it claimed isn't taken back yet.
  */
 export interface ExecutionRow {
   readonly executionId: ExecutionNumber;

@@ -43,7 +43,7 @@ export class TokenPool {
 
   /**
    * Frees tokens until the grantee holds at most `keep`, last granted first; their grantee stays
-   * readable (S0.17).
+   * readable.
    */
   giveBack(grantee: string, keep: number): number {
     const own = this.#tokens.filter((token) => token.isHeld && token.grantee === grantee);
@@ -54,7 +54,7 @@ export class TokenPool {
 
   /**
    * Frees the tokens of the dead under new ids: what an old holder says of its token matches
-   * nothing (S0.9).
+   * nothing.
    */
   freeDead(dead: readonly string[]): void {
     for (const token of this.#tokens) {
@@ -66,7 +66,7 @@ export class TokenPool {
 
   /**
    * Drops free tokens above the limit, last first, and makes missing ones. No holder of one is
-   * touched (S0.4).
+   * touched.
    */
   fit(limit: number): void {
     for (let at = this.#tokens.length - 1; at >= 0; at -= 1) {
@@ -104,7 +104,7 @@ export class TokenPool {
     }
   }
 
-  /** The string of seed 000. */
+  /** The token string. */
   toString(): string {
     return formatTokens(this.#tokens);
   }

@@ -34,7 +34,7 @@ export interface TokenAsk {
   /** Hold at most this many afterwards. */
   keep?: number;
   /** Give back down to this many, but only as many as are held above the limit, or as others who were denied are owed. */
-  surplusKeep?: number;
+  overLimitKeep?: number;
 }
 
 /** The outcome of the request. */
@@ -108,11 +108,11 @@ function allowShared(
 function sharedGiftFor(
   memory: Memory,
   definition: DefinitionRow,
-  { execution, surplusKeep, sharedOverLimit }: TokenAsk & { sharedOverLimit: number },
+  { execution, overLimitKeep, sharedOverLimit }: TokenAsk & { sharedOverLimit: number },
 ): ReturnType<typeof sharedGift> {
   const limit = limitOf(definition) ?? Infinity;
   const isAbove = sharedOverLimit > 0 || countHeld(definition) > limit;
-  return execution === null || surplusKeep === undefined || isAbove
+  return execution === null || overLimitKeep === undefined || isAbove
     ? { count: 0, rows: [] }
     : sharedGift(memory, definition, execution.worker);
 }
@@ -123,9 +123,9 @@ function settleCounter(definition: DefinitionRow, ask: SharedAsk): SettledTokens
   const isGranted = ask.want !== undefined && ask.want > had && !definition.isPaused;
   const overLimit = Math.max(ask.sharedOverLimit, ask.sharedGift);
   const keep =
-    ask.surplusKeep === undefined || overLimit === 0
+    ask.overLimitKeep === undefined || overLimit === 0
       ? (ask.keep ?? had)
-      : Math.max(had - overLimit, ask.surplusKeep);
+      : Math.max(had - overLimit, ask.overLimitKeep);
   const own = isGranted ? (ask.want ?? had) : Math.min(keep, had);
   return {
     own,
@@ -152,12 +152,12 @@ function settleString(
   let keep = ask.keep ?? pool.heldBy(asker);
   const above = Math.max(pool.held - ask.limit, ask.sharedOverLimit);
   const gift =
-    ask.surplusKeep !== undefined && above <= 0
+    ask.overLimitKeep !== undefined && above <= 0
       ? giftAt(memory, bound, { ...party, free: ask.limit - pool.held })
       : null;
   const overLimit = Math.max(above, gift ?? 0, ask.sharedGift);
-  if (ask.surplusKeep !== undefined && overLimit > 0) {
-    keep = Math.max(keep - overLimit, ask.surplusKeep);
+  if (ask.overLimitKeep !== undefined && overLimit > 0) {
+    keep = Math.max(keep - overLimit, ask.overLimitKeep);
   }
   const freed = pool.giveBack(asker, keep);
   const isGiven = gift !== null && pool.held < ask.limit;
@@ -296,7 +296,7 @@ export const acquireTokens: Implementation<"acquireTokens"> = (memory, input) =>
   };
 };
 
-/** release_tokens: by the number that is kept, not the number given back, so a repeat frees nothing (S0.10). */
+/** release_tokens: by the number that is kept, not the number given back, so a repeat frees nothing. */
 export const releaseTokens: Implementation<"releaseTokens"> = (memory, input) => {
   expectRange("keep", input.keep, [0, limits.tokensMax]);
   const execution = findExecution(memory.state, input.executionId);
@@ -317,7 +317,7 @@ export const releaseSurplus: Implementation<"releaseSurplus"> = (memory, input) 
   if (execution?.state !== "live")
     return { status: "fenced", tokens: 0, freed: 0, overLimit: 0, given: 0, woken: [] };
   const definition = definitionOf(memory.state, execution);
-  const settled = settleTokens(memory, definition, { execution, surplusKeep: input.keep });
+  const settled = settleTokens(memory, definition, { execution, overLimitKeep: input.keep });
   const overLimit = overLimitOf(memory.state, definition);
   const { own, freed, given } = settled;
   const woken = definitionNames(memory.state, given > 0 ? settled.givenTo : [], definition);

@@ -1,7 +1,7 @@
 import { messageOf } from "../../core/foreign-value";
 import { pollPauseMs } from "../../core/look-times";
 import type { TaskListener } from "../../ports/task-listener";
-import type { WorkerOptions, WorkerSession } from "../run/run-worker";
+import type { ExecutionBounds, WorkerOptions } from "../run/run-worker";
 import { registerBuild } from "../run/schedules";
 import { sweepOnce } from "../run/sweep";
 import type { ResidentWakeUp } from "./resident-wake-up";
@@ -18,7 +18,7 @@ export interface ResidentOptions {
   /** The longest pause between two polls. */
   readonly pollMs: number;
   readonly listener: TaskListener | null;
-  readonly session: () => WorkerSession;
+  readonly bounds: () => ExecutionBounds;
   /** Aborted when nothing more is to begin. */
   readonly draining: AbortSignal;
 }
@@ -46,11 +46,11 @@ export class ResidentProcess {
 
   constructor(options: ResidentOptions) {
     this.#options = options;
-    const { worker, listener, session, draining, wakeUp } = options;
+    const { worker, listener, bounds, draining, wakeUp } = options;
     this.#workers = new Map(
       options.definitions.map((definition) => [
         definition,
-        new ResidentWorker({ worker, definition, listener, session, draining }),
+        new ResidentWorker({ worker, definition, listener, bounds, draining }),
       ]),
     );
     for (const [definition, resident] of this.#workers) wakeUp.serve(definition, resident);
@@ -66,7 +66,7 @@ export class ResidentProcess {
       if (definition === null || name === definition) worker.wake();
   }
 
-  /** Works until `draining` is aborted and the last session has ended. Never rejects. `onReady`: the definitions are known. */
+  /** Works until `draining` is aborted and the last execution has ended. Never rejects. `onReady`: the definitions are known. */
   async run(onReady: () => void): Promise<void> {
     while (!(await this.#tried(() => this.#register())) && !this.#isEnding())
       await this.#pause(this.#troubleMs());

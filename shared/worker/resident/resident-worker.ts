@@ -4,7 +4,7 @@ import { lingerPauseMs } from "../../core/look-times";
 import type { TaskListener } from "../../ports/task-listener";
 import { pause } from "../run/pause";
 import { isBroken, runWorker } from "../run/run-worker";
-import type { WorkerOptions, WorkerSession } from "../run/run-worker";
+import type { ExecutionBounds, WorkerOptions } from "../run/run-worker";
 import type { Standby } from "../run/standby";
 import { EarliestTimer } from "../run/earliest-timer";
 
@@ -14,36 +14,36 @@ export interface ResidentWorkerOptions {
   readonly definition: string;
   /** null: nothing notifies, polls find the tasks. */
   readonly listener: TaskListener | null;
-  /** How long each session may be, and which signals end it. */
-  readonly session: () => WorkerSession;
-  /** Aborted when no further session begins. */
+  /** How long each execution may last, and which signals end it. */
+  readonly bounds: () => ExecutionBounds;
+  /** Aborted when no further execution begins. */
   readonly draining: AbortSignal;
 }
 
 /** A process that can take no more tasks for this time is no longer notified of others. */
 const fullAfterMs = 50;
-/** The pause after a session that failed: the database is away, or refuses. */
+/** The pause after an execution that failed: the database is away, or refuses. */
 const troubleMs = 1_000;
 
 /**
- * Works for one definition for as long as its process lives: one session after another, and between them it waits. A
- * session stays for about two seconds after its last task, with its tokens; it hands them on within 250 ms when another
- * process needs them. Between sessions it holds no tokens.
+ * Works for one definition for as long as its process lives: one execution after another, and between them it waits. An
+ * execution lasts for about two seconds after its last task, with its tokens; it hands them on within 250 ms when another
+ * process needs them. Between executions it holds no tokens.
  */
 export class ResidentWorker implements Standby {
   readonly growsOnArrival = true;
   readonly #options: ResidentWorkerOptions;
-  /** Tasks may have become ready since the session began. */
+  /** Tasks may have become ready since the execution began. */
   #isPending = true;
-  /** Of the session at work. */
+  /** Of the execution at work. */
   #look: (() => number) | null = null;
-  /** Ends the wait between two sessions. */
+  /** Ends the wait between two executions. */
   #resume: (() => void) | null = null;
   #isBusy = false;
   #isFull = false;
   #isListed = false;
   #cancelUnlisting: (() => void) | null = null;
-  /** Why the last session could not begin: told once, not each second. */
+  /** Why the last execution could not begin: told once, not each second. */
   #trouble: string | null = null;
   readonly #due: EarliestTimer;
 
@@ -76,7 +76,7 @@ export class ResidentWorker implements Standby {
     this.#due.set(this.#options.worker.environment.clock.monotonicMs() + ms);
   }
 
-  /** Works until `draining` is aborted and the last session has ended. Never rejects. */
+  /** Works until `draining` is aborted and the last execution has ended. Never rejects. */
   async run(): Promise<void> {
     const { draining, worker } = this.#options;
     const { timers } = worker.environment;
@@ -85,7 +85,7 @@ export class ResidentWorker implements Standby {
     this.#list();
     while (!this.#isEnding) {
       this.#isPending = false;
-      const isGood = await this.#session();
+      const isGood = await this.#execute();
       await (isGood ? this.#untilWoken() : pause(timers, troubleMs, draining));
     }
     draining.removeEventListener("abort", onDrain);
@@ -122,14 +122,14 @@ export class ResidentWorker implements Standby {
     return lingerPauseMs(emptyReads, { isNotified: this.#isNotified, isShared });
   }
 
-  /** One session. Answers false after a failure: another one makes no sense at once. */
-  async #session(): Promise<boolean> {
-    const { worker, definition, session } = this.#options;
+  /** One execution. Answers false after a failure: another one makes no sense at once. */
+  async #execute(): Promise<boolean> {
+    const { worker, definition, bounds } = this.#options;
     const { logger } = worker.environment;
     try {
-      const result = await runWorker(worker, definition, { ...session(), standby: this });
+      const result = await runWorker(worker, definition, { ...bounds(), standby: this });
       this.#trouble = null;
-      logger.debug("session ended", { definition, status: result.status, end: result.end });
+      logger.debug("execution ended", { definition, status: result.status, end: result.end });
       // Without a token it can't take what it would be notified of; the poll that finds a free one wakes it.
       if (result.status === "limited" || result.status === "paused") this.#unlist();
       else this.#list();
@@ -137,7 +137,7 @@ export class ResidentWorker implements Standby {
     } catch (error) {
       const reason = messageOf(error);
       if (!isForLater(error) && reason !== this.#trouble)
-        logger.error("a session could not begin", { definition, reason });
+        logger.error("an execution could not begin", { definition, reason });
       this.#trouble = reason;
       return false;
     }

@@ -1,8 +1,8 @@
 import { messageOf } from "../../core/foreign-value";
 import type { HintOptions, WakeUp } from "../../ports/wake-up";
-import type { IdleSessions } from "./idle-sessions";
+import type { IdleExecutions } from "./idle-executions";
 import { isBroken, runWorker } from "./run-worker";
-import type { WorkerOptions, WorkerResult, WorkerSession } from "./run-worker";
+import type { ExecutionBounds, WorkerOptions, WorkerResult } from "./run-worker";
 import type { Standby } from "./standby";
 
 /** What an invocation works with. */
@@ -10,17 +10,17 @@ export interface InvocationWorkOptions {
   /** Its environment's way to workers takes the rest. */
   readonly worker: WorkerOptions;
   /** Ends with the invocation, or earlier. */
-  readonly session: WorkerSession;
+  readonly bounds: ExecutionBounds;
   /** Of the process. */
-  readonly idle: IdleSessions;
+  readonly idle: IdleExecutions;
   /** Are tasks run that this invocation makes ready? Else all hints go out. */
   readonly servesOthers: boolean;
-  /** Tells of a session that failed; the invocation goes on. */
+  /** Tells of an execution that failed; the invocation goes on. */
   readonly onTrouble: (definition: string, reason: string) => void;
 }
 
-/** A session of this invocation. */
-interface OwnSession {
+/** The work of this invocation for one definition: one execution after the other, until no task is left. */
+interface OwnWork {
   readonly ended: Promise<WorkerResult>;
   /** It asked for a token per task. */
   readonly takesAll: boolean;
@@ -30,29 +30,29 @@ interface OwnSession {
   look: (() => number) | null;
 }
 
-/** What a session is begun for by a hint. */
+/** What a hint begins work for. */
 interface Wanted {
   readonly tokens: number;
   /** Left out: not known how many. */
   readonly tasks: number | undefined;
 }
 
-/** A session that begins later than this before the end would hardly start a task. */
+/** An execution that begins later than this before the end would hardly start a task. */
 const leastMs = 2_000;
-/** The work of a session that failed is looked for again after this time. */
+/** Tasks of an execution that failed are looked for after this time. */
 const troubleMs = 15_000;
 
 /**
- * What an invocation makes ready, it works on itself: a hint for a definition of this app begins a session here, instead of
- * another invocation. Together the sessions ask for no more tokens than one worker does. A hint goes out only for the
+ * What an invocation makes ready, it works on itself: a hint for a definition of this app begins an execution here, instead of
+ * another invocation. Together the executions ask for no more tokens than one worker does. A hint goes out only for the
  * rest: other apps' definitions, tasks that are due later, and what this invocation has no token or no time for.
  */
 export class InvocationWork implements WakeUp {
   readonly #options: InvocationWorkOptions;
   readonly #worker: WorkerOptions;
-  /** Where the spans of its sessions belong. */
+  /** Where the spans of its executions belong. */
   readonly #traceParent: string | null;
-  readonly #sessions = new Map<string, OwnSession>();
+  readonly #own = new Map<string, OwnWork>();
   #freeTokens: number;
 
   constructor(options: InvocationWorkOptions) {
@@ -68,17 +68,17 @@ export class InvocationWork implements WakeUp {
     return this.#worker.environment;
   }
 
-  /** As `WakeUp` says; a session that begins here isn't waited for. */
+  /** As `WakeUp` says; an execution that begins here isn't waited for. */
   hint(definition: string, options: HintOptions = {}): Promise<void> {
     const { inMs = 0, forSchedule = false, tasks } = options;
-    const session = this.#sessions.get(definition);
+    const own = this.#own.get(definition);
     const isOwn = this.#worker.registry.definition(definition) !== null;
     const isForHere = isOwn && this.#options.servesOthers && inMs <= 0 && !forSchedule;
     if (!isForHere || !this.#hasTime()) return this.#passOn(definition, options);
     const begun = this.#options.idle.wake(definition, tasks ?? 1);
     const left = tasks === undefined ? tasks : tasks - begun;
     if (left === 0) return Promise.resolve();
-    if (session !== undefined) return this.#hintTo(session, definition, options);
+    if (own !== undefined) return this.#hintTo(own, definition, options);
     const want = Math.min(this.#wantOf(definition), left ?? Infinity, this.#freeTokens);
     if (want < 1) return this.#passOn(definition, options);
     this.#freeTokens -= want;
@@ -86,43 +86,43 @@ export class InvocationWork implements WakeUp {
     return Promise.resolve();
   }
 
-  /** A hint for a definition that a session of this invocation works for. */
-  #hintTo(session: OwnSession, definition: string, options: HintOptions): Promise<void> {
+  /** A hint for a definition that this invocation works for already. */
+  #hintTo(own: OwnWork, definition: string, options: HintOptions): Promise<void> {
     const { tasks, isRest = false, isForMore = false } = options;
     if (tasks !== undefined || isRest) {
-      session.isPending = true;
-      session.look?.();
+      own.isPending = true;
+      own.look?.();
     }
-    // What the session was begun for, it can take.
-    else if (!isForMore || !session.takesAll) return this.#passOn(definition, options);
+    // The tasks that the work was begun for, it can take.
+    else if (!isForMore || !own.takesAll) return this.#passOn(definition, options);
     return Promise.resolve();
   }
 
-  /** One session for `definition`; when a hint has begun one here, that one. Rejects where it can't reach the store at its start. */
+  /** Works for `definition`; joins the work that a hint has begun here. Rejects where it can't reach the store at its start. */
   run(definition: string): Promise<WorkerResult> {
-    const begun = this.#sessions.get(definition);
+    const begun = this.#own.get(definition);
     // The invocation is there for this definition: it has its tokens besides.
     return (begun ?? this.#begin(definition, null)).ended;
   }
 
-  /** Resolves when no session of this invocation is at work any more. Never rejects. */
+  /** Resolves when no execution of this invocation is at work any more. Never rejects. */
   async settled(): Promise<void> {
-    while (this.#sessions.size > 0)
-      await Promise.allSettled([...this.#sessions.values()].map(({ ended }) => ended));
+    while (this.#own.size > 0)
+      await Promise.allSettled([...this.#own.values()].map(({ ended }) => ended));
   }
 
   /** `wanted` null: as many tokens as the definition's workers ask for. */
-  #begin(definition: string, wanted: Wanted | null): OwnSession {
+  #begin(definition: string, wanted: Wanted | null): OwnWork {
     const takesAll = wanted?.tasks !== undefined && wanted.tasks <= wanted.tokens;
     const work = (): Promise<WorkerResult> => this.#work(definition, wanted?.tokens ?? null);
-    // Of the session that the invocation is there for, the invocation has made the span.
+    // Of the definition that the invocation is there for, the invocation has made the span.
     const ended = wanted === null ? work() : this.#traced(definition, work);
-    const session = { ended, takesAll, isPending: false, look: null };
-    this.#sessions.set(definition, session);
-    return session;
+    const own = { ended, takesAll, isPending: false, look: null };
+    this.#own.set(definition, own);
+    return own;
   }
 
-  /** A hint comes from within a task's span, which ends before the session does. */
+  /** A hint comes from within a task's span, which ends before this work does. */
   #traced(definition: string, work: () => Promise<WorkerResult>): Promise<WorkerResult> {
     const { telemetry } = this.#options.worker.environment;
     return telemetry.within(this.#traceParent, () =>
@@ -131,11 +131,11 @@ export class InvocationWork implements WakeUp {
   }
 
   async #work(definition: string, want: number | null): Promise<WorkerResult> {
-    // In a turn of its own: the caller notes the session first.
+    // In a turn of its own: the caller notes the work first.
     await Promise.resolve();
-    // At the end in the same turn as the last look at what is pending: a hint that comes later begins another session.
+    // At the end in the same turn as the last look at what is pending: a hint that comes later begins other work.
     const end = (): void => {
-      this.#sessions.delete(definition);
+      this.#own.delete(definition);
       this.#freeTokens += want ?? 0;
     };
     try {
@@ -148,20 +148,20 @@ export class InvocationWork implements WakeUp {
     } catch (error) {
       end();
       this.#options.onTrouble(definition, messageOf(error));
-      // The invocation itself hears of the session that it was there for.
+      // The invocation itself hears of the work that it was there for.
       if (want !== null) await this.#passOn(definition, { inMs: troubleMs });
       throw error;
     }
   }
 
-  /** Again while there is time and tasks became ready that the last session may not have seen. */
+  /** Again while there is time and tasks became ready that the last execution may not have seen. */
   async #runUntilDone(definition: string, want: number | null): Promise<WorkerResult> {
     const worker = want === null ? this.#worker : { ...this.#worker, tokensMax: want };
     for (;;) {
-      const session = this.#sessions.get(definition);
-      if (session !== undefined) session.isPending = false;
-      const standby = this.#standbyOf(definition, session);
-      const result = await runWorker(worker, definition, { ...this.#options.session, standby });
+      const own = this.#own.get(definition);
+      if (own !== undefined) own.isPending = false;
+      const standby = this.#standbyOf(definition, own);
+      const result = await runWorker(worker, definition, { ...this.#options.bounds, standby });
       // Denied: the holders of the tokens take the tasks.
       const mayGoOn = result.status === "worked" || result.status === "none";
       if (!mayGoOn || isBroken(result) || !this.#hasTime()) return result;
@@ -169,19 +169,19 @@ export class InvocationWork implements WakeUp {
     }
   }
 
-  /** It ends as every invocation's session does, and hears of tasks that this invocation makes ready. */
-  #standbyOf(definition: string, session: OwnSession | undefined): Standby {
+  /** The execution ends as every invocation's does, and hears of tasks that this invocation makes ready. */
+  #standbyOf(definition: string, own: OwnWork | undefined): Standby {
     const { idleReads, idlePauseMs } = this.#worker;
-    let listed: ReturnType<IdleSessions["add"]> | null = null;
+    let listed: ReturnType<IdleExecutions["add"]> | null = null;
     return {
       growsOnArrival: false,
       onArrival: (look) => {
-        if (session === undefined) return () => undefined;
-        session.look = look;
-        const notePending = (): void => void (session.isPending = true);
+        if (own === undefined) return () => undefined;
+        own.look = look;
+        const notePending = (): void => void (own.isPending = true);
         listed = this.#options.idle.add(definition, { look, notePending });
         return () => {
-          session.look = null;
+          own.look = null;
           listed?.remove();
         };
       },
@@ -193,7 +193,7 @@ export class InvocationWork implements WakeUp {
   }
 
   #isPending(definition: string): boolean {
-    return this.#sessions.get(definition)?.isPending === true;
+    return this.#own.get(definition)?.isPending === true;
   }
 
   #wantOf(definition: string): number {
@@ -202,10 +202,10 @@ export class InvocationWork implements WakeUp {
   }
 
   #hasTime(): boolean {
-    const { session, worker } = this.#options;
-    if (session.signal.aborted || session.draining?.aborted === true) return false;
+    const { bounds, worker } = this.#options;
+    if (bounds.signal.aborted || bounds.draining?.aborted === true) return false;
     const nowMs = worker.environment.clock.monotonicMs();
-    return nowMs + leastMs < session.deadlineMs - session.marginMs;
+    return nowMs + leastMs < bounds.deadlineMs - bounds.marginMs;
   }
 
   #passOn(definition: string, options: HintOptions): Promise<void> {

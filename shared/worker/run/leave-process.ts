@@ -28,7 +28,7 @@ export interface StuckKeeper {
 export interface LeaveOptions {
   readonly environment: Pick<WorkerEnvironment, "store" | "logger" | "telemetry" | "timers">;
   readonly whenStuck: WhenStuck;
-  /** Resolves when nothing but stuck handlers runs in this process, or after `mostMs`. */
+  /** Resolves when nothing but stuck handlers runs in this process, or after `maxMs`. */
   readonly drained: (maxMs: number) => Promise<void>;
   /** Tells what still runs to end, calls `last` while the store is open, and closes everything. Bounded. */
   readonly close: (last: () => Promise<void>) => Promise<void>;

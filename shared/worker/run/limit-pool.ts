@@ -41,7 +41,7 @@ interface Waiting extends WaitingCall<Waiting> {
 }
 
 /** part: of idle tokens that are too few for the next call. */
-type PoolCall = "start" | "acquire" | "surplus" | "release" | "part";
+type PoolCall = "start" | "acquire" | "releaseRequested" | "release" | "part";
 
 /**
  * The tokens that the calls of one process hold of one limit. Calls share one execution: a free token of the process costs no
@@ -263,7 +263,7 @@ export class LimitPool implements TokenNews {
     // All were given to others, and no call waits for more.
     if (lease.count === 0 && first === undefined) return "release";
     const idle = lease.count - lease.inUse;
-    if (idle > 0 && this.#wantedBack > 0) return "surplus";
+    if (idle > 0 && this.#wantedBack > 0) return "releaseRequested";
     if (idle > 0 && this.#isPart(lease, mayAsk)) return "part";
     if (idle > 0 && this.#idle.due > 0) return "release";
     const isShort = first !== undefined && idle < first.want;
@@ -419,12 +419,13 @@ export class LimitPool implements TokenNews {
   }
 
   /** Gives back requested or idle tokens. Bodies begin meanwhile on the tokens that are kept for certain. */
-  async #release(lease: TokenLease, next: "surplus" | "release" | "part"): Promise<void> {
+  async #release(lease: TokenLease, next: "releaseRequested" | "release" | "part"): Promise<void> {
     const { executionId, count } = lease;
     const { store } = this.#environment;
-    const keep = next === "surplus" ? this.#keepOf(lease) : this.#restOf(lease, next === "part");
+    const keep =
+      next === "releaseRequested" ? this.#keepOf(lease) : this.#restOf(lease, next === "part");
     if (next === "part") this.#outlook.notePart();
-    if (next !== "surplus" && keep === 0) {
+    if (next !== "releaseRequested" && keep === 0) {
       this.#closeLease();
       await store.finishExecution({ executionId }).catch((error: unknown) => {
         this.#endGivenUp(lease);
@@ -433,9 +434,10 @@ export class LimitPool implements TokenNews {
       return;
     }
     this.#leaving = count - keep;
-    if (next === "surplus") this.#wantedBack = Math.max(this.#wantedBack - this.#leaving, 0);
+    if (next === "releaseRequested")
+      this.#wantedBack = Math.max(this.#wantedBack - this.#leaving, 0);
     const call = async (): Promise<ReleaseTokensAnswer | ReleaseSurplusAnswer> =>
-      next === "surplus"
+      next === "releaseRequested"
         ? store.releaseSurplus({ executionId, keep })
         : store.releaseTokens({ executionId, keep });
     const answer = await lease.calls

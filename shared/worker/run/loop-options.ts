@@ -31,7 +31,7 @@ export interface LoopOptions {
   readonly draining?: AbortSignal | undefined;
   /** Shared by all executions of the process: a suspect runs beside none of them. */
   readonly gate?: ProcessGate | undefined;
-  /** Of a session that stays for tasks to come; its pauses replace those above. */
+  /** Of an execution that waits for tasks to come; its pauses replace those above. */
   readonly standby?: Standby | undefined;
   /** Leaves hints for definitions that got ready tasks. */
   readonly wake: (definitions: readonly string[]) => void;

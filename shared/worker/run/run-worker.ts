@@ -36,8 +36,8 @@ export interface WorkerOptions {
   readonly gate?: ProcessGate;
 }
 
-/** One worker session: when it must be over, and which signals end it sooner. Monotonic milliseconds. */
-export interface WorkerSession {
+/** When an execution must be over, and which signals end it sooner. Monotonic milliseconds. */
+export interface ExecutionBounds {
   /** Everything is written and given back before this instant. */
   readonly deadlineMs: number;
   /** Kept before the deadline for aborting, giving back and closing. */
@@ -45,11 +45,11 @@ export interface WorkerSession {
   readonly signal: AbortSignal;
   /** Aborted when this process claims nothing more; running handlers may finish. */
   readonly draining?: AbortSignal;
-  /** Of a session that stays for tasks to come. */
+  /** Of an execution that waits for tasks to come. */
   readonly standby?: Standby;
 }
 
-/** How a worker session went. All of them are success for a queue message: `limited` is what the limit is for. */
+/** How an execution went, or why none began. All of them are success for a queue message: `limited` is what the limit is for. */
 export interface WorkerResult {
   readonly status: "worked" | "limited" | "paused" | "none" | "unknown";
   readonly end: LoopEnd | null;
@@ -62,7 +62,7 @@ export function isBroken({ end }: WorkerResult): boolean {
 }
 
 /** Of a worker that got no token. */
-const noStay = { end: null, tokens: 0 } as const;
+const notBegun = { end: null, tokens: 0 } as const;
 
 /**
  * One execution of a worker for one definition: tokens, tasks until there is nothing left or the time is up, tokens
@@ -71,7 +71,7 @@ const noStay = { end: null, tokens: 0 } as const;
 export async function runWorker(
   options: WorkerOptions,
   name: string,
-  session: WorkerSession,
+  bounds: ExecutionBounds,
 ): Promise<WorkerResult> {
   const { environment, registry } = options;
   const definition = registry.definition(name);
@@ -80,20 +80,20 @@ export async function runWorker(
       definition: name,
       build: environment.build,
     });
-    return { status: "unknown", ...noStay };
+    return { status: "unknown", ...notBegun };
   }
-  if (session.draining?.aborted === true) return { status: "none", end: "stopped", tokens: 0 };
+  if (bounds.draining?.aborted === true) return { status: "none", end: "stopped", tokens: 0 };
   await environment.app?.require(name);
   const { tokensMax = limits.tokensMax } = options;
   const want = Math.min(definition.concurrencyPerWorker ?? options.concurrencyPerWorker, tokensMax);
-  const stopAtMs = session.deadlineMs - session.marginMs;
+  const stopAtMs = bounds.deadlineMs - bounds.marginMs;
   const { sentAt, started } = await askForTokens(
     environment,
     () =>
       startExecution(environment, { definition, want, needsReady: true }, () =>
         makeKnown(options, definition),
       ),
-    { atMs: stopAtMs, signal: session.signal },
+    { atMs: stopAtMs, signal: bounds.signal },
   );
   if (started.deadHolders > 0) await reclaim(environment);
   const { executionId } = started;
@@ -109,14 +109,14 @@ export async function runWorker(
     started: { ...started, executionId },
     tokensWanted: want,
     stopAtMs,
-    abortAtMs: session.deadlineMs - session.marginMs / 2,
+    abortAtMs: bounds.deadlineMs - bounds.marginMs / 2,
     // The rest of the margin is for closing; on a stop the host itself waits 5 s and no longer.
-    abortGraceMs: Math.min(session.marginMs / 4, abortGraceMaxMs),
+    abortGraceMs: Math.min(bounds.marginMs / 4, abortGraceMaxMs),
     idleReads: options.idleReads,
     idlePauseMs: options.idlePauseMs,
-    signal: session.signal,
-    draining: session.draining,
-    standby: session.standby,
+    signal: bounds.signal,
+    draining: bounds.draining,
+    standby: bounds.standby,
     gate: options.gate,
     wake: (definitions) => {
       for (const other of new Set(definitions)) void environment.wakeUp.hint(other);
@@ -143,7 +143,7 @@ async function endDenied(
   if (nextDueMs !== null) await environment.wakeUp.hint(name, { inMs: nextDueMs });
   // The hint woke a process that holds tokens; the next hint may wake the one that the free tokens are reserved for.
   if (demand === "others") await environment.wakeUp.hint(name);
-  return { status: status === "limited" || status === "paused" ? status : "none", ...noStay };
+  return { status: status === "limited" || status === "paused" ? status : "none", ...notBegun };
 }
 
 async function makeKnown(

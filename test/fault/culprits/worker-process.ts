@@ -48,12 +48,12 @@ async function main(): Promise<void> {
   process.on("SIGTERM", () => {
     stop.abort();
   });
-  const lives = new Set<Promise<unknown>>();
+  const executions = new Set<Promise<unknown>>();
   const leave = new ProcessLeave({
     environment,
     whenStuck: "exit",
     drained: async (maxMs) => {
-      await Promise.race([Promise.allSettled([...lives]), sleep(maxMs)]);
+      await Promise.race([Promise.allSettled([...executions]), sleep(maxMs)]);
     },
     close: (last) => last(),
     exit: exitProcess,
@@ -70,14 +70,14 @@ async function main(): Promise<void> {
   const names = new Set(kinds.map(({ definition }) => definition.name));
   while (!stop.signal.aborted) {
     await reclaim(environment);
-    const stay = {
+    const bounds = {
       deadlineMs: realClock.monotonicMs() + 60_000,
       ...{ marginMs: 500, signal: stop.signal, draining: leave.draining },
     };
-    const running = [...names].map((name) => runWorker(worker, name, stay));
-    for (const life of running) {
-      lives.add(life);
-      void life.finally(() => lives.delete(life));
+    const running = [...names].map((name) => runWorker(worker, name, bounds));
+    for (const execution of running) {
+      executions.add(execution);
+      void execution.finally(() => executions.delete(execution));
     }
     await Promise.all(running);
     await sleep(100, stop.signal);

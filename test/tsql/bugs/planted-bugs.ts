@@ -246,7 +246,7 @@ const claimBugs: readonly PlantedBug[] = [
     ],
     foundBy: "complete-x-same-complete",
     engine: "azure",
-    finding: /P3|nothing lost|no waiting|error|the answers are/,
+    finding: /exactly one place|a finished task|nothing lost|no waiting|error|the answers are/,
   },
   {
     name: "a worker's call reads its definition while it holds its execution",
@@ -264,7 +264,7 @@ const claimBugs: readonly PlantedBug[] = [
     finding: /in a circle/,
   },
   {
-    name: "the end of a stay gives tasks back without asking whether they are cancelled",
+    name: "the end of an execution gives tasks back without asking whether they are cancelled",
     file: "procedures/FinishExecution.sql",
     edits: [{ from: "FROM @vTask AS t WHERE t.CancelRequested = 0;", to: "FROM @vTask AS t;" }],
     foundBy: "finish-x-cancel",
@@ -378,7 +378,7 @@ const groupBugs: readonly PlantedBug[] = [
   },
 ];
 
-const lost = /P1 who needs a group finds it|P1 a task names its group|error 50499/;
+const lost = /a group that a row names exists|a task names its group|error 50499/;
 
 const removalBugs: readonly PlantedBug[] = [
   {

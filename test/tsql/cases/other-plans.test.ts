@@ -110,7 +110,7 @@ describe("the findings on another plan", () => {
     expect(plan.isAllowed).toBe(false);
     expect(judgePlan({ model, variant }, plan, bounds)).toEqual({
       kind: "hinted",
-      problem: expect.stringContaining("P3 a group with a free slot lets nobody wait"),
+      problem: expect.stringContaining("no task waits for a group that has a free slot"),
       breaksPromise: true,
     });
   });

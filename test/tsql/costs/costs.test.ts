@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { operations } from "../../../shared/store/operations";
 import { reading } from "../../../shared/store/operations/operation";
-import { plantedText } from "../../seeds/planted-text";
+import { plantedText } from "../../source-texts/planted-text";
 import { loadScript } from "../../tsql-server/engine/load";
 import { describeSituation, plant, prepareClaim, situations } from "./claims";
 import { measure } from "./measure";

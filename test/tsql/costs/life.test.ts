@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { plantedText } from "../../seeds/planted-text";
+import { plantedText } from "../../source-texts/planted-text";
 import { loadScript } from "../../tsql-server/engine/load";
 import type { World } from "../../tsql-server/engine/world";
 import { lifeFigures, measureLife, recordOfLife } from "./life";

@@ -8,12 +8,12 @@ import type { Situation } from "./situation";
  */
 
 const seconds = 10;
-const shared = { arriveEveryMs: 20, isBlocking: false, taskMs: 50, stayMs: 600_000, seed: 1 };
+const shared = { arriveEveryMs: 20, isBlocking: false, taskMs: 50, executionMs: 600_000, seed: 1 };
 
 export async function spreadFigures(): Promise<Situation[]> {
   const limited = await tokenFigure("three processes at limit 16", {});
-  const changing = await tokenFigure("three processes at limit 16, stays of 6 s", {
-    stayMs: 6_000,
+  const changing = await tokenFigure("three processes at limit 16, executions of 6 s", {
+    executionMs: 6_000,
     arriveEveryMs: 2_000,
   });
   const rated = await spread({

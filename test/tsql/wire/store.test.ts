@@ -188,7 +188,7 @@ describe("a call whose connection is lost", () => {
     },
   );
 
-  test("a call that gives back surplus tokens and is lost is repeated, and takes none in use", async () => {
+  test("a call that gives back tokens above the limit and is lost is repeated, and takes none in use", async () => {
     const store = open();
     const name = await define(store, { limit: 3 });
     const { executionId } = await startWorker(store, name, { want: 2 });

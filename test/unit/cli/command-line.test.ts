@@ -97,6 +97,25 @@ describe("the command line", () => {
       expect(commands.map(({ name }) => name)).not.toContain(word);
   });
 
+  test("a command is taken by its short name too, which no other command or suggestion has", () => {
+    expect(parseCommandLine(["stats", "greet", "--window", "day"], commands)).toMatchObject({
+      kind: "run",
+      command: { name: "statistics" },
+      args: ["greet"],
+      options: { window: "day" },
+    });
+    const help = parseCommandLine(["help", "stats"], commands);
+    expect(help).toMatchObject({ kind: "help", command: { name: "statistics" } });
+    if (help.kind !== "help" || help.command === null) throw new Error("help on a command");
+    expect(renderCommandHelp(help.command)).toContain("Also: taskgate stats");
+    const words = commands.flatMap(({ name, alias }) => [
+      name,
+      ...(alias === undefined ? [] : [alias]),
+    ]);
+    expect(new Set(words).size).toBe(words.length);
+    expect(words.filter((word) => Object.hasOwn(commandSynonyms, word))).toEqual([]);
+  });
+
   test.each([[[]], [["help"]], [["--help"]], [["-h"]]])("%j asks for help", (words) => {
     expect(parseCommandLine(words, commands)).toEqual({ kind: "help", command: null });
   });
@@ -113,7 +132,10 @@ describe("the command line", () => {
 
   test.each([
     [["stauts"], "command: got `stauts`, expected a command. Did you mean `status`?"],
-    [["frobnicate"], "command: got `frobnicate`, expected one of status, top, stats, definitions,"],
+    [
+      ["frobnicate"],
+      "command: got `frobnicate`, expected one of status, top, statistics, definitions,",
+    ],
     [["tasks", "a", "--sate", "dead"], "Did you mean `--state`?"],
     [
       ["status", "--verbose"],

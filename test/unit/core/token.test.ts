@@ -2,8 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import { StoreContractError } from "../../../shared/core/errors";
 import { formatTokens, parseTokens } from "../../../shared/core/token";
 
-/** The example of seed 000. */
-const seedText =
+/** The example of source text 000. */
+const sourceText =
   "I:ccc7b851-2404-4b2b-84e3-6898399a976d,S:1,G:153532,I:747ebc4e-add4-4d95-9022-0d7a544af813,S:0,G:153533";
 
 const seedTokens = [
@@ -13,13 +13,13 @@ const seedTokens = [
 
 const one = "I:ccc7b851-2404-4b2b-84e3-6898399a976d,S:1,G:0";
 
-describe("The token string of seed 000 (S0.17)", () => {
+describe("The token string of source text S0 (S0.17)", () => {
   test("the token reader reads the source text's example: two tokens with ids, 1 free and 0 held, and grantees", () => {
-    expect(parseTokens(seedText)).toEqual(seedTokens);
+    expect(parseTokens(sourceText)).toEqual(seedTokens);
   });
 
   test("the token writer writes what the reader read", () => {
-    expect(formatTokens(parseTokens(seedText))).toBe(seedText);
+    expect(formatTokens(parseTokens(sourceText))).toBe(sourceText);
     expect(parseTokens(formatTokens(seedTokens))).toEqual(seedTokens);
   });
 
@@ -29,19 +29,19 @@ describe("The token string of seed 000 (S0.17)", () => {
   });
 
   test("the grantee stays readable after the token was given back", () => {
-    const [free] = parseTokens(seedText);
+    const [free] = parseTokens(sourceText);
     expect(free).toMatchObject({ isHeld: false, grantee: "153532" });
   });
 
   test("the token reader reads | between the tokens", () => {
-    expect(parseTokens(seedText.replace(",I:747", "|I:747"))).toEqual(seedTokens);
+    expect(parseTokens(sourceText.replace(",I:747", "|I:747"))).toEqual(seedTokens);
   });
 
   test("the token reader reads the three parts in any order", () => {
     const text =
       "G:153532,I:ccc7b851-2404-4b2b-84e3-6898399a976d,S:1,S:0,G:153533,I:747ebc4e-add4-4d95-9022-0d7a544af813";
     expect(parseTokens(text)).toEqual(seedTokens);
-    expect(formatTokens(parseTokens(text))).toBe(seedText);
+    expect(formatTokens(parseTokens(text))).toBe(sourceText);
   });
 
   test("the token writer writes ids in lower case and grantees without leading zeros, as the databases do", () => {

@@ -321,22 +321,22 @@ describe("Registration and invariants", () => {
     });
     expect((await store.checkInvariants()).findings).toEqual([
       {
-        rule: "P3 each unfinished task stands in exactly one place",
+        rule: "each unfinished task stands in exactly one place",
         key: second,
         detail: "nowhere",
       },
       {
-        rule: "P1 tokens held equal tokens counted",
+        rule: "tokens held equal tokens counted",
         key: "1",
         detail: "1 in the string, 0 counted",
       },
       {
-        rule: "P1 a grouped task in ready or claimed holds one slot",
+        rule: "a grouped task in ready or claimed holds one slot",
         key: first,
         detail: "claimed, 0 slots",
       },
       {
-        rule: "P6 a key without a window belongs to an unfinished task",
+        rule: "a key without a window belongs to an unfinished task",
         key: "9/x",
         detail: "99",
       },

@@ -169,7 +169,7 @@ describe("Tokens", () => {
     await expect(setLimit(store, name, 5)).rejects.toThrow("execution_tokens: not a list");
     expect(store.inspect().state).toEqual(before);
     expect(only((await store.checkInvariants()).findings)).toEqual({
-      rule: "P1 the token string can be read",
+      rule: "the token string can be read",
       key: name,
       detail: "I:1",
     });

@@ -5,7 +5,7 @@ import { TaskClient } from "../../../shared/worker/client/client";
 import { defineTask } from "../../../shared/worker/define/define-task";
 import { createRegistry } from "../../../shared/worker/define/registry";
 import type { AnyTaskKind } from "../../../shared/worker/define/task-kind";
-import { IdleSessions } from "../../../shared/worker/run/idle-sessions";
+import { IdleExecutions } from "../../../shared/worker/run/idle-executions";
 import { InvocationWork } from "../../../shared/worker/run/invocation-work";
 import { openWorkerBench } from "./worker-bench";
 import type { WorkerBench } from "./worker-bench";
@@ -17,7 +17,7 @@ interface Scene {
   /** Hints that left the invocation. */
   readonly out: { definition: string; options: HintOptions | undefined }[];
   readonly troubles: string[];
-  readonly idle: IdleSessions;
+  readonly idle: IdleExecutions;
 }
 
 function openScene(
@@ -34,7 +34,7 @@ function openScene(
   } = {},
 ): Scene {
   const bench = parts.beside?.bench ?? openWorkerBench(kinds, parts.wrap);
-  const idle = parts.beside?.idle ?? new IdleSessions();
+  const idle = parts.beside?.idle ?? new IdleExecutions();
   const registry = createRegistry(kinds);
   const out: Scene["out"] = [];
   const troubles: string[] = [];
@@ -54,7 +54,7 @@ function openScene(
       idleReads: parts.idlePauseMs === undefined ? 0 : 1,
       idlePauseMs: parts.idlePauseMs ?? 1,
     },
-    session: {
+    bounds: {
       deadlineMs: environment.clock.monotonicMs() + (parts.maxMs ?? 10_000),
       marginMs: 100,
       signal: new AbortController().signal,
@@ -87,7 +87,7 @@ test("tasks that an invocation enqueues run in it, and so do their children; no 
   expect(out).toEqual([]);
 });
 
-test("each session that an invocation begins for tasks has a worker's span", async () => {
+test("each execution that an invocation begins for tasks has a worker's span", async () => {
   const { client, work, bench } = openScene([parent, child]);
   await client.enqueue(parent, {});
   await work.settled();
@@ -95,7 +95,7 @@ test("each session that an invocation begins for tasks has a worker's span", asy
   expect(workers.map(({ name }) => name)).toEqual(["worker parent", "worker child"]);
 });
 
-test("sessions of one invocation ask for no more tokens than a worker; a hint goes out for the rest", async () => {
+test("executions of one invocation ask for no more tokens than a worker; a hint goes out for the rest", async () => {
   let open = (): void => undefined;
   const gate = new Promise<void>((resolve) => {
     open = resolve;
@@ -118,7 +118,7 @@ test("sessions of one invocation ask for no more tokens than a worker; a hint go
   await work.settled();
 });
 
-test("a task that comes while the session looks for the last time is not left behind", async () => {
+test("a task that comes while the execution looks for the last time is not left behind", async () => {
   ran.length = 0;
   const { client, work } = openScene([parent, child]);
   const enqueues = Array.from({ length: 40 }, async (_, index) => {
@@ -130,7 +130,7 @@ test("a task that comes while the session looks for the last time is not left be
   expect(ran).toHaveLength(40);
 });
 
-test("a task begins on the token of another invocation's session that waits, where the limit is 1", async () => {
+test("a task begins on the token of another invocation's execution that waits, where the limit is 1", async () => {
   ran.length = 0;
   const first = openScene([child], { idlePauseMs: 1_500 });
   await first.client.enqueue(child, {});
@@ -147,7 +147,7 @@ test("a task begins on the token of another invocation's session that waits, whe
   expect([...first.out, ...second.out]).toEqual([]);
 });
 
-test("a child begins on the token of a session that waits, whichever invocation runs its parent", async () => {
+test("a child begins on the token of an execution that waits, whichever invocation runs its parent", async () => {
   ran.length = 0;
   const first = openScene([parent, child], { idlePauseMs: 1_500 });
   await first.client.enqueue(parent, {});
@@ -162,7 +162,7 @@ test("a child begins on the token of a session that waits, whichever invocation 
   expect([...first.out, ...second.out]).toEqual([]);
 });
 
-test("a session whose tokens are all in use leaves the tasks of another invocation to that invocation", async () => {
+test("an execution whose tokens are all in use leaves the tasks of another invocation to that invocation", async () => {
   let open = (): void => undefined;
   const gate = new Promise<void>((resolve) => {
     open = resolve;
@@ -235,7 +235,7 @@ test("a store that goes away after the enqueue ends the invocation well, with a 
   expect(troubles).toEqual(["child: away"]);
 });
 
-test("a session whose calls fail later leaves a delayed hint, too", async () => {
+test("an execution whose calls fail later leaves a delayed hint, too", async () => {
   const { client, work, out } = openScene([child], {
     wrap: {
       wrap: (store) =>
@@ -253,7 +253,7 @@ test("a session whose calls fail later leaves a delayed hint, too", async () => 
   expect(out.at(-1)).toEqual({ definition: "child", options: { inMs: 15_000 } });
 });
 
-test("a session asks for its definition's tokens where the invocation was there for it", async () => {
+test("an execution asks for its definition's tokens where the invocation was there for it", async () => {
   const many = defineTask({ name: "many", limit: 10, run: async () => undefined });
   const { client, work, bench, out } = openScene([many], { concurrency: 4, servesOthers: false });
   await client.enqueueMany(

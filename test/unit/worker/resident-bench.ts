@@ -36,7 +36,7 @@ export function openResident(options: {
     definitions: [task.definition.name],
     pollMs,
     listener: null,
-    session: () => ({ deadlineMs: time.nowMs + 60_000, marginMs: 100, signal: draining.signal }),
+    bounds: () => ({ deadlineMs: time.nowMs + 60_000, marginMs: 100, signal: draining.signal }),
     draining: draining.signal,
   });
   return { process, wakeUp };

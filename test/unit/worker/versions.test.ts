@@ -55,9 +55,9 @@ function buildOf(build: number, kind: AnyTaskKind) {
       seen = [];
       const worker = { environment, registry, heartbeat, concurrencyPerWorker: 1 };
       const loop = { idleReads: 0, idlePauseMs: 5 };
-      const session = { deadlineMs: realClock.monotonicMs() + 20_000, marginMs: 500 };
+      const bounds = { deadlineMs: realClock.monotonicMs() + 20_000, marginMs: 500 };
       const { signal } = new AbortController();
-      await runWorker({ ...worker, ...loop }, kind.definition.name, { ...session, signal });
+      await runWorker({ ...worker, ...loop }, kind.definition.name, { ...bounds, signal });
       return seen;
     },
   };

@@ -12,9 +12,9 @@ import { openWorkerBench } from "./worker-bench";
  */
 describe("tasks that are claimed and wait for a token", () => {
   test.concurrent("claimed tasks that wait for a token don't start once their definition is paused", async () => {
-    const { bench, life, begun } = await longTasks();
+    const { bench, execution, begun } = await longTasks();
     await bench.store.pauseDefinition({ name: "long", changedBy: "test" });
-    expect(await life).toMatchObject({ end: "paused" });
+    expect(await execution).toMatchObject({ end: "paused" });
     expect(begun()).toBe(2);
   });
 
@@ -35,19 +35,19 @@ describe("tasks that are claimed and wait for a token", () => {
       task,
       Array.from({ length: 8 }, () => ({ name: "short", ms: 100 })),
     );
-    const life = bench.work("mixed");
+    const execution = bench.work("mixed");
     await sleep(250);
     await bench.store.pauseDefinition({ name: "mixed", changedBy: "test" });
     await sleep(800);
     const before = ended.length;
     expect(before).toBeLessThan(8);
     await bench.store.resumeDefinition({ name: "mixed", changedBy: "test" });
-    await life;
+    await execution;
     expect(ended).toEqual([...Array.from({ length: 8 }, () => "short"), "long"]);
   });
 
   test.concurrent("claimed tasks that wait end without a start when their cancel is asked for, and are told at once", async () => {
-    const { bench, life, begun, taskIds } = await longTasks({ leaseMs: 1_000 });
+    const { bench, execution, begun, taskIds } = await longTasks({ leaseMs: 1_000 });
     const [, , third = "", fourth = ""] = taskIds;
     await bench.client.tasks.cancel([third, fourth]);
     await until("both have ended, while the first ones run", async () =>
@@ -56,27 +56,27 @@ describe("tasks that are claimed and wait for a token", () => {
       ),
     );
     expect((await bench.client.tasks.read(taskIds[0] ?? ""))?.state).toBe("claimed");
-    await life;
+    await execution;
     expect(begun()).toBe(2);
   });
 
   test.concurrent("claimed tasks that wait for a token don't start once the limit is 0, and start when it isn't any more", async () => {
-    const { bench, life, begun, setLimit } = await longTasks();
+    const { bench, execution, begun, setLimit } = await longTasks();
     await setLimit(0);
     await sleep(longMs + 700);
     expect(begun()).toBe(2);
     await setLimit(2);
-    await life;
+    await execution;
     await bench.work("long");
     expect(begun()).toBe(4);
   });
 
   test.concurrent("claimed tasks that wait start one by one on the tokens that a lowered limit leaves", async () => {
-    const { life, begun, setLimit } = await longTasks();
+    const { execution, begun, setLimit } = await longTasks();
     await setLimit(1);
     await sleep(longMs + 700);
     expect(begun()).toBe(3);
-    await life;
+    await execution;
     expect(begun()).toBe(4);
   });
 });
@@ -95,7 +95,7 @@ async function longTasks(settings: { leaseMs?: number } = {}) {
   const added = await bench.client.enqueueAll(
     Array.from({ length: 4 }, () => taskRequest(task, {})),
   );
-  const life = bench.work("long");
+  const execution = bench.work("long");
   await sleep(200);
   expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({ claimed: 4 });
   expect(count).toBe(2);
@@ -104,5 +104,11 @@ async function longTasks(settings: { leaseMs?: number } = {}) {
       ...{ name: "long", limit, changedBy: "test" },
       operationId: asOperationId(realRandom.uuid()),
     });
-  return { bench, life, begun: () => count, setLimit, taskIds: added.map(({ taskId }) => taskId) };
+  return {
+    bench,
+    execution,
+    begun: () => count,
+    setLimit,
+    taskIds: added.map(({ taskId }) => taskId),
+  };
 }

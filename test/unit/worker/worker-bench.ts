@@ -24,7 +24,7 @@ export interface WorkerBench {
   readonly telemetry: RecordedTelemetry;
   readonly lines: { level: string; message: string; fields: LogFields | undefined }[];
   readonly hints: { definition: string; inMs: number | undefined }[];
-  /** One worker's life; by default it may last 10 s. */
+  /** One execution; by default it may last 10 s. */
   work(
     name: string,
     options?: {
@@ -79,21 +79,21 @@ export function openWorkerBench(
     lines,
     hints,
     client: new TaskClient(environment, registry),
-    work: (name, stay = {}) =>
+    work: (name, asked = {}) =>
       runWorker(
         {
           environment,
           registry,
           heartbeat,
-          concurrencyPerWorker: stay.concurrency ?? 8,
-          idleReads: stay.idleReads ?? 1,
-          idlePauseMs: stay.idlePauseMs ?? 5,
+          concurrencyPerWorker: asked.concurrency ?? 8,
+          idleReads: asked.idleReads ?? 1,
+          idlePauseMs: asked.idlePauseMs ?? 5,
         },
         name,
         {
-          deadlineMs: realClock.monotonicMs() + (stay.maxMs ?? 10_000),
-          marginMs: stay.marginMs ?? 100,
-          signal: stay.signal ?? new AbortController().signal,
+          deadlineMs: realClock.monotonicMs() + (asked.maxMs ?? 10_000),
+          marginMs: asked.marginMs ?? 100,
+          signal: asked.signal ?? new AbortController().signal,
         },
       ),
   };

@@ -119,7 +119,7 @@ describe("how a handler ends", () => {
     const id = await enqueueOne(bench, end, { how: "throw" });
     const other = await enqueueOne(bench, end, { how: "nothing" });
     await bench.work("end");
-    for (let life = 0; (await factsOf(bench, id)).state !== "dead" && life < 50; life += 1) {
+    for (let n = 0; (await factsOf(bench, id)).state !== "dead" && n < 50; n += 1) {
       await sleep(5);
       await bench.work("end");
     }
@@ -331,10 +331,10 @@ describe("ends", () => {
     });
     const bench = openWorkerBench([quick]);
     await enqueueOne(bench, quick);
-    const life = bench.work("quick", { idleReads: 4, idlePauseMs: 100 });
+    const execution = bench.work("quick", { idleReads: 4, idlePauseMs: 100 });
     await sleep(250);
     const second = await enqueueOne(bench, quick);
-    expect(await life).toMatchObject({ end: "idle" });
+    expect(await execution).toMatchObject({ end: "idle" });
     const leftMs = performance.now();
     expect((await factsOf(bench, second)).state).toBe("done");
     expect(ran).toHaveLength(2);
@@ -353,10 +353,10 @@ describe("ends", () => {
     const bench = openWorkerBench([slow]);
     await bench.client.enqueueAll(Array.from({ length: 4 }, () => taskRequest(slow, {})));
     const stop = new AbortController();
-    const life = bench.work("slow", { signal: stop.signal });
+    const execution = bench.work("slow", { signal: stop.signal });
     await sleep(50);
     stop.abort();
-    expect(await life).toMatchObject({ end: "stopped" });
+    expect(await execution).toMatchObject({ end: "stopped" });
     expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({
       held: 0,
       claimed: 0,
@@ -388,7 +388,7 @@ describe("ends", () => {
     const task = defineTask({ name: "knob", limit: 4, run: async () => sleep(20) });
     const bench = openWorkerBench([task]);
     await bench.client.enqueueAll(Array.from({ length: 60 }, () => taskRequest(task, {})));
-    const life = bench.work("knob");
+    const execution = bench.work("knob");
     await sleep(60);
     await bench.store.setLimit({
       name: "knob",
@@ -404,7 +404,7 @@ describe("ends", () => {
       operationId: asOperationId(realRandom.uuid()),
       changedBy: "test",
     });
-    await life;
+    await execution;
     expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({
       held: 0,
       done: 60,
@@ -415,10 +415,10 @@ describe("ends", () => {
     const task = defineTask({ name: "knob", limit: 1, run: async () => sleep(20) });
     const bench = openWorkerBench([task]);
     await bench.client.enqueueAll(Array.from({ length: 20 }, () => taskRequest(task, {})));
-    const life = bench.work("knob");
+    const execution = bench.work("knob");
     await sleep(30);
     await bench.store.pauseDefinition({ name: "knob", changedBy: "test" });
-    expect(await life).toMatchObject({ end: "paused" });
+    expect(await execution).toMatchObject({ end: "paused" });
     const [definition] = (await bench.store.listDefinitions({})).definitions;
     expect(definition).toMatchObject({ held: 0, claimed: 0 });
     expect((definition?.ready ?? 0) + (definition?.done ?? 0)).toBe(20);
@@ -544,7 +544,7 @@ describe("calls", () => {
     expect((await bench.store.listDefinitions({})).definitions[0]).toMatchObject({ done: 1_000 });
   });
 
-  test("a call whose answer is lost for good ends the stay; its claims come back with the lease, nothing is done twice", async () => {
+  test("a call whose answer is lost for good ends the execution; its claims come back with the lease, nothing is done twice", async () => {
     let calls = 0;
     const task = defineTask({ name: "task", run: async () => undefined });
     const bench = openWorkerBench([task], {

@@ -2,7 +2,7 @@ import type { StatementCall } from "../database";
 import type { Check, World } from "../watch";
 
 /**
- * Flat cost, as far as it can be seen from here: the number of statements follows from stays, tasks and time, never from how
+ * Flat cost, as far as it can be seen from here: the number of statements follows from executions, tasks and time, never from how
  * much waits. (What a statement reads is counted elsewhere: npm run costs:tsql.)
  * Quiet when idle: with nothing to do only a tick's one read reaches the database.
  */
@@ -14,16 +14,16 @@ export function checkCost(world: World): Check {
     },
     settled: () => {
       const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
-      const stayMs = world.stays.reduce(
-        (sum, stay) => sum + ((stay.endedMs ?? stay.deadlineMs) - stay.beganMs),
+      const executionMs = world.executions.reduce(
+        (sum, execution) => sum + ((execution.endedMs ?? execution.deadlineMs) - execution.beganMs),
         0,
       );
-      // Per stay its ask and its end, per task its claim, its end and its children; a few looks a second while tokens idle.
-      const max = 100 + 2 * world.stays.length + 4 * world.begun + stayMs / 400;
+      // Per execution its ask and its end, per task its claim, its end and its children; a few looks a second while tokens idle.
+      const max = 100 + 2 * world.executions.length + 4 * world.begun + executionMs / 400;
       if (all > max)
         world.violate(
           "flat cost",
-          `${String(all)} statements for ${String(world.begun)} tasks in ${String(world.stays.length)} stays, expected at most ${max.toFixed(0)}: ${JSON.stringify(Object.fromEntries(counts))}`,
+          `${String(all)} statements for ${String(world.begun)} tasks in ${String(world.executions.length)} executions, expected at most ${max.toFixed(0)}: ${JSON.stringify(Object.fromEntries(counts))}`,
         );
     },
     idle: (statements, ticks) => {
@@ -43,11 +43,15 @@ export function checkCost(world: World): Check {
 /** In time: an invocation that wasn't held up returns before its deadline. */
 export function checkDeadline(world: World): Check {
   return {
-    deadline: (stay) => {
-      if (stay.endedMs === null && !stay.host.isDead && !stay.host.wasHeldUp(stay.beganMs))
+    deadline: (execution) => {
+      if (
+        execution.endedMs === null &&
+        !execution.host.isDead &&
+        !execution.host.wasHeldUp(execution.beganMs)
+      )
         world.violate(
           "in time",
-          `the worker of ${stay.definition} on ${stay.host.name} is still there at its deadline`,
+          `the worker of ${execution.definition} on ${execution.host.name} is still there at its deadline`,
         );
     },
   };

@@ -6,6 +6,7 @@ import { audit } from "./audit.js";
 import { batch, batches } from "./batches.js";
 import { definition } from "./definition.js";
 import { byId, element, makeEmpty, redraw, setText } from "./dom.js";
+import { executions } from "./executions.js";
 import { failures } from "./failures.js";
 import { formatDuration, formatInstant, readZones, switchZone } from "./format.js";
 import { groups } from "./groups.js";
@@ -19,7 +20,6 @@ import { lookAtStop } from "./stop.js";
 import { task } from "./task.js";
 import { tasks } from "./tasks.js";
 import { watermarks } from "./watermarks.js";
-import { workers } from "./workers.js";
 
 const lookEveryMs = 1_000;
 const pauseMsMax = 30_000;
@@ -37,7 +37,7 @@ const views = {
   limits,
   groups,
   watermarks,
-  workers,
+  executions,
   audit,
   results,
   search,

@@ -98,16 +98,16 @@ function keepOrder(rows, order) {
 
 function tilesOf({ totals, expired }) {
   return [
-    ["running", totals.running, "#workers"],
-    ["prefetched", totals.prefetched, "#workers"],
+    ["running", totals.running, "#executions"],
+    ["prefetched", totals.prefetched, "#executions"],
     ["ready", totals.ready],
     ["scheduled", totals.scheduled],
     ["waiting", totals.waiting],
     ["dead", totals.dead, "#failures", "bad"],
     ["paused", totals.paused, undefined, "warn"],
-    ["workers", totals.executions, "#workers"],
-    ["workers lost", expired, "#workers", "bad"],
-  ].filter(([name, count]) => name !== "workers lost" || count > 0);
+    ["executions", totals.executions, "#executions"],
+    ["executions lost", expired, "#executions", "bad"],
+  ].filter(([name, count]) => name !== "executions lost" || count > 0);
 }
 
 // ---- definitions

@@ -2,10 +2,14 @@
 
 import { inPath } from "./api.js";
 
+/** Views under the names that links of before have. */
+const renamed = { workers: "executions" };
+
 /** What the address asks for: a view, one object of it, and a query. */
 export function readPlace() {
   const [path, query = ""] = window.location.hash.replace(/^#\/?/, "").split("?", 2);
-  const [view, ...rest] = path.split("/");
+  const [name, ...rest] = path.split("/");
+  const view = Object.hasOwn(renamed, name) ? renamed[name] : name;
   const id = rest.length === 0 ? null : decode(rest.join("/"));
   return { view, id, query: new window.URLSearchParams(query) };
 }

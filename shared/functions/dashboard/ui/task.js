@@ -164,8 +164,8 @@ function describeDue(ms) {
   return ms >= 0 ? `in ${formatDuration(ms)}` : `${formatDuration(-ms)} ago`;
 }
 
-function describeCount(count, most) {
-  return most === undefined ? String(count) : `${count} of at most ${most}`;
+function describeCount(count, max) {
+  return max === undefined ? String(count) : `${count} of at most ${max}`;
 }
 
 /** The id, linked to its page where the app knows one. */

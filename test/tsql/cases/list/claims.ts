@@ -202,7 +202,7 @@ export const claimCases: readonly ModelCase[] = [
   },
   {
     name: "claim-x-finish",
-    about: "a claim while the end of a stay gives tasks back: each task is in one place",
+    about: "a claim while the end of an execution gives tasks back: each task is in one place",
     readersWait: true,
     setup: firstHasClaimed(3),
     callers: [[secondClaims], [finish(1)]],
@@ -210,7 +210,7 @@ export const claimCases: readonly ModelCase[] = [
   },
   {
     name: "finish-x-complete",
-    about: "a stay ends while its last completion arrives: the task is done, or ready again",
+    about: "an execution ends while its last completion arrives: the task is done, or ready again",
     readersWait: true,
     setup: firstHasClaimed(2),
     callers: [[finish(1)], [complete(1, doneFirst)]],
@@ -315,7 +315,8 @@ export const longClaimCases: readonly ModelCase[] = [
   },
   {
     name: "claim-x-finish-x-reclaim",
-    about: "tasks come back from a stay that ends and from a dead worker while a third claims",
+    about:
+      "tasks come back from an execution that ends and from a dead worker while a third claims",
     setup: [
       register({ limit: 4 }),
       enqueue(plainTasks(3)),

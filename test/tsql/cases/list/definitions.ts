@@ -139,7 +139,7 @@ export const definitionCases: readonly ModelCase[] = [
   },
   {
     name: "register-without-limit-x-finish",
-    about: "the limit is taken away while a stay ends",
+    about: "the limit is taken away while an execution ends",
     setup: [register({ limit: 2 }), start(1, 1), start(2, 1)],
     callers: [[register({ build: 2, limit: -1 })], [finish(1)]],
     waits: [definitionRow, executionRow],

@@ -298,7 +298,7 @@ export const groupCases: readonly ModelCase[] = [
   },
   {
     name: "finish-x-enqueue-of-a-group",
-    about: "a stay that ends gives a grouped task back with its slot, while another is added",
+    about: "an execution that ends gives a grouped task back with its slot, while another is added",
     readersWait: true,
     setup: oneRuns,
     callers: [[finish(1)], [enqueue([g])]],

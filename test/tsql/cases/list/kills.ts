@@ -47,7 +47,7 @@ import type { ModelCase, SetupStep } from "../model-case";
 import { dedupeKey, definitionRow, groupRow, latch } from "../permitted-waits";
 import { doneLongAgo, inAMonth } from "./purges";
 
-/** Task 1 of group g runs, 2 waits for it, 3 is ready, 4 scheduled; another stay has one of four tokens. */
+/** Task 1 of group g runs, 2 waits for it, 3 is ready, 4 scheduled; another execution has one of four tokens. */
 const busy: readonly SetupStep[] = [
   register({ limit: 4 }),
   enqueue([{ group: "g", dedupeKey: "k" }, { group: "g" }, {}, { runInMs: 10 }]),

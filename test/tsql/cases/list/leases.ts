@@ -96,7 +96,7 @@ export const leaseCases: readonly ModelCase[] = [
   },
   {
     name: "finish-x-reclaim",
-    about: "a late end of a stay meets the reclaim: each task is ready once",
+    about: "a late end of an execution meets the reclaim: each task is ready once",
     readersWait: true,
     setup: expired,
     callers: [[finish(1)], [reclaim]],
@@ -123,7 +123,8 @@ export const leaseCases: readonly ModelCase[] = [
   },
   {
     name: "finish-x-work",
-    about: "a stay ends while its last call arrives: ended, or done first and then given back",
+    about:
+      "an execution ends while its last call arrives: ended, or done first and then given back",
     setup: alive,
     callers: [[finish(1)], [work({ execution: 1, call: 2, want: 1, done: [first] })]],
     waits: [executionRow],
@@ -234,7 +235,7 @@ export const leaseCases: readonly ModelCase[] = [
   },
   {
     name: "heartbeat-x-finish",
-    about: "a heartbeat while the stay ends",
+    about: "a heartbeat while the execution ends",
     setup: alive,
     callers: [[heartbeat(1)], [finish(1)]],
     waits: [only(1, executionRow)],

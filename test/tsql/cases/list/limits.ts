@@ -157,7 +157,7 @@ const sharedCases: readonly ModelCase[] = [
   },
   {
     name: "start-x-finish-over-a-shared-limit",
-    about: "a start meets the end of a stay of another definition",
+    about: "a start meets the end of an execution of another definition",
     setup: [...twoOn(1), start(1, 1)],
     callers: [[start(2, 1, onB)], [finish(1)]],
     waits: [sharedRow, executionRow],
@@ -189,7 +189,7 @@ const sharedCases: readonly ModelCase[] = [
   },
   {
     name: "start-x-start-after-a-dead-holder-of-a-shared-limit",
-    about: "a dead holder's token goes to one of two askers of other stays, once",
+    about: "a dead holder's token goes to one of two askers of other executions, once",
     setup: [...twoOn(1), start(1, 1), leaseOver],
     callers: [[start(2, 1)], [start(3, 1, onB)]],
     waits: [sharedRow],
@@ -247,7 +247,8 @@ const sharedCases: readonly ModelCase[] = [
   },
   {
     name: "finish-x-register-without-a-shared-limit",
-    about: "a definition leaves a shared limit while a stay of it ends: nothing of it stays there",
+    about:
+      "a definition leaves a shared limit while an execution of it ends: nothing of it stays there",
     setup: [...twoOn(2), start(1, 1)],
     callers: [[finish(1)], [register({ build: 2 })]],
     waits: [sharedRow, definitionRow, executionRow],
@@ -310,7 +311,7 @@ const sharedCases: readonly ModelCase[] = [
   },
   {
     name: "list-of-shared-limits-x-finish",
-    about: "shared limits are listed while a stay ends: the tokens of one moment",
+    about: "shared limits are listed while an execution ends: the tokens of one moment",
     setup: [...twoOn(2), start(1, 1, onB)],
     callers: [[finish(1)], [listSharedLimits]],
     readersWait: true,

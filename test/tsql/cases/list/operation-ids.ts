@@ -125,7 +125,7 @@ export const operationIdCases: readonly ModelCase[] = [
   },
   {
     name: "start-x-start-of-another-definition-with-the-same-operation",
-    about: "an id of two stays: one starts, the other is refused, and its tokens are free",
+    about: "an id of two executions: one starts, the other is refused, and its tokens are free",
     setup: [register(), register({ name: "b" })],
     waits: [executionRow],
     errors: [50409],
@@ -137,7 +137,7 @@ export const operationIdCases: readonly ModelCase[] = [
   },
   {
     name: "start-x-denied-start-of-another-definition-with-the-same-operation",
-    about: "an id of a stay that a rate denies is free again: the other one starts",
+    about: "an id of an execution that a rate denies is free again: the other one starts",
     setup: [
       register({ rate: { count: 1, periodMs: minute, burst: 1 } }),
       register({ name: "b" }),

@@ -97,7 +97,7 @@ export const tokenCases: readonly ModelCase[] = [
   },
   {
     name: "start-x-finish",
-    about: "limit 1, a start meets the end of the holder's stay",
+    about: "limit 1, a start meets the end of the holder's execution",
     setup: [register({ limit: 1 }), start(1, 1)],
     callers: [[start(2, 1)], [finish(1)]],
     waits: [definitionRow, executionRow],
@@ -105,7 +105,7 @@ export const tokenCases: readonly ModelCase[] = [
   },
   {
     name: "finish-x-finish",
-    about: "two ends of one stay: its tokens come back once",
+    about: "two ends of one execution: its tokens come back once",
     readersWait: true,
     setup: [register({ limit: 2 }), start(1, 2)],
     callers: [[finish(1)], [finish(1)]],
@@ -148,7 +148,7 @@ export const tokenCases: readonly ModelCase[] = [
   {
     name: "finish-x-acquire",
     about:
-      "a stay ends while another execution takes more: both planned by the same list, none is lost or held twice",
+      "an execution ends while another execution takes more: both planned by the same list, none is lost or held twice",
     setup: [register({ limit: 4 }), start(1, 2), start(2, 1)],
     callers: [[finish(1)], [acquire(2, 2)]],
     waits,
@@ -200,7 +200,7 @@ export const tokenCases: readonly ModelCase[] = [
   },
   {
     name: "start-x-sweep",
-    about: "the safety net reads while a stay begins",
+    about: "the safety net reads while an execution begins",
     setup: [register({ limit: 1 }), enqueue(plainTasks(1))],
     callers: [[start(1, 1, { needsReady: true })], [sweep]],
     readersWait: true,
@@ -262,7 +262,7 @@ export const tokenCases: readonly ModelCase[] = [
   },
   {
     name: "start-x-zombie-finish",
-    about: "a dead holder ends its stay while an asker takes its token",
+    about: "a dead holder ends its execution while an asker takes its token",
     setup: [
       register({ limit: 1 }),
       enqueue(plainTasks(1)),
@@ -308,7 +308,7 @@ export const tokenCases: readonly ModelCase[] = [
   },
   {
     name: "start-x-pause",
-    about: "a definition is paused while a stay begins",
+    about: "a definition is paused while an execution begins",
     setup: [register({ limit: 1 })],
     callers: [[start(1, 1)], [pause]],
     waits,

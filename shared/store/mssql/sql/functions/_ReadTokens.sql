@@ -1,4 +1,4 @@
--- Taskgate._ReadTokens: the token string of seed 000 as rows, in list order.
+-- Taskgate._ReadTokens: a token string as rows, in list order.
 -- In:     @Tokens: I:<uuid>,S:<0 held, 1 free>,G:<execution id, 0 none> repeated; also reads | between the triples
 --         and the three parts in any order
 -- Rows:   Ord int from 0; TokenId uniqueidentifier; IsHeld bit; Grantee bigint; 0..1000 rows

@@ -1,4 +1,4 @@
--- Taskgate._TokenText: the token string of seed 000, of either column that it may stand in.
+-- Taskgate._TokenText: the token string, from the one of its two columns that has it.
 -- In:     @Tokens: ExecutionTokens, a string of before, or one that was written by hand: it wins; @List: TokenList
 -- Rows:   one: Tokens nvarchar(max): as _ReadTokens reads it; empty: no tokens
 -- Raises: -

@@ -6,7 +6,7 @@
 --           and holders were asked for a token: retry soon | null
 -- Raises: 50422 @Want out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution; then, after the commit, TokenDemand, SharedTokenDemand by skip
--- Isolation: of two askers the second waits for the row and decides by what the first one left (S0.11)
+-- Isolation: of two askers the second waits for the row and decides by what the first one left
 -- Plan:   primary keys only; a denial of one that holds none is one read, without lock; it writes at most
 --         once a second per limit
 -- Once:   a repeat grants nothing more than @Want

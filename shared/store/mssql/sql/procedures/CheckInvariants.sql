@@ -73,7 +73,7 @@ BEGIN
   FROM (
     SELECT r.RuleName, r.Item, r.Detail, ROW_NUMBER() OVER (PARTITION BY r.RuleName ORDER BY r.Item) AS N
     FROM (
-      SELECT N'P3 each unfinished task stands in exactly one place' AS RuleName,
+      SELECT N'each unfinished task stands in exactly one place' AS RuleName,
              -- a collation in each branch: keys are BIN2, texts have the database's, and LEFT refuses what two of them leave without any
              CONVERT(nvarchar(20), t.TaskId) COLLATE Latin1_General_100_BIN2 AS Item,
              COALESCE(STRING_AGG(CONVERT(nvarchar(max), p.Place), N' and ') WITHIN GROUP (ORDER BY p.Place), N'nowhere') COLLATE Latin1_General_100_BIN2 AS Detail
@@ -83,55 +83,55 @@ BEGIN
       GROUP BY t.TaskId
       HAVING COUNT(p.Place) <> 1
       UNION ALL
-      SELECT N'P3 a place holds only tasks that exist', CONVERT(nvarchar(20), p.TaskId) COLLATE Latin1_General_100_BIN2,
+      SELECT N'a place holds only tasks that exist', CONVERT(nvarchar(20), p.TaskId) COLLATE Latin1_General_100_BIN2,
              p.Place COLLATE Latin1_General_100_BIN2
       FROM Standings AS p
       WHERE NOT EXISTS (SELECT 1 FROM Taskgate.Task AS t WHERE t.TaskId = p.TaskId)
       UNION ALL
-      SELECT N'P3 a task stands under its own definition', CONVERT(nvarchar(20), p.TaskId) COLLATE Latin1_General_100_BIN2,
+      SELECT N'a task stands under its own definition', CONVERT(nvarchar(20), p.TaskId) COLLATE Latin1_General_100_BIN2,
              p.Place COLLATE Latin1_General_100_BIN2
       FROM Standings AS p
       INNER JOIN Taskgate.Task AS t ON t.TaskId = p.TaskId
       WHERE t.TaskDefinitionId <> p.TaskDefinitionId
       UNION ALL
-      SELECT N'P3 a task belongs to a definition', CONVERT(nvarchar(20), t.TaskId) COLLATE Latin1_General_100_BIN2,
+      SELECT N'a task belongs to a definition', CONVERT(nvarchar(20), t.TaskId) COLLATE Latin1_General_100_BIN2,
              CONVERT(nvarchar(20), t.TaskDefinitionId) COLLATE Latin1_General_100_BIN2
       FROM Taskgate.Task AS t WITH (INDEX (PK_Task)) -- all
       WHERE NOT EXISTS (SELECT 1 FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = t.TaskDefinitionId)
       UNION ALL
-      SELECT N'P3 a finished task is not unfinished, too', CONVERT(nvarchar(20), t.TaskId) COLLATE Latin1_General_100_BIN2,
+      SELECT N'a finished task is not unfinished, too', CONVERT(nvarchar(20), t.TaskId) COLLATE Latin1_General_100_BIN2,
              N'archive and task'
       FROM Taskgate.Task AS t WITH (INDEX (PK_Task)) -- all
       INNER JOIN Taskgate.Archive AS a ON a.TaskId = t.TaskId
       LEFT JOIN Standings AS p ON p.TaskId = t.TaskId
       WHERE p.TaskId IS NOT NULL OR a.Outcome <> 10 OR a.PayloadUtf8 IS NOT NULL -- a done one's row is its payload's home
       UNION ALL
-      SELECT N'P4 ready tasks carry their task''s order', CONVERT(nvarchar(20), r.TaskId) COLLATE Latin1_General_100_BIN2,
+      SELECT N'ready tasks carry their task''s order', CONVERT(nvarchar(20), r.TaskId) COLLATE Latin1_General_100_BIN2,
              CONVERT(nvarchar(20), r.Priority) + N'/' + CONVERT(nvarchar(20), r.Rank) + N' in ready, '
                + CONVERT(nvarchar(20), t.Priority) + N'/' + CONVERT(nvarchar(20), t.Rank) + N' in task' COLLATE Latin1_General_100_BIN2
       FROM Taskgate.Ready AS r WITH (INDEX (PK_Ready)) -- all
       INNER JOIN Taskgate.Task AS t ON t.TaskId = r.TaskId
       WHERE r.Priority <> t.Priority OR r.Rank <> t.Rank
       UNION ALL
-      SELECT N'P2 only a live or not yet reclaimed execution holds claims', CONVERT(nvarchar(20), c.TaskExecutionId) COLLATE Latin1_General_100_BIN2,
+      SELECT N'only a live or not yet reclaimed execution holds claims', CONVERT(nvarchar(20), c.TaskExecutionId) COLLATE Latin1_General_100_BIN2,
              N'state ' + COALESCE(CONVERT(nvarchar(20), c.State), N'missing') COLLATE Latin1_General_100_BIN2
       FROM Claimed AS c
       WHERE c.State IS NULL OR c.State NOT IN (1, 3)
       UNION ALL
-      SELECT CASE l.IsShared WHEN 1 THEN N'P1 the token string of a shared limit can be read'
-               ELSE N'P1 the token string can be read' END,
+      SELECT CASE l.IsShared WHEN 1 THEN N'the token string of a shared limit can be read'
+               ELSE N'the token string can be read' END,
              l.Name COLLATE Latin1_General_100_BIN2, LEFT(l.ExecutionTokens, 100) COLLATE Latin1_General_100_BIN2
       FROM Limits AS l
       WHERE EXISTS (
         SELECT 1 FROM Taskgate._ReadTokens(l.ExecutionTokens) AS t WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL)
       UNION ALL
-      SELECT CASE l.IsShared WHEN 1 THEN N'P1 a held token of a shared limit has a grantee'
-               ELSE N'P1 a held token has a grantee' END,
+      SELECT CASE l.IsShared WHEN 1 THEN N'a held token of a shared limit has a grantee'
+               ELSE N'a held token has a grantee' END,
              l.Name COLLATE Latin1_General_100_BIN2, N'G:0'
       FROM Tokens AS l WHERE l.IsHeld = 1 AND l.Grantee = 0
       UNION ALL
-      SELECT CASE l.IsShared WHEN 1 THEN N'P1 tokens held of a shared limit equal tokens counted'
-               ELSE N'P1 tokens held equal tokens counted' END,
+      SELECT CASE l.IsShared WHEN 1 THEN N'tokens held of a shared limit equal tokens counted'
+               ELSE N'tokens held equal tokens counted' END,
              l.Part + CONVERT(nvarchar(20), l.TaskExecutionId) COLLATE Latin1_General_100_BIN2,
              CONVERT(nvarchar(20), l.InString) + N' in the string, ' + CONVERT(nvarchar(20), l.InCount) + N' counted' COLLATE Latin1_General_100_BIN2
       FROM (SELECT c.IsShared, c.Part, c.TaskExecutionId, SUM(c.InString) AS InString, SUM(c.InCount) AS InCount
@@ -140,20 +140,20 @@ BEGIN
       INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = l.TaskExecutionId
       WHERE l.InString <> l.InCount AND e.State = 1 -- what the dead held stays until the next asker comes
       UNION ALL
-      SELECT N'P1 the count of held tokens is that of the token string', l.Name COLLATE Latin1_General_100_BIN2,
+      SELECT N'the count of held tokens is that of the token string', l.Name COLLATE Latin1_General_100_BIN2,
              CONVERT(nvarchar(20), l.HeldCount) + N' counted, ' + CONVERT(nvarchar(20), h.Held) + N' in the string' COLLATE Latin1_General_100_BIN2
       FROM Limits AS l
       CROSS APPLY (SELECT COUNT(*) AS Held FROM Taskgate._ReadTokens(l.ExecutionTokens) AS t WHERE t.IsHeld = 1) AS h
       WHERE l.HeldCount <> h.Held
       UNION ALL
-      SELECT CASE l.IsShared WHEN 1 THEN N'P1 without a limit a shared limit has no token string'
-               ELSE N'P1 without a limit there is no token string' END,
+      SELECT CASE l.IsShared WHEN 1 THEN N'without a limit a shared limit has no token string'
+               ELSE N'without a limit there is no token string' END,
              l.Name COLLATE Latin1_General_100_BIN2, LEFT(l.ExecutionTokens, 100) COLLATE Latin1_General_100_BIN2
       FROM Limits AS l
       WHERE l.TaskLimit = -1 AND DATALENGTH(l.ExecutionTokens) > 0
       UNION ALL
-      SELECT CASE l.IsShared WHEN 1 THEN N'P1 free tokens do not exceed a shared limit'
-               ELSE N'P1 free tokens do not exceed the limit' END,
+      SELECT CASE l.IsShared WHEN 1 THEN N'free tokens do not exceed a shared limit'
+               ELSE N'free tokens do not exceed the limit' END,
              l.Name COLLATE Latin1_General_100_BIN2,
              CONVERT(nvarchar(20), l.Tokens) + N' tokens, limit ' + CONVERT(nvarchar(20), l.TaskLimit) COLLATE Latin1_General_100_BIN2
       FROM (SELECT t.IsShared, t.LimitId, t.Name, t.TaskLimit, COUNT(*) AS Tokens, SUM(CASE t.IsHeld WHEN 1 THEN 1 ELSE 0 END) AS Held
@@ -161,7 +161,7 @@ BEGIN
             GROUP BY t.IsShared, t.LimitId, t.Name, t.TaskLimit) AS l
       WHERE l.Tokens > l.TaskLimit AND l.Tokens > l.Held
       UNION ALL
-      SELECT N'P1 a group fills at most its slots', CONVERT(nvarchar(20), g.GroupId) COLLATE Latin1_General_100_BIN2,
+      SELECT N'a group fills at most its slots', CONVERT(nvarchar(20), g.GroupId) COLLATE Latin1_General_100_BIN2,
              CONVERT(nvarchar(20), s.Used) + N' of ' + CONVERT(nvarchar(20), g.Slots) COLLATE Latin1_General_100_BIN2
       FROM Slots AS s
       INNER JOIN Taskgate.TaskGroup AS g ON g.GroupId = s.GroupId
@@ -172,7 +172,7 @@ BEGIN
           AND (g.TaskDefinitionId = 0 OR l.TaskDefinitionId = g.TaskDefinitionId)
           AND l.NewValue COLLATE Latin1_General_100_BIN2 = CONVERT(nvarchar(20), g.Slots) + N' of ' + g.GroupKey)
       UNION ALL
-      SELECT N'P1 a grouped task in ready or claimed holds one slot', CONVERT(nvarchar(20), t.TaskId) COLLATE Latin1_General_100_BIN2,
+      SELECT N'a grouped task in ready or claimed holds one slot', CONVERT(nvarchar(20), t.TaskId) COLLATE Latin1_General_100_BIN2,
              p.Place + N', ' + CONVERT(nvarchar(20), n.Slots) + N' slots' COLLATE Latin1_General_100_BIN2
       FROM Standings AS p
       INNER JOIN Taskgate.Task AS t ON t.TaskId = p.TaskId
@@ -182,7 +182,7 @@ BEGIN
         WHERE s.GroupId = t.GroupId AND s.TaskId = t.TaskId) AS n
       WHERE t.GroupId IS NOT NULL AND p.Place IN (N'ready', N'claimed') AND n.Slots <> 1
       UNION ALL
-      SELECT N'P1 a slot is held by a task of the group that may run', CONVERT(nvarchar(20), s.GroupId) + N'/' + CONVERT(nvarchar(20), s.Slot) COLLATE Latin1_General_100_BIN2,
+      SELECT N'a slot is held by a task of the group that may run', CONVERT(nvarchar(20), s.GroupId) + N'/' + CONVERT(nvarchar(20), s.Slot) COLLATE Latin1_General_100_BIN2,
              CONVERT(nvarchar(20), s.TaskId) COLLATE Latin1_General_100_BIN2
       FROM Taskgate.GroupSlot AS s WITH (INDEX (PK_GroupSlot)) -- all
       WHERE NOT EXISTS (
@@ -191,7 +191,7 @@ BEGIN
         INNER JOIN Standings AS p ON p.TaskId = t.TaskId
         WHERE t.TaskId = s.TaskId AND t.GroupId = s.GroupId AND p.Place IN (N'ready', N'claimed', N'scheduled'))
       UNION ALL
-      SELECT N'P3 a group with a free slot lets nobody wait', CONVERT(nvarchar(20), g.GroupId) COLLATE Latin1_General_100_BIN2,
+      SELECT N'no task waits for a group that has a free slot', CONVERT(nvarchar(20), g.GroupId) COLLATE Latin1_General_100_BIN2,
              CONVERT(nvarchar(20), COALESCE(s.Used, 0)) + N' of ' + CONVERT(nvarchar(20), g.Slots) + N' slots used' COLLATE Latin1_General_100_BIN2
       FROM Taskgate.TaskGroup AS g WITH (INDEX (PK_TaskGroup)) -- all
       LEFT JOIN Slots AS s ON s.GroupId = g.GroupId
@@ -199,7 +199,7 @@ BEGIN
         SELECT 1 FROM Taskgate.GroupWaiting AS w WITH (INDEX (PK_GroupWaiting)) -- one probe
         WHERE w.GroupId = g.GroupId)
       UNION ALL
-      SELECT N'P1 a task names its group while it holds a slot or waits for one', CONVERT(nvarchar(20), t.TaskId) COLLATE Latin1_General_100_BIN2,
+      SELECT N'a task names its group while it holds a slot or waits for one', CONVERT(nvarchar(20), t.TaskId) COLLATE Latin1_General_100_BIN2,
              COALESCE(t.PendingGroupKey, p.Place COLLATE Latin1_General_100_BIN2) COLLATE Latin1_General_100_BIN2
       FROM Standings AS p
       INNER JOIN Taskgate.Task AS t ON t.TaskId = p.TaskId
@@ -208,10 +208,10 @@ BEGIN
           SELECT 1 FROM Taskgate.GroupSlot AS s WITH (INDEX (PK_GroupSlot)) -- the group's range
           WHERE s.GroupId = t.GroupId AND s.TaskId = t.TaskId)))
       UNION ALL
-      SELECT N'P1 who needs a group finds it', CONVERT(nvarchar(20), n.GroupId) COLLATE Latin1_General_100_BIN2,
-             MIN(n.Who) COLLATE Latin1_General_100_BIN2
+      SELECT N'a group that a row names exists', CONVERT(nvarchar(20), n.GroupId) COLLATE Latin1_General_100_BIN2,
+             MIN(n.Place) COLLATE Latin1_General_100_BIN2
       FROM (
-        SELECT t.GroupId, N'task' AS Who FROM Taskgate.Task AS t WITH (INDEX (PK_Task)) WHERE t.GroupId IS NOT NULL -- all
+        SELECT t.GroupId, N'task' AS Place FROM Taskgate.Task AS t WITH (INDEX (PK_Task)) WHERE t.GroupId IS NOT NULL -- all
         UNION ALL
         SELECT s.GroupId, N'slot' FROM Taskgate.GroupSlot AS s WITH (INDEX (PK_GroupSlot)) -- all
         UNION ALL
@@ -222,27 +222,27 @@ BEGIN
       WHERE NOT EXISTS (SELECT 1 FROM Taskgate.TaskGroup AS g WHERE g.GroupId = n.GroupId)
       GROUP BY n.GroupId
       UNION ALL
-      SELECT N'P6 a key without a window belongs to an unfinished task', CONVERT(nvarchar(20), k.TaskDefinitionId) + N'/' + k.DedupeKey COLLATE Latin1_General_100_BIN2,
+      SELECT N'a key without a window belongs to an unfinished task', CONVERT(nvarchar(20), k.TaskDefinitionId) + N'/' + k.DedupeKey COLLATE Latin1_General_100_BIN2,
              CONVERT(nvarchar(20), k.TaskId) COLLATE Latin1_General_100_BIN2
       FROM Taskgate.Dedupe AS k WITH (INDEX (PK_Dedupe)) -- all
       WHERE k.ExpiresAt IS NULL AND NOT EXISTS (SELECT 1 FROM Standings AS p WHERE p.TaskId = k.TaskId)
       UNION ALL
-      SELECT N'P3 a schedule belongs to a definition', CONVERT(nvarchar(20), s.ScheduleId) COLLATE Latin1_General_100_BIN2,
+      SELECT N'a schedule belongs to a definition', CONVERT(nvarchar(20), s.ScheduleId) COLLATE Latin1_General_100_BIN2,
              CONVERT(nvarchar(20), s.TaskDefinitionId) COLLATE Latin1_General_100_BIN2
       FROM Taskgate.Schedule AS s WITH (INDEX (PK_Schedule)) -- all
       WHERE NOT EXISTS (SELECT 1 FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = s.TaskDefinitionId)
       UNION ALL
-      SELECT N'P1 a group of a schedule has its schedule', CONVERT(nvarchar(20), g.ScheduleId) COLLATE Latin1_General_100_BIN2,
+      SELECT N'a group of a schedule has its schedule', CONVERT(nvarchar(20), g.ScheduleId) COLLATE Latin1_General_100_BIN2,
              g.GroupKey COLLATE Latin1_General_100_BIN2
       FROM Taskgate.ScheduleGroup AS g WITH (INDEX (PK_ScheduleGroup)) -- all
       WHERE NOT EXISTS (SELECT 1 FROM Taskgate.Schedule AS s WHERE s.ScheduleId = g.ScheduleId)
       UNION ALL
-      SELECT N'S4 a wave belongs to a batch', CONVERT(nvarchar(20), w.WaveId) COLLATE Latin1_General_100_BIN2,
+      SELECT N'a wave belongs to a batch', CONVERT(nvarchar(20), w.WaveId) COLLATE Latin1_General_100_BIN2,
              CONVERT(nvarchar(20), w.BatchId) COLLATE Latin1_General_100_BIN2
       FROM Taskgate.Wave AS w WITH (INDEX (PK_Wave)) -- all
       WHERE NOT EXISTS (SELECT 1 FROM Taskgate.Batch AS b WHERE b.BatchId = w.BatchId)
       UNION ALL
-      SELECT N'S4 a wave counts its unfinished tasks', CONVERT(nvarchar(20), w.WaveId) + N'/' + CONVERT(nvarchar(20), k.N - 1) COLLATE Latin1_General_100_BIN2,
+      SELECT N'a wave counts its unfinished tasks', CONVERT(nvarchar(20), w.WaveId) + N'/' + CONVERT(nvarchar(20), k.N - 1) COLLATE Latin1_General_100_BIN2,
              CONVERT(nvarchar(20), COALESCE(s.Remaining, 0)) + N' counted, ' + CONVERT(nvarchar(20), COALESCE(n.Tasks, 0))
                + N' there' COLLATE Latin1_General_100_BIN2
       FROM Taskgate.Wave AS w WITH (INDEX (PK_Wave)) -- all
@@ -256,7 +256,7 @@ BEGIN
         GROUP BY t.WaveId, (t.TaskId / 512) % 16) AS n ON n.WaveId = w.WaveId AND n.Shard = k.N - 1
       WHERE COALESCE(s.Remaining, 0) <> COALESCE(n.Tasks, 0)
       UNION ALL
-      SELECT N'S4 a wave counts its open shards', CONVERT(nvarchar(20), w.WaveId) COLLATE Latin1_General_100_BIN2,
+      SELECT N'a wave counts its open shards', CONVERT(nvarchar(20), w.WaveId) COLLATE Latin1_General_100_BIN2,
              CONVERT(nvarchar(20), w.OpenShards) + N' counted, ' + CONVERT(nvarchar(20), c.Shards) + N' there' COLLATE Latin1_General_100_BIN2
       FROM Taskgate.Wave AS w WITH (INDEX (PK_Wave)) -- all
       CROSS APPLY (
@@ -265,18 +265,18 @@ BEGIN
         WHERE s.WaveId = w.WaveId AND s.Shard < 16 AND s.Remaining > 0) AS c
       WHERE w.OpenShards <> c.Shards
       UNION ALL
-      SELECT N'S4 a wave is open while it has unfinished tasks', CONVERT(nvarchar(20), w.WaveId) COLLATE Latin1_General_100_BIN2,
+      SELECT N'a wave is open while it has unfinished tasks', CONVERT(nvarchar(20), w.WaveId) COLLATE Latin1_General_100_BIN2,
              N'state ' + CONVERT(nvarchar(20), w.State) + N', ' + CONVERT(nvarchar(20), w.OpenShards) + N' open shards' COLLATE Latin1_General_100_BIN2
       FROM Taskgate.Wave AS w WITH (INDEX (PK_Wave)) -- all
       WHERE (w.State IN (0, 3) AND w.OpenShards > 0) OR (w.State = 2 AND w.OpenShards = 0)
       UNION ALL
-      SELECT N'S4 only waves that are blocked or being opened hold tasks', CONVERT(nvarchar(20), h.WaveId) COLLATE Latin1_General_100_BIN2,
+      SELECT N'only waves that are blocked or being opened hold tasks', CONVERT(nvarchar(20), h.WaveId) COLLATE Latin1_General_100_BIN2,
              N'state ' + COALESCE(CONVERT(nvarchar(20), w.State), N'none') COLLATE Latin1_General_100_BIN2
       FROM (SELECT DISTINCT y.WaveId FROM Taskgate.WaveBlocked AS y WITH (INDEX (PK_WaveBlocked))) AS h -- all
       LEFT JOIN Taskgate.Wave AS w ON w.WaveId = h.WaveId
       WHERE w.State IS NULL OR w.State NOT IN (0, 1)
       UNION ALL
-      SELECT N'S4 waves open one after the other', CONVERT(nvarchar(20), w.BatchId) COLLATE Latin1_General_100_BIN2,
+      SELECT N'waves open one after the other', CONVERT(nvarchar(20), w.BatchId) COLLATE Latin1_General_100_BIN2,
              CONVERT(nvarchar(20), COUNT(*)) + N' open' COLLATE Latin1_General_100_BIN2
       FROM Taskgate.Wave AS w WITH (INDEX (PK_Wave)) -- all
       WHERE w.State IN (1, 2)

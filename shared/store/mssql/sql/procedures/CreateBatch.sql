@@ -33,7 +33,7 @@ BEGIN
     SET @vMessage = N'failure_policy: expected halt, continue or cancel (' + COALESCE(REPLACE(@vPolicy, N'%', N'%%'), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  EXEC Taskgate._CheckRange @What = N'waves', @Value = @Waves, @Least = 1, @Most = 1000;
+  EXEC Taskgate._CheckRange @What = N'waves', @Value = @Waves, @Min = 1, @Max = 1000;
   IF @OperationId IS NULL THROW 50422, N'operation_id: expected a uuid (<NULL>)', 1;
   INSERT INTO @vLock (Name) VALUES (Taskgate._KeyLock(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)));
   BEGIN TRY

@@ -1,4 +1,4 @@
--- Taskgate.FinishExecution: ends a worker's stay: tokens back, what it still holds back to ready, uncounted.
+-- Taskgate.FinishExecution: ends an execution: its tokens go back, and the tasks that it still holds are ready again, uncounted.
 -- In:     @TaskExecutionId bigint; @StartId: as Work
 -- Out:    Status: ended (also when it was ended before) | fenced; GivenBack: tasks; TokensFreed; Ready: tasks wait (a hint is
 --         due); NextDueMs bigint: until the next scheduled task; Woken: JSON array of other definitions that got ready

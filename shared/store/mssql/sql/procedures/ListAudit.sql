@@ -28,7 +28,7 @@ BEGIN
     NewValue nvarchar(400) NULL, Source nvarchar(20) NOT NULL, ChangedBy nvarchar(200) NOT NULL, Reason nvarchar(400) NULL,
     PRIMARY KEY CLUSTERED (IsCall, Id));
 
-  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 100;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = 100;
   IF @Since IS NOT NULL AND Taskgate._Instant(@Since) IS NULL
     SET @vMessage = N'since: expected an ISO-8601 instant with its zone (' + REPLACE(LEFT(@Since, 100), N'%', N'%%') + N')';
   ELSE IF @Before IS NOT NULL AND Taskgate._Instant(@Before) IS NULL

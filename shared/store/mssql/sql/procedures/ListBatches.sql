@@ -27,7 +27,7 @@ BEGIN
     IsSealed bit NOT NULL, Total int NOT NULL, DeadCount int NOT NULL, OpenedAt datetime2(3) NULL, FinishedAt datetime2(3) NULL,
     Blocked int NOT NULL, Unfinished int NOT NULL);
 
-  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 100;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = 100;
   IF @BatchId IS NOT NULL
     INSERT INTO @vBatch (BatchId, Name, State, FailurePolicy, CreatedAt, StartedAt, FinishedAt)
     SELECT b.BatchId, b.Name, b.State, b.FailurePolicy, b.CreatedAt, b.StartedAt, b.FinishedAt

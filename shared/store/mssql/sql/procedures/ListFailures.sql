@@ -23,7 +23,7 @@ BEGIN
   DECLARE @vSeen TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, FinishedAt datetime2(3) NOT NULL, N int NOT NULL);
 
-  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 5000;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = 5000;
   IF @Name IS NOT NULL EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
   INSERT INTO @vFrom (TaskDefinitionId, Name)
   SELECT d.TaskDefinitionId, d.Name

@@ -22,7 +22,7 @@ BEGIN
   DECLARE @vWaiting TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vListed TABLE (N int NOT NULL PRIMARY KEY CLUSTERED, GroupId int NOT NULL);
 
-  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = 1000;
   IF DATALENGTH(@GroupKey) <= 400 SET @vKey = @GroupKey; -- a longer key matches no row either
   IF @Name IS NOT NULL EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
   -- 1. Groups with waiting tasks.

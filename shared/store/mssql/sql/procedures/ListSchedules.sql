@@ -21,7 +21,7 @@ BEGIN
           @vSchedules nvarchar(max);
   DECLARE @vListed TABLE (N int NOT NULL PRIMARY KEY CLUSTERED, ScheduleId int NOT NULL);
 
-  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = 1000;
   IF @Name IS NOT NULL EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
   -- First the index entries, then the rows by key: no other call waits between index and row.
   INSERT INTO @vListed (N, ScheduleId)

@@ -27,7 +27,7 @@ BEGIN
   DECLARE @vUser TABLE (
     SharedLimitId int NOT NULL PRIMARY KEY CLUSTERED, Definitions nvarchar(max) COLLATE Latin1_General_100_BIN2 NOT NULL);
 
-  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = 1000;
   -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   -- First the index entries, then the rows by key: no other call waits between index and row.

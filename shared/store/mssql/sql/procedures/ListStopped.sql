@@ -23,7 +23,7 @@ BEGIN
     ScheduleId int NOT NULL PRIMARY KEY CLUSTERED, StoppedAt datetime2(3) NOT NULL,
     StoppedBy nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, Reason nvarchar(400) COLLATE Latin1_General_100_BIN2 NULL);
 
-  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = 1000;
   SELECT @vStop = CONVERT(nvarchar(max), N'{"at":"') COLLATE Latin1_General_100_BIN2 + Taskgate._Iso(s.StoppedAt)
            + N'","by":"' + STRING_ESCAPE(s.StoppedBy, 'json')
            + N'","reason":' + COALESCE(N'"' + STRING_ESCAPE(s.Reason, 'json') + N'"', N'null') + N'}'

@@ -32,7 +32,7 @@ BEGIN
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vMessage nvarchar(2048), @vDefinition int, @vState nvarchar(20), @vOutcome tinyint, @vTasks nvarchar(max),
-          @vIsSearch bit = 0, @vLook int, @vMost int, @vCut int, @vCount int, @vNext nvarchar(200), @vLastTask bigint, @vLastAt nvarchar(24), @vIsHolder bit = 0, @vHolder bigint,
+          @vIsSearch bit = 0, @vLook int, @vMax int, @vCut int, @vCount int, @vNext nvarchar(200), @vLastTask bigint, @vLastAt nvarchar(24), @vIsHolder bit = 0, @vHolder bigint,
           @vKey nvarchar(200), @vKeyPrefix nvarchar(200), @vPrefixLength int, @vGroupKey nvarchar(200), @vPath nvarchar(200), @vValue nvarchar(200),
           @vCreatedSince datetime2(3) = COALESCE(Taskgate._Instant(@CreatedSince), '0001-01-01'),
           @vCreatedBefore datetime2(3) = COALESCE(Taskgate._Instant(@CreatedBefore), '9999-12-31T23:59:59.999'),
@@ -49,7 +49,7 @@ BEGIN
     N int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NOT NULL, At datetime2(3) NULL, GroupId int NULL, Priority smallint NULL, Rank bigint NULL,
     TaskExecutionId bigint NULL, ClaimedAt datetime2(3) NULL, Standing tinyint NULL, IsWanted bit NOT NULL);
 
-  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = 1000;
   SELECT @vState = s.Name, @vOutcome = s.Outcome
   FROM (VALUES (N'ready', NULL), (N'scheduled', NULL), (N'waiting', NULL), (N'claimed', NULL), (N'done', 10), (N'dead', 11),
                (N'cancelled', 12)) AS s (Name, Outcome)
@@ -60,7 +60,7 @@ BEGIN
       + COALESCE(REPLACE(LEFT(@State, 220), N'%', N'%%'), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  EXEC Taskgate._CheckRange @What = N'look_max', @Value = @LookMax, @Least = 1, @Most = 5000;
+  EXEC Taskgate._CheckRange @What = N'look_max', @Value = @LookMax, @Min = 1, @Max = 5000;
   EXEC Taskgate._CheckFilters @Key = @Key, @KeyPrefix = @KeyPrefix, @GroupKey = @GroupKey, @CreatedSince = @CreatedSince,
     @CreatedBefore = @CreatedBefore, @FinishedSince = @FinishedSince, @FinishedBefore = @FinishedBefore, @Path = @Path, @Value = @Value;
   EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
@@ -126,12 +126,12 @@ BEGIN
     WHERE k.TaskDefinitionId = @vDefinition AND k.DedupeKey = @vKey
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek each
   END;
-  SET @vMost = @vLook + 1; -- one more than is looked at: then there are others
+  SET @vMax = @vLook + 1; -- one more than is looked at: then there are others
 
   -- 3. The entries, in order.
   IF @vOutcome IS NOT NULL
     INSERT INTO @vListed (N, TaskId, At, IsWanted)
-    SELECT TOP (@vMost) ROW_NUMBER() OVER (ORDER BY a.FinishedAt DESC, a.TaskId DESC), a.TaskId, a.FinishedAt, 1
+    SELECT TOP (@vMax) ROW_NUMBER() OVER (ORDER BY a.FinishedAt DESC, a.TaskId DESC), a.TaskId, a.FinishedAt, 1
     FROM Taskgate.Archive AS a WITH (INDEX (IX_Archive_Finished)) -- backwards; covers this read
     WHERE a.TaskDefinitionId = @vDefinition AND a.Outcome = @vOutcome
       AND a.FinishedAt <= @vAt AND a.FinishedAt < @vFinishedBefore AND a.FinishedAt >= @vFinishedSince
@@ -139,66 +139,66 @@ BEGIN
     ORDER BY a.FinishedAt DESC, a.TaskId DESC;
   ELSE IF @vState = N'ready'
     INSERT INTO @vListed (N, TaskId, Priority, Rank, IsWanted)
-    SELECT TOP (@vMost) ROW_NUMBER() OVER (ORDER BY x.Priority, x.Rank, x.TaskId), x.TaskId, x.Priority, x.Rank, 1
+    SELECT TOP (@vMax) ROW_NUMBER() OVER (ORDER BY x.Priority, x.Rank, x.TaskId), x.TaskId, x.Priority, x.Rank, 1
     FROM (
       SELECT a.Priority, a.Rank, a.TaskId
-      FROM (SELECT TOP (@vMost) r.Priority, r.Rank, r.TaskId
+      FROM (SELECT TOP (@vMax) r.Priority, r.Rank, r.TaskId
             FROM Taskgate.Ready AS r WITH (FORCESEEK) -- the next entries, regardless of statistics
             WHERE r.TaskDefinitionId = @vDefinition AND r.Priority = @vPriority AND r.Rank = @vRank AND r.TaskId > @vTaskId
             ORDER BY r.TaskId) AS a
       UNION ALL
       SELECT b.Priority, b.Rank, b.TaskId
-      FROM (SELECT TOP (@vMost) r.Priority, r.Rank, r.TaskId
+      FROM (SELECT TOP (@vMax) r.Priority, r.Rank, r.TaskId
             FROM Taskgate.Ready AS r WITH (FORCESEEK) -- those of the ranks behind
             WHERE r.TaskDefinitionId = @vDefinition AND r.Priority = @vPriority AND r.Rank > @vRank
             ORDER BY r.Rank, r.TaskId) AS b
       UNION ALL
       SELECT c.Priority, c.Rank, c.TaskId
-      FROM (SELECT TOP (@vMost) r.Priority, r.Rank, r.TaskId
+      FROM (SELECT TOP (@vMax) r.Priority, r.Rank, r.TaskId
             FROM Taskgate.Ready AS r WITH (FORCESEEK) -- those of the priorities behind
             WHERE r.TaskDefinitionId = @vDefinition AND r.Priority > @vPriority
             ORDER BY r.Priority, r.Rank, r.TaskId) AS c) AS x
     ORDER BY x.Priority, x.Rank, x.TaskId;
   ELSE IF @vState = N'scheduled'
     INSERT INTO @vListed (N, TaskId, At, IsWanted)
-    SELECT TOP (@vMost) ROW_NUMBER() OVER (ORDER BY x.RunAt, x.TaskId), x.TaskId, x.RunAt, 1
+    SELECT TOP (@vMax) ROW_NUMBER() OVER (ORDER BY x.RunAt, x.TaskId), x.TaskId, x.RunAt, 1
     FROM (
       SELECT a.RunAt, a.TaskId
-      FROM (SELECT TOP (@vMost) s.RunAt, s.TaskId
+      FROM (SELECT TOP (@vMax) s.RunAt, s.TaskId
             FROM Taskgate.Scheduled AS s WITH (FORCESEEK, INDEX (PK_Scheduled)) -- the next entries, regardless of statistics
             WHERE s.TaskDefinitionId = @vDefinition AND s.RunAt = @vAt AND s.TaskId > @vTaskId
             ORDER BY s.TaskId) AS a
       UNION ALL
       SELECT b.RunAt, b.TaskId
-      FROM (SELECT TOP (@vMost) s.RunAt, s.TaskId
+      FROM (SELECT TOP (@vMax) s.RunAt, s.TaskId
             FROM Taskgate.Scheduled AS s WITH (FORCESEEK, INDEX (PK_Scheduled)) -- those of later instants
             WHERE s.TaskDefinitionId = @vDefinition AND s.RunAt > @vAt
             ORDER BY s.RunAt, s.TaskId) AS b) AS x
     ORDER BY x.RunAt, x.TaskId;
   ELSE IF @vState = N'waiting'
     INSERT INTO @vListed (N, TaskId, GroupId, Priority, Rank, IsWanted)
-    SELECT TOP (@vMost) ROW_NUMBER() OVER (ORDER BY x.GroupId, x.Priority, x.Rank, x.TaskId), x.TaskId, x.GroupId, x.Priority, x.Rank, 1
+    SELECT TOP (@vMax) ROW_NUMBER() OVER (ORDER BY x.GroupId, x.Priority, x.Rank, x.TaskId), x.TaskId, x.GroupId, x.Priority, x.Rank, 1
     FROM (
       SELECT a.GroupId, a.Priority, a.Rank, a.TaskId
-      FROM (SELECT TOP (@vMost) w.GroupId, w.Priority, w.Rank, w.TaskId
+      FROM (SELECT TOP (@vMax) w.GroupId, w.Priority, w.Rank, w.TaskId
             FROM Taskgate.GroupWaiting AS w WITH (FORCESEEK, INDEX (IX_GroupWaiting_Definition)) -- its end is the key of the row: covers this read
             WHERE w.TaskDefinitionId = @vDefinition AND w.GroupId = @vGroupId AND w.Priority = @vPriority AND w.Rank = @vRank AND w.TaskId > @vTaskId
             ORDER BY w.TaskId) AS a
       UNION ALL
       SELECT b.GroupId, b.Priority, b.Rank, b.TaskId
-      FROM (SELECT TOP (@vMost) w.GroupId, w.Priority, w.Rank, w.TaskId
+      FROM (SELECT TOP (@vMax) w.GroupId, w.Priority, w.Rank, w.TaskId
             FROM Taskgate.GroupWaiting AS w WITH (FORCESEEK, INDEX (IX_GroupWaiting_Definition)) -- those of the ranks behind
             WHERE w.TaskDefinitionId = @vDefinition AND w.GroupId = @vGroupId AND w.Priority = @vPriority AND w.Rank > @vRank
             ORDER BY w.Rank, w.TaskId) AS b
       UNION ALL
       SELECT c.GroupId, c.Priority, c.Rank, c.TaskId
-      FROM (SELECT TOP (@vMost) w.GroupId, w.Priority, w.Rank, w.TaskId
+      FROM (SELECT TOP (@vMax) w.GroupId, w.Priority, w.Rank, w.TaskId
             FROM Taskgate.GroupWaiting AS w WITH (FORCESEEK, INDEX (IX_GroupWaiting_Definition)) -- those of the priorities behind
             WHERE w.TaskDefinitionId = @vDefinition AND w.GroupId = @vGroupId AND w.Priority > @vPriority
             ORDER BY w.Priority, w.Rank, w.TaskId) AS c
       UNION ALL
       SELECT d.GroupId, d.Priority, d.Rank, d.TaskId
-      FROM (SELECT TOP (@vMost) w.GroupId, w.Priority, w.Rank, w.TaskId
+      FROM (SELECT TOP (@vMax) w.GroupId, w.Priority, w.Rank, w.TaskId
             FROM Taskgate.GroupWaiting AS w WITH (FORCESEEK, INDEX (IX_GroupWaiting_Definition)) -- those of the groups behind
             WHERE w.TaskDefinitionId = @vDefinition AND w.GroupId > @vGroupId AND w.GroupId <= @vLastGroupId
             ORDER BY w.GroupId, w.Priority, w.Rank, w.TaskId) AS d) AS x
@@ -215,7 +215,7 @@ BEGIN
     INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
     INSERT INTO @vListed (N, TaskId, TaskExecutionId, ClaimedAt, Standing, IsWanted)
-    SELECT TOP (@vMost) ROW_NUMBER() OVER (ORDER BY x.Standing, x.TaskExecutionId, x.TaskId), x.TaskId, x.TaskExecutionId, x.ClaimedAt, x.Standing, 1
+    SELECT TOP (@vMax) ROW_NUMBER() OVER (ORDER BY x.Standing, x.TaskExecutionId, x.TaskId), x.TaskId, x.TaskExecutionId, x.ClaimedAt, x.Standing, 1
     FROM (
       SELECT c.TaskId, c.TaskExecutionId, c.ClaimedAt,
              CASE WHEN o.IsLive = 0 THEN 3 -- else the first ones that count as started, one per token

@@ -20,7 +20,7 @@ BEGIN
     TaskDefinitionId int NOT NULL, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, WatermarkValue nvarchar(max) NOT NULL,
     Version bigint NOT NULL, ChangedAt datetime2(3) NOT NULL, PRIMARY KEY CLUSTERED (TaskDefinitionId, Name));
 
-  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = 1000;
   IF @Name IS NOT NULL EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
   INSERT INTO @vListed (TaskDefinitionId, Name, WatermarkValue, Version, ChangedAt)
   SELECT TOP (@Max) w.TaskDefinitionId, w.Name, w.WatermarkValue, w.Version, w.ChangedAt

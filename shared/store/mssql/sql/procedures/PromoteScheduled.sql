@@ -20,7 +20,7 @@ BEGIN
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int, @vPromoted int;
 
-  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 10000;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = 10000;
   EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
 
   BEGIN TRY

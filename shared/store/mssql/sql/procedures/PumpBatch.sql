@@ -21,7 +21,7 @@ BEGIN
           @vFinishedAt datetime2(3), @vMoved int, @vMore bit = 0, @vIsOver bit, @vIsClosed bit, @vStatus nvarchar(20) = N'done',
           @vWokenIds nvarchar(max);
 
-  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = 1000;
   BEGIN TRY
     SELECT @vState = b.State, @vFinishedAt = b.FinishedAt FROM Taskgate.Batch AS b WHERE b.BatchId = @BatchId;
     IF @vState IS NULL

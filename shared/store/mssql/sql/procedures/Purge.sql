@@ -37,7 +37,7 @@ BEGIN
     TaskDefinitionId int NOT NULL, DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
     PRIMARY KEY CLUSTERED (TaskDefinitionId, DedupeKey));
 
-  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = 1000;
   -- 1. Due rows, oldest first, with nothing locked.
   SET @vEndedBefore = Taskgate._PurgeExecutionsBefore(@vNow);
   SET @vDoneBefore = DATEADD(DAY, -1, @vNow);

@@ -27,7 +27,7 @@ BEGIN
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Kind nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, DurationMs int NULL,
     Place int NULL, Measured int NULL);
 
-  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = 1000;
   EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
 
   -- 1. The first tasks of each priority: one that has just become due may stand before one that waits.

@@ -20,7 +20,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET DEADLOCK_PRIORITY LOW; -- without row versions a reader of several tables may be in a circle of waiters: workers survive
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vZero datetime2(3) = '2000-01-01', @vFrom datetime2(3), @vMessage nvarchar(2048), @vMost int,
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vZero datetime2(3) = '2000-01-01', @vFrom datetime2(3), @vMessage nvarchar(2048), @vMax int,
           @vDefinition int, @vCountedAt datetime2(3), @vPeriods nvarchar(max);
   DECLARE @vPeriod TABLE (
     Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL, At datetime2(3) NOT NULL, TaskDefinitionId int NOT NULL, Claimed int NOT NULL,
@@ -33,8 +33,8 @@ BEGIN
     SET @vMessage = N'grain: expected 1, 10 or 60 (' + COALESCE(CONVERT(nvarchar(11), @Grain), N'<NULL>') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  SET @vMost = CASE WHEN @Name IS NULL THEN 12 ELSE 720 END;
-  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = @vMost;
+  SET @vMax = CASE WHEN @Name IS NULL THEN 12 ELSE 720 END;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = @vMax;
   IF @Name IS NOT NULL EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
   SET @vFrom = DATEADD(MINUTE, (DATEDIFF(MINUTE, @vZero, @vNow) / @Grain - (@Max - 1)) * @Grain, @vZero);
   SELECT @vCountedAt = r.EndedAt FROM Taskgate.StatisticRound AS r WHERE r.RoundId = 1;

@@ -36,7 +36,7 @@ BEGIN
   DECLARE @vWoken TABLE (TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vEnded Taskgate.EndedTaskList, @vReleased Taskgate.GroupedTaskList;
 
-  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = 1000;
   BEGIN TRY
     INSERT INTO @vCandidate (TaskExecutionId, TaskDefinitionId)
     SELECT TOP (@Max) x.TaskExecutionId, x.TaskDefinitionId

@@ -58,7 +58,7 @@ BEGIN
   END;
   ELSE
   BEGIN
-    EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
+    EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = 1000;
     SELECT @vOutcome = o.Number
     FROM (VALUES (N'dead', 11), (N'cancelled', 12)) AS o (Name, Number)
     WHERE o.Name = COALESCE(@Outcome, N'dead') COLLATE Latin1_General_100_BIN2

@@ -7,7 +7,7 @@
 -- Raises: 50422 @Keep out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution: the number is decided under the row's lock, so two holders never give back twice;
 --         TokenGift, SharedTokenDemand
--- Isolation: of two holders the second waits for the row and finds that much less surplus
+-- Isolation: of two holders the second waits for the row and finds that many fewer tokens above the limit
 -- Plan:   primary keys only
 -- Once:   by value: however often it is said, the tokens in use stay; a repeat gives again only for a denial
 --         noted since
@@ -23,7 +23,7 @@ BEGIN
   DECLARE @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vOverLimit int = 0,
           @vHeld int, @vLimit int, @vIsLive bit, @vGiven int = 0, @vGivenTo nvarchar(max), @vWoken nvarchar(max);
 
-  EXEC Taskgate._CheckRange @What = N'keep', @Value = @Keep, @Least = 0, @Most = 1000;
+  EXEC Taskgate._CheckRange @What = N'keep', @Value = @Keep, @Min = 0, @Max = 1000;
   BEGIN TRY
     SELECT @vDefinition = e.TaskDefinitionId, @vShared = Taskgate._SharedIds(e.TaskDefinitionId)
     FROM Taskgate.TaskExecution AS e
@@ -34,7 +34,7 @@ BEGIN
     BEGIN
       BEGIN TRANSACTION;
       IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
-      EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @SurplusKeep = @Keep,
+      EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @OverLimitKeep = @Keep,
         @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oFreed = @vFreed OUTPUT, @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT,
         @oIsLive = @vIsLive OUTPUT, @oGiven = @vGiven OUTPUT, @oGivenTo = @vGivenTo OUTPUT;
       COMMIT TRANSACTION;

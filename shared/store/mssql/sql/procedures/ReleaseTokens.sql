@@ -5,7 +5,7 @@
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution
 -- Isolation: an acquire that comes second waits for the row and finds the tokens free
 -- Plan:   primary keys only; the last entry of PK_Ready: at the first ones claims leave deleted entries
--- Once:   by the number that is kept, not the number given back: a repeat, another execution or a dead holder frees 0 (S0.10)
+-- Once:   by the number that is kept, not the number given back: a repeat, another execution or a dead holder frees 0
 -- Twin:   postgres/sql/functions/release_tokens.sql
 CREATE OR ALTER PROCEDURE Taskgate.ReleaseTokens
   @TaskExecutionId bigint, @Keep int, @StartId uniqueidentifier = NULL
@@ -18,7 +18,7 @@ BEGIN
   DECLARE @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vReady bit = 0, @vIsLive bit,
           @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max);
 
-  EXEC Taskgate._CheckRange @What = N'keep', @Value = @Keep, @Least = 0, @Most = 1000;
+  EXEC Taskgate._CheckRange @What = N'keep', @Value = @Keep, @Min = 0, @Max = 1000;
   BEGIN TRY
     SELECT @vDefinition = e.TaskDefinitionId, @vShared = Taskgate._SharedIds(e.TaskDefinitionId)
     FROM Taskgate.TaskExecution AS e

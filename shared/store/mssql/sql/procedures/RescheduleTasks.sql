@@ -35,7 +35,7 @@ BEGIN
   EXEC Taskgate._FindTasks @TaskIds = @TaskIds, @oTasks = @vTasks OUTPUT; -- where they seem to be, before the transaction
   IF @RunInMs IS NULL AND @RunAt IS NULL OR @RunInMs IS NOT NULL AND @RunAt IS NOT NULL
     THROW 50422, N'run_at: expected either run_at or run_in_ms', 1;
-  IF @RunInMs IS NOT NULL EXEC Taskgate._CheckRange @What = N'run_in_ms', @Value = @RunInMs, @Least = 0, @Most = 3153600000000;
+  IF @RunInMs IS NOT NULL EXEC Taskgate._CheckRange @What = N'run_in_ms', @Value = @RunInMs, @Min = 0, @Max = 3153600000000;
   IF @RunAt IS NOT NULL
     SET @vAt = Taskgate._Instant(@RunAt);
   ELSE

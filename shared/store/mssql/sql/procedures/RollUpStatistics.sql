@@ -52,7 +52,7 @@ BEGIN
   DECLARE @vOld TABLE (
     TaskDefinitionId int NOT NULL, Grain int NOT NULL, At datetime2(3) NOT NULL, PRIMARY KEY CLUSTERED (TaskDefinitionId, Grain, At));
 
-  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = 1000;
   BEGIN TRY
     BEGIN TRANSACTION;
     SELECT @vLast = r.LastExecutionId, @vSince = r.EndedAt

@@ -40,7 +40,7 @@ BEGIN
     SET @vMessage = N'group_scope: expected definition or global (' + REPLACE(LEFT(@GroupScope, 220), N'%', N'%%') + N')';
     THROW 50422, @vMessage, 1;
   END;
-  IF @Slots IS NOT NULL EXEC Taskgate._CheckRange @What = N'slots', @Value = @Slots, @Least = 1, @Most = 1000;
+  IF @Slots IS NOT NULL EXEC Taskgate._CheckRange @What = N'slots', @Value = @Slots, @Min = 1, @Max = 1000;
   EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
   SELECT @vGroupSlots = d.GroupSlots, @vGroupStrict = d.GroupStrict
   FROM Taskgate.TaskDefinition AS d

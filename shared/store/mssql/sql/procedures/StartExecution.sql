@@ -1,4 +1,4 @@
--- Taskgate.StartExecution: opens a worker's stay for one definition, with its first tokens. No token: no execution.
+-- Taskgate.StartExecution: opens an execution of a worker for one definition, with its first tokens. No token: no execution.
 -- In:     @Name; @OperationId uniqueidentifier: a repeat answers the first call's execution; @Worker 1..200 characters;
 --         @Build, @SettingsHash: of the asking code, null hash: don't compare; @Want int 1..1000 tokens;
 --         @NeedsReady: answer `none` at once when no task is ready or due, and ask for no more tokens than tasks wait.

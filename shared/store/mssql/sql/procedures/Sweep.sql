@@ -41,7 +41,7 @@ BEGIN
     TaskDefinitionId int NOT NULL, Ord int NOT NULL, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL,
     PRIMARY KEY CLUSTERED (TaskDefinitionId, Ord));
 
-  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Least = 1, @Most = 1000;
+  EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = 1000;
   -- First the index entries, then the rows by key: no other call waits between index and row.
   INSERT INTO @vOpen (TaskExecutionId, TaskDefinitionId)
   SELECT e.TaskExecutionId, e.TaskDefinitionId

@@ -46,7 +46,7 @@ BEGIN
           @vDoneCount int = 0, @vFenceCount int = 0, @vDurationCount int = 0, @vTaskCount int = 0, @vIsEmpty bit,
           @vDefinition int, @vOpenState tinyint, @vCallNumber bigint, @vTokenCount int, @vIsSolo bit, @vBuild bigint,
           @vLeaseMs int, @vPrefetchMax smallint, @vPaused bit, @vIsDue bit = 0, @vIsReady bit = 0, @vIsIdle bit = 0,
-          @vHeldCount int, @vRunningCount int, @vEndedCount int, @vMost int, @vRest int, @vFirstSolo int, @vCount int, @vHasSolo bit,
+          @vHeldCount int, @vRunningCount int, @vEndedCount int, @vMax int, @vRest int, @vFirstSolo int, @vCount int, @vHasSolo bit,
           @vPromoted int, @vHasRate bit = 0, @vHasShared bit, @vFrom datetime2(6), @vIntervalUs bigint, @vPermitInMs bigint,
           @vRetryInMs bigint, @vAsksNextDue bit = 0, @vRetainDoneMs bigint, @vKeepPayload bit, @vWokenIds nvarchar(max) = N'[]',
           @vOpening nvarchar(max), @vStatus nvarchar(20), @vFence bigint, @vTaskIds nvarchar(max), @vKinds nvarchar(max),
@@ -227,7 +227,7 @@ BEGIN
           -- 3. Claim: as many as wanted, as the tokens and their prefetched claims allow.
           SELECT @vHeldCount = n.Held, @vRunningCount = n.Running, @vEndedCount = n.Ended,
                  @vIsSolo = CASE n.Held WHEN 0 THEN 0 ELSE @vIsSolo END,
-                 @vMost = CASE WHEN @vWant > m.Rest THEN m.Rest ELSE @vWant END,
+                 @vMax = CASE WHEN @vWant > m.Rest THEN m.Rest ELSE @vWant END,
                  @vStatus = CASE WHEN @vWant = 0 THEN N'done' WHEN @vPaused = 1 THEN N'paused'
                                  WHEN m.Rest <= 0 THEN N'limited' ELSE N'none' END
           FROM (
@@ -245,43 +245,43 @@ BEGIN
           BEGIN
             IF @vIsDue = 1
             BEGIN
-              SET @vCount = CASE WHEN @vMost > 128 THEN 2 * @vMost ELSE 256 END;
+              SET @vCount = CASE WHEN @vMax > 128 THEN 2 * @vMax ELSE 256 END;
               EXEC Taskgate._Promote @TaskDefinitionId = @vDefinition, @Max = @vCount, @Now = @vNow,
                 @oPromoted = @vPromoted OUTPUT;
             END;
             IF @vHasRate = 1 -- last of all that is locked: others skip it, and nothing is waited for while it is held
             BEGIN
-              SET @vCount = @vMost;
-              EXEC Taskgate._CountPermits @TaskDefinitionId = @vDefinition, @Want = @vCount, @oAllowed = @vMost OUTPUT,
+              SET @vCount = @vMax;
+              EXEC Taskgate._CountPermits @TaskDefinitionId = @vDefinition, @Want = @vCount, @oAllowed = @vMax OUTPUT,
                 @oFrom = @vFrom OUTPUT, @oIntervalUs = @vIntervalUs OUTPUT, @oRetryInMs = @vPermitInMs OUTPUT;
             END;
-            IF @vMost = 0
+            IF @vMax = 0
               SELECT @vStatus = N'limited', @vRetryInMs = @vPermitInMs;
             ELSE IF @AfterTaskId IS NULL
             BEGIN
               WITH NextReady AS (
-                SELECT TOP (@vMost) r.Priority, r.Rank, r.TaskId, r.IsSolo
+                SELECT TOP (@vMax) r.Priority, r.Rank, r.TaskId, r.IsSolo
                 FROM Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK, INDEX (PK_Ready)) -- keep them, skip others', in key order
                 WHERE r.TaskDefinitionId = @vDefinition
                 ORDER BY r.Priority, r.Rank, r.TaskId)
               DELETE FROM NextReady
               OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.IsSolo INTO @vTaken (Priority, Rank, TaskId, IsSolo)
-              OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@vMost = 100)); -- a seek without a sort
+              OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@vMax = 100)); -- a seek without a sort
             END;
             ELSE
             BEGIN
               -- At or after a place: three ranges of the key in order, each an exact seek. One range with a test behind it would
               -- step over every deleted entry of that priority, and might keep locks on rows it doesn't take.
               WITH NextReady AS (
-                SELECT TOP (@vMost) r.Priority, r.Rank, r.TaskId, r.IsSolo
+                SELECT TOP (@vMax) r.Priority, r.Rank, r.TaskId, r.IsSolo
                 FROM Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK, INDEX (PK_Ready)) -- keep them, skip others', in key order
                 WHERE r.TaskDefinitionId = @vDefinition AND r.Priority = @AfterPriority AND r.Rank = @AfterRank
                   AND r.TaskId >= @AfterTaskId
                 ORDER BY r.Priority, r.Rank, r.TaskId)
               DELETE FROM NextReady
               OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.IsSolo INTO @vTaken (Priority, Rank, TaskId, IsSolo)
-              OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@vMost = 100)); -- a seek without a sort
-              SET @vRest = @vMost - @@ROWCOUNT;
+              OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@vMax = 100)); -- a seek without a sort
+              SET @vRest = @vMax - @@ROWCOUNT;
               IF @vRest > 0
               BEGIN
                 WITH NextReady AS (
@@ -339,10 +339,10 @@ BEGIN
               IF @vHasRate = 1
               BEGIN
                 EXEC Taskgate._UsePermits @TaskDefinitionId = @vDefinition, @Count = @vCount, @From = @vFrom, @IntervalUs = @vIntervalUs;
-                IF @vCount = @vMost SET @vRetryInMs = @vPermitInMs;
+                IF @vCount = @vMax SET @vRetryInMs = @vPermitInMs;
               END;
             END;
-            IF @vCount < @vMost SET @vAsksNextDue = 1;
+            IF @vCount < @vMax SET @vAsksNextDue = 1;
           END;
 
           UPDATE x

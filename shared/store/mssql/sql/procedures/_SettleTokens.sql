@@ -3,7 +3,7 @@
 --         @TaskExecutionId bigint: the asker; 0: none, the tokens are only fitted to the limit
 --         @Want int 0..1000: hold up to this many afterwards (tokens held already count); null: don't grant
 --         @Keep int: hold at most this many afterwards; null: don't give back
---         @SurplusKeep int: give back down to this many, but only as many as are held above the limit; null: don't.
+--         @OverLimitKeep int: give back down to this many, but only as many as are held above the limit; null: don't.
 --           Where none are, but a denial is still unanswered: half of the tokens that the asker's process holds more
 --           than the process with the fewest (than 0, if it holds at most one more). At most that one's part of the limit, less those that are
 --           free. So a process keeps one at least. Only the process with the most, or with one less, gives within the first 2 s. For those who
@@ -26,11 +26,11 @@
 --         with a new stamp. Of two callers with plans by stamp 7, both for the last free token: A locks the row, finds 7, writes its entry, makes 8 of it
 --         and commits; B, in line behind A, finds 8, reads the list, finds no token free and grants none. Did A end between B's read
 --         and B's lock, it is the same; did it come behind B's lock, A is the one that finds 8. Nobody gives the row up to plan again: that would lose
---         its place in the line (S0.11), so one plan is all, and the lock decides where it doesn't hold
--- Plan:   primary keys only (S0.13); write, read, write (S0.15). With a plan the list is neither read nor parsed, and what changes of it is written
+--         its place in the line, so one plan is all, and the lock decides where it doesn't hold
+-- Plan:   primary keys only; write, read, write. With a plan the list is neither read nor parsed, and what changes of it is written
 -- Twin:   postgres/sql/functions/_settle_tokens.sql
 CREATE OR ALTER PROCEDURE Taskgate._SettleTokens
-  @TaskDefinitionId int, @TaskExecutionId bigint, @Want int = NULL, @Keep int = NULL, @SurplusKeep int = NULL, @Shared nvarchar(max),
+  @TaskDefinitionId int, @TaskExecutionId bigint, @Want int = NULL, @Keep int = NULL, @OverLimitKeep int = NULL, @Shared nvarchar(max),
   @oOwn int = NULL OUTPUT, @oGranted int = NULL OUTPUT, @oFreed int = NULL OUTPUT, @oHeld int = NULL OUTPUT, @oLimit int = NULL OUTPUT,
   @oTokenFence bigint = NULL OUTPUT, @oPaused bit = NULL OUTPUT, @oDead int = NULL OUTPUT, @oIsLive bit = NULL OUTPUT,
   @oGiven int = NULL OUTPUT, @oGivenTo nvarchar(max) = NULL OUTPUT,
@@ -82,7 +82,7 @@ BEGIN
         SELECT @vRoom = r.Room FROM Taskgate._SharedRoom(@TaskDefinitionId, @vWorker, @vNow) AS r;
         IF @Want > @oOwn + @vRoom SET @Want = @oOwn + @vRoom;
       END;
-      IF @oIsLive = 1 AND @SurplusKeep IS NOT NULL AND @vOverLimit = 0 AND Taskgate._OverLimit(@TaskDefinitionId) = 0
+      IF @oIsLive = 1 AND @OverLimitKeep IS NOT NULL AND @vOverLimit = 0 AND Taskgate._OverLimit(@TaskDefinitionId) = 0
       BEGIN
         SELECT @vSharedGift = COALESCE(g.Gift, 0), @vAsking = g.Shared
         FROM Taskgate._SharedGift(@TaskDefinitionId, @vLeaseMs, @vWorker, @vNow) AS g;
@@ -93,8 +93,8 @@ BEGIN
   IF @oLimit = -1 -- no limit: a counter stands in for the string
   BEGIN
     IF @vSharedGift > @vOverLimit SET @vOverLimit = @vSharedGift;
-    IF @SurplusKeep IS NOT NULL AND @vOverLimit > 0
-      SET @Keep = CASE WHEN @oOwn - @vOverLimit > @SurplusKeep THEN @oOwn - @vOverLimit ELSE @SurplusKeep END;
+    IF @OverLimitKeep IS NOT NULL AND @vOverLimit > 0
+      SET @Keep = CASE WHEN @oOwn - @vOverLimit > @OverLimitKeep THEN @oOwn - @vOverLimit ELSE @OverLimitKeep END;
     IF @oIsLive = 1 AND @Want > @oOwn AND @oPaused = 0
     BEGIN
       SET @oGranted = @Want - @oOwn;
@@ -149,7 +149,7 @@ BEGIN
 
     -- 1. Give back what the asker no longer wants to hold, last granted first.
     IF @oHeld - @oLimit > @vOverLimit SET @vOverLimit = @oHeld - @oLimit;
-    IF @SurplusKeep IS NOT NULL AND @vOverLimit <= 0
+    IF @OverLimitKeep IS NOT NULL AND @vOverLimit <= 0
       SELECT @vDeniedAt = q.DeniedAt FROM Taskgate._OpenDemand(@TaskDefinitionId, @vLeaseMs, @vNow) AS q;
     IF @vDeniedAt IS NOT NULL
     BEGIN
@@ -166,8 +166,8 @@ BEGIN
       IF @vGift > 0 SET @vOverLimit = @vGift;
     END;
     IF @vSharedGift > @vOverLimit SET @vOverLimit = @vSharedGift;
-    IF @SurplusKeep IS NOT NULL -- without a surplus: all that it has
-      SET @Keep = CASE WHEN @oOwn - @vOverLimit > @SurplusKeep THEN @oOwn - @vOverLimit ELSE @SurplusKeep END;
+    IF @OverLimitKeep IS NOT NULL -- none above the limit: all that it has
+      SET @Keep = CASE WHEN @oOwn - @vOverLimit > @OverLimitKeep THEN @oOwn - @vOverLimit ELSE @OverLimitKeep END;
     IF @Keep < @oOwn
     BEGIN
       SET @vCount = @oOwn - @Keep;

@@ -1,4 +1,4 @@
--- Taskgate.vExecutionLog: seed 003's log: one row per attempt: running, prefetched, done, failed, cancelled, lost, continued.
+-- Taskgate.vExecutionLog: the log of attempts, one row each: running, prefetched, done, failed, cancelled, lost, continued.
 -- Columns: TaskId, Definition, Kind, Payload, Worker, StartedAt, EndedAt, DurationMs, Outcome, Error, TaskExecutionId, Fence
 --          StartedAt = EndedAt less the worker's measured duration; of a running or lost attempt: when it was claimed;
 --          of any other without a told duration: when it was claimed, or null where it is done

@@ -1,5 +1,5 @@
 -- taskgate._give_back: an ended execution's claims go back to ready, uncounted; those with a cancel request end.
--- In:     p_task_execution_id bigint: the caller holds its row and has taken its life; p_now
+-- In:     p_task_execution_id bigint: an execution that has ended, whose row the caller holds; p_now
 -- Out:    o_woken: JSON array of other definitions that got ready tasks, or null; o_opening: JSON array of batches to be pumped, or null
 -- Raises: -
 -- Locks:  as _end_tasks. Each task is looked at once, so that a cancel request at this moment can't lose it between two looks

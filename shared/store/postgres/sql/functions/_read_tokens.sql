@@ -1,4 +1,4 @@
--- taskgate._read_tokens: the token string of seed 000 as rows, in list order.
+-- taskgate._read_tokens: a token string as rows, in list order.
 -- In:     p_tokens: I:<uuid>,S:<0 held, 1 free>,G:<execution id, 0 none> repeated; also reads | between the triples
 --         and the three parts in any order
 -- Rows:   ord int from 0; token_id uuid; is_held boolean; grantee bigint; 0..1000 rows, by ord

@@ -3,7 +3,7 @@
 --         p_task_execution_id bigint: the asker; 0: none, the tokens are only fitted to the limit
 --         p_want int 0..1000: hold up to this many afterwards (tokens held already count); null: don't grant
 --         p_keep int: hold at most this many afterwards; null: don't give back
---         p_surplus_keep int: give back down to this many, but only as many as are held above the limit; null: don't.
+--         p_over_limit_keep int: give back down to this many, but only as many as are held above the limit; null: don't.
 --           Where none are, but a denial is still unanswered: half of the tokens that the asker's process holds more
 --           than the process with the fewest (than 0, if it holds at most one more). At most that one's part of the limit, less those that are
 --           free. So a process keeps one at least. Only the process with the most, or with one less, gives within the first 2 s. For those who
@@ -19,10 +19,10 @@
 -- Raises: TG404 unknown definition; TG499 damaged token string
 -- Locks:  (shared_limit, by the caller,) task_definition (advisory 42 in front, for arrival order), task_execution (dead holders by skip, then the asker's own),
 --         token_gift, shared_token_demand
--- Plan:   primary keys only (S0.13); write, read, write (S0.15)
+-- Plan:   primary keys only; write, read, write
 -- Twin:   mssql/sql/procedures/_SettleTokens.sql
 create or replace function taskgate._settle_tokens(
-  p_task_definition_id int, p_task_execution_id bigint, p_want int, p_keep int, p_surplus_keep int, p_shared int[],
+  p_task_definition_id int, p_task_execution_id bigint, p_want int, p_keep int, p_over_limit_keep int, p_shared int[],
   out o_own int, out o_granted int, out o_freed int, out o_held int, out o_limit int, out o_token_fence bigint,
   out o_paused boolean, out o_dead int, out o_is_live boolean, out o_given int, out o_given_to int[])
 language plpgsql as $$
@@ -65,7 +65,7 @@ begin
       select * into s from _settle_shared(p_shared, p_task_execution_id, greatest(coalesce(p_want, 0) - o_own, 0), null);
       o_dead := s.o_dead; v_shared_over_limit := s.o_over_limit;
       if p_want > o_own then p_want := least(p_want, o_own + s.o_room, o_own + _shared_room(p_task_definition_id, v_worker, v_now)); end if;   -- a null room is any number
-      if o_is_live and p_surplus_keep is not null and greatest(v_shared_over_limit, _over_limit(p_task_definition_id)) = 0 then
+      if o_is_live and p_over_limit_keep is not null and greatest(v_shared_over_limit, _over_limit(p_task_definition_id)) = 0 then
         select coalesce(g.o_gift, 0), g.o_shared into v_shared_gift, v_asking from _shared_gift(p_task_definition_id, d.lease_ms, v_worker, v_now) g;
       end if;
     end if;
@@ -73,7 +73,7 @@ begin
 
   if d.task_limit = -1 then                          -- no limit: a counter stands in for the string
     v_count := greatest(v_shared_over_limit, v_shared_gift);
-    if p_surplus_keep is not null and v_count > 0 then p_keep := greatest(o_own - v_count, p_surplus_keep); end if;
+    if p_over_limit_keep is not null and v_count > 0 then p_keep := greatest(o_own - v_count, p_over_limit_keep); end if;
     if o_is_live and p_want > o_own and not d.paused then
       o_granted := p_want - o_own; o_own := p_want; o_token_fence := d.token_fence + 1;
     elsif p_keep < o_own then
@@ -91,7 +91,7 @@ begin
 
     -- 1. Give back what the asker no longer wants to hold, last granted first.
     v_count := greatest(o_held - d.task_limit, v_shared_over_limit);
-    if p_surplus_keep is not null and v_count <= 0 then
+    if p_over_limit_keep is not null and v_count <= 0 then
       v_denied := _open_demand(p_task_definition_id, d.lease_ms, v_now);
       if v_denied is not null then
         select * into r from _shares(d.execution_tokens, p_task_definition_id, v_worker);
@@ -104,7 +104,7 @@ begin
       end if;
       v_count := greatest(v_gift, v_shared_gift);
     end if;
-    if p_surplus_keep is not null and v_count > 0 then p_keep := greatest(o_own - v_count, p_surplus_keep); end if;
+    if p_over_limit_keep is not null and v_count > 0 then p_keep := greatest(o_own - v_count, p_over_limit_keep); end if;
     if p_keep < o_own then
       for i in reverse cardinality(v_id)..1 loop
         exit when o_own <= p_keep;

@@ -1,4 +1,4 @@
--- taskgate.finish_execution: ends a worker's stay: tokens back, what it still holds back to ready, uncounted.
+-- taskgate.finish_execution: ends an execution: its tokens go back, and the tasks that it still holds are ready again, uncounted.
 -- In:     p_task_execution_id bigint; p_start_id: as work
 -- Out:    status: ended (also when it was ended before) | fenced; given_back: tasks; tokens_freed; ready: tasks wait (a hint is due);
 --         next_due_ms: until the next scheduled task; woken: JSON array of other definitions that got ready tasks, or null

@@ -4,7 +4,7 @@
 -- Raises: TG422 p_keep out of range
 -- Locks:  shared_limit, task_definition, task_execution
 -- Plan:   primary keys only
--- Once:   by the number that is kept, not the number given back: a repeat, another execution or a dead holder frees 0 (S0.10)
+-- Once:   by the number that is kept, not the number given back: a repeat, another execution or a dead holder frees 0
 -- Twin:   mssql/sql/procedures/ReleaseTokens.sql
 create or replace function taskgate.release_tokens(
   p_task_execution_id bigint, p_keep int, p_start_id uuid default null,

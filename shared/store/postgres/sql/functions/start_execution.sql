@@ -1,4 +1,4 @@
--- taskgate.start_execution: opens a worker's stay for one definition, with its first tokens. No token: no execution.
+-- taskgate.start_execution: opens an execution of a worker for one definition, with its first tokens. No token: no execution.
 -- In:     p_name; p_operation_id uuid: a repeat answers the first call's execution; p_worker 1..200 characters;
 --         p_build, p_settings_hash: of the asking code, null hash: don't compare; p_want int 1..1000 tokens;
 --         p_needs_ready: answer `none` at once when no task is ready or due, and ask for no more tokens than tasks wait.

@@ -1,4 +1,4 @@
--- taskgate.v_execution_log: seed 003's log: one row per attempt: running, prefetched, done, failed, cancelled, lost, continued.
+-- taskgate.v_execution_log: the log of attempts, one row each: running, prefetched, done, failed, cancelled, lost, continued.
 -- Columns: task_id, definition, kind, payload, worker, started_at, ended_at, duration_ms, outcome, error, task_execution_id, fence
 --          started_at = ended_at less the worker's measured duration; of a running or lost attempt: when it was claimed;
 --          of any other without a told duration: when it was claimed, or null where it is done

@@ -236,8 +236,7 @@ async function showSenders(stage: Stage): Promise<void> {
   for (const wave of waveIds.keys())
     await Promise.all(senders.map((store, sender) => send(store, sender, wave)));
   await bench.client.batches.start(batchId);
-  for (let life = 0; life < 10 && ran.length < 18; life += 1)
-    await bench.work("sent", { concurrency: 1 });
+  for (let n = 0; n < 10 && ran.length < 18; n += 1) await bench.work("sent", { concurrency: 1 });
   expect(ran.map((entry) => entry[0])).toEqual([
     ...Array<string>(9).fill("0"),
     ...Array<string>(9).fill("1"),

@@ -5,8 +5,8 @@ import { explore } from "../../tsql-server/schedule/explore";
 import type { Run } from "../../tsql-server/schedule/run";
 import type { Played } from "./play";
 import { answersIn, lockCounts, playScene, waitsIn } from "./played";
-import { errorsOf, seedScenario } from "./seed-scenarios";
-import { edited, seedSql } from "./texts";
+import { errorsOf, textScenario } from "./text-scenarios";
+import { edited, textSql } from "./texts";
 
 /*
  * Source text 001 asks why its second window is locked out, and prints the locks of both windows. The same list comes out
@@ -24,7 +24,7 @@ function claimed(played: Played, who: string): string {
 
 describe.each(["locking", "versioned"] as const)("the text's list of locks, %s", (engine) => {
   test("a claim without restrictions locks 12 keys of the status index and 6 of the primary key", () => {
-    const played = playScene("seed-001", 0, engine);
+    const played = playScene("text-001", 0, engine);
 
     expect(lockCounts(played, 0, "spid 60")).toEqual({
       "BackgroundJobWork IX": 1,
@@ -35,7 +35,7 @@ describe.each(["locking", "versioned"] as const)("the text's list of locks, %s",
   });
 
   test("a claim with restrictions locks the same and 2 keys of the restriction; spid 63 waits for one of them", () => {
-    const played = playScene("seed-001", 1, engine);
+    const played = playScene("text-001", 1, engine);
 
     expect(lockCounts(played, 1, "spid 60")).toEqual({
       "BackgroundJobWork IX": 1,
@@ -55,27 +55,27 @@ describe.each(["locking", "versioned"] as const)("the text's list of locks, %s",
 
 describe("with optimised locking", () => {
   test("the second window waits for the first one's transaction, because of the same key", () => {
-    expect(waitsIn(playScene("seed-001", 1, "azure"))).toEqual([`spid 63: S ${restricted}`]);
+    expect(waitsIn(playScene("text-001", 1, "azure"))).toEqual([`spid 63: S ${restricted}`]);
   });
 });
 
 describe.each(engineNames)("the text's queries, %s", (engine) => {
   test("the queries without restrictions take 1 to 6, and 7 to 12 at once", () => {
-    const played = playScene("seed-001", 0, engine);
+    const played = playScene("text-001", 0, engine);
 
     expect(answersIn(played, "spid 60")).toEqual([ids(1, 2, 3, 4, 5, 6)]);
     expect(answersIn(played, "spid 63")).toEqual([ids(7, 8, 9, 10, 11, 12)]);
   });
 
   test("a claim with restrictions gets 1, 2, 3, 4, 6, and the second window 8, 10, 12 when the first has ended", () => {
-    const played = playScene("seed-001", 1, engine);
+    const played = playScene("text-001", 1, engine);
 
     expect(answersIn(played, "spid 60")).toEqual([ids(1, 2, 3, 4, 6)]);
     expect(answersIn(played, "spid 63")).toEqual([ids(8, 10, 12)]);
   });
 
   test("the query in one statement waits the same, then takes 2601 and nothing at all", () => {
-    const played = playScene("seed-001", 2, engine);
+    const played = playScene("text-001", 2, engine);
 
     expect(answersIn(played, "spid 60")).toEqual([ids(1, 2, 3)]);
     expect(waitsIn(played)).toHaveLength(1);
@@ -83,7 +83,7 @@ describe.each(engineNames)("the text's queries, %s", (engine) => {
   });
 
   test("two agents, each with a group that the other one wants, may deadlock", () => {
-    const script = edited(seedSql("seed-001"), {
+    const script = edited(textSql("text-001"), {
       from: "VALUES\n  (1, 0),",
       to: "VALUES\n  (1, 0), (13, 0), (14, 0),",
     });
@@ -93,7 +93,7 @@ UPDATE dbo.BackgroundJobWork SET ConcurrencyGroupName = N'3' WHERE WorkItemId IN
     const update = (id: number): string =>
       `UPDATE dbo.BackgroundJobWork SET Status = 3 WHERE WorkItemId = ${String(id)};`;
     const { deadlocks } = explore(
-      seedScenario({
+      textScenario({
         script: groups,
         engine,
         callers: [
@@ -110,7 +110,7 @@ UPDATE dbo.BackgroundJobWork SET ConcurrencyGroupName = N'3' WHERE WorkItemId IN
 
 describe("the shipped claim over the text's jobs", () => {
   function outcome(place: number, engine: EngineName): unknown {
-    const played = playScene("seed-001", place, engine);
+    const played = playScene("text-001", place, engine);
     return {
       first: claimed(played, "agent 1"),
       second: claimed(played, "agent 2"),
@@ -138,7 +138,7 @@ describe("the shipped claim over the text's jobs", () => {
 
   test("a planted fault is found: the text's own claim waits for another thing with optimised locking (S1.12)", () => {
     const results = engineNames.map((engine) => {
-      const played = playScene("seed-001", 1, engine);
+      const played = playScene("text-001", 1, engine);
       return [answersIn(played, "spid 60"), answersIn(played, "spid 63"), waitsIn(played)];
     });
 
@@ -148,7 +148,7 @@ describe("the shipped claim over the text's jobs", () => {
 
 describe("the text's index as a safety net", () => {
   test("two agents that take heads of groups only never wait and never meet a duplicate key", () => {
-    const heads = edited(seedSql("seed-001"), {
+    const heads = edited(textSql("text-001"), {
       from: "INSERT INTO dbo.BackgroundJobWork (WorkItemId, Status) VALUES\n  (1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0), (7, 0), (8, 0), (9, 0), (10, 0), (11, 0), (12, 0);",
       to: "INSERT INTO dbo.BackgroundJobWork (WorkItemId, Status, ConcurrencyGroupName) VALUES (1, 0, N'1'), (2, 0, NULL), (3, 0, N'3'), (5, 9, N'1');",
     });
@@ -159,7 +159,7 @@ UPDATE Heads SET Status = 3 OUTPUT inserted.WorkItemId;`;
     const check = (run: Run): string | undefined => errorsOf(run).map(String)[0];
     for (const engine of engineNames) {
       const result = explore(
-        seedScenario({
+        textScenario({
           script: heads,
           engine,
           callers: [[claim], [claim]],

@@ -3,14 +3,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { collectTitles } from "./collect-titles";
-import { readBehaviours, root } from "./read-seeds";
+import { readBehaviours, root } from "./read-behaviours";
 import { places, printTable, tabulate } from "./tabulate";
 import type { JestResults } from "./tabulate";
 import { readWords } from "../support/script-words";
 
-const usage = `npm run seeds -- [--json FILE] [--results FILE | --titles]
+const usage = `npm run behaviours -- [--json FILE] [--results FILE | --titles]
 
-Shows for each behaviour of the source texts (docs/internals/seeds.md) on which store a test has shown it: passed,
+Shows for each behaviour of the source texts (docs/internals/source-behaviours.md) on which store a test has shown it: passed,
 failed, skipped and why, or n/a and why. Runs every test file that carries numbers, or reads what \`jest --json
 --outputFile FILE\` has written, or reads the titles only, as if every test passed. Ends with 1 when one failed, or when a
 behaviour has no test, or none that a planted fault fails, on a store that must show it.`;
@@ -43,7 +43,7 @@ function readResults(): JestResults {
 
 /** The progress is printed; a failing test is the table's business. */
 function runJest(): string {
-  const folder = mkdtempSync(join(tmpdir(), "taskgate-seeds-"));
+  const folder = mkdtempSync(join(tmpdir(), "taskgate-source-texts-"));
   const file = join(folder, "results.json");
   try {
     const patterns = places.map(({ path }) => path.source.replace("^", ""));

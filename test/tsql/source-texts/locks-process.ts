@@ -17,7 +17,7 @@ import { readWords } from "../../support/script-words";
 
 const usage = `npm run locks -- NAME [--engine locking|versioned|azure] [--schedule "1 1 2"] [--variant NAME] [--json]
 
-A source text's story (seed-000 .. seed-003), or one order of a shipped case's steps, as a trace of locks.`;
+A source text's story (text-000 .. text-003), or one order of a shipped case's steps, as a trace of locks.`;
 
 function main(): number {
   const { values, positionals } = readWords(usage, {

@@ -1,8 +1,8 @@
 import { relative } from "node:path";
-import type { Behaviour } from "./read-seeds";
+import type { Behaviour } from "./read-behaviours";
 import { notApplicable, ownStores } from "./not-applicable";
 import type { OwnStore } from "./not-applicable";
-import { numbersOf, root } from "./read-seeds";
+import { numbersOf, root } from "./read-behaviours";
 
 /** Where a behaviour is shown. */
 export const stores = ["memory", "PostgreSQL", "T-SQL", "SQL Server"] as const;
@@ -12,14 +12,14 @@ export type StoreName = (typeof stores)[number];
 /** Which files show it on which store; these are run. The first that fits counts. */
 export const places: readonly { readonly path: RegExp; readonly store: StoreName }[] = [
   { path: /^test\/contract\/mssql\.test\.ts$/, store: "SQL Server" },
-  { path: /^test\/seeds\/(scenes|planted)\/memory\.test\.ts$/, store: "memory" },
-  { path: /^test\/seeds\/(scenes|planted)\/postgres\.test\.ts$/, store: "PostgreSQL" },
-  { path: /^test\/seeds\/(scenes|planted)\/tsql\.test\.ts$/, store: "T-SQL" },
+  { path: /^test\/source-texts\/(scenes|planted)\/memory\.test\.ts$/, store: "memory" },
+  { path: /^test\/source-texts\/(scenes|planted)\/postgres\.test\.ts$/, store: "PostgreSQL" },
+  { path: /^test\/source-texts\/(scenes|planted)\/tsql\.test\.ts$/, store: "T-SQL" },
   { path: /^test\/contract\/tsql-[a-z]+\.test\.ts$/, store: "T-SQL" },
   { path: /^test\/contract\/memory\.test\.ts$/, store: "memory" },
   { path: /^test\/contract\/([a-z-]+\.)?postgres\.test\.ts$/, store: "PostgreSQL" },
   { path: /^test\/fault\/(limit|spread)\.test\.ts$/, store: "PostgreSQL" },
-  { path: /^test\/tsql\/(cases|costs|seeds)\/.*\.test\.ts$/, store: "T-SQL" },
+  { path: /^test\/tsql\/(cases|costs|source-texts)\/.*\.test\.ts$/, store: "T-SQL" },
   { path: /^test\/workers\/.*\.test\.ts$/, store: "memory" },
   {
     path: /^test\/unit\/(core\/token|store\/memory-[a-z-]+|worker\/(worker|children|batches|await-end))\.test\.ts$/,
@@ -59,7 +59,7 @@ export interface Cell {
 }
 
 /** One behaviour on all stores. */
-export interface SeedRow {
+export interface BehaviourRow {
   readonly number: string;
   readonly behaviour: string;
   readonly status: CellStatus;
@@ -67,9 +67,9 @@ export interface SeedRow {
 }
 
 /** All behaviours, and errors beside failed tests: files that couldn't be run, cells without a test or a fault. */
-export interface SeedTable {
+export interface BehaviourTable {
   readonly summary: Readonly<Record<StoreName, Readonly<Record<CellStatus, number>>>>;
-  readonly behaviours: readonly SeedRow[];
+  readonly behaviours: readonly BehaviourRow[];
   readonly problems: readonly string[];
 }
 
@@ -85,7 +85,7 @@ interface Shown {
 }
 
 /** Puts results by number and store. A test that carries several numbers counts for each. */
-export function tabulate(results: JestResults, behaviours: readonly Behaviour[]): SeedTable {
+export function tabulate(results: JestResults, behaviours: readonly Behaviour[]): BehaviourTable {
   const problems: string[] = [];
   const shown = results.testResults.flatMap((suite) => {
     const file = relative(root, suite.name).replaceAll("\\", "/");
@@ -116,14 +116,14 @@ export function tabulate(results: JestResults, behaviours: readonly Behaviour[])
   return { summary: summarize(rows), behaviours: rows, problems };
 }
 
-function tabulateOne(behaviour: Behaviour, shown: readonly Shown[]): SeedRow {
+function tabulateOne(behaviour: Behaviour, shown: readonly Shown[]): BehaviourRow {
   const own = shown.filter((test) => test.numbers.includes(behaviour.number));
   const cell = (store: StoreName): Cell =>
     judge(
       own.filter((test) => test.store === store),
       { reason: reasonOf(behaviour.number, store), isNeeded: store !== "SQL Server" },
     );
-  const cells: SeedRow["stores"] = {
+  const cells: BehaviourRow["stores"] = {
     memory: cell("memory"),
     PostgreSQL: cell("PostgreSQL"),
     "T-SQL": cell("T-SQL"),
@@ -170,7 +170,7 @@ function judge(
 }
 
 /** Cells that no test shows, or none that a planted fault would fail. */
-function gapsOf(row: SeedRow): string[] {
+function gapsOf(row: BehaviourRow): string[] {
   return ownStores.flatMap((store: OwnStore) => {
     const { status, planted, tests } = row.stores[store];
     if (status === "n/a") return [];
@@ -179,7 +179,7 @@ function gapsOf(row: SeedRow): string[] {
   });
 }
 
-function summarize(rows: readonly SeedRow[]): SeedTable["summary"] {
+function summarize(rows: readonly BehaviourRow[]): BehaviourTable["summary"] {
   const count = (store: StoreName): Record<CellStatus, number> => {
     const of = (status: CellStatus): number =>
       rows.filter((row) => row.stores[store].status === status).length;
@@ -194,13 +194,13 @@ function summarize(rows: readonly SeedRow[]): SeedTable["summary"] {
 }
 
 /** The table as people read it: a line per behaviour, then the sums, the reasons and the problems. */
-export function printTable(table: SeedTable): string {
+export function printTable(table: BehaviourTable): string {
   const width = Math.max(...table.behaviours.map((row) => row.behaviour.length), 0);
   const line = (number: string, text: string, cells: readonly string[]): string =>
     [number.padEnd(6), text.padEnd(width), ...cells.map((cell) => cell.padEnd(10))]
       .join("  ")
       .trimEnd();
-  const cellsOf = (row: SeedRow): string[] => stores.map((store) => row.stores[store].status);
+  const cellsOf = (row: BehaviourRow): string[] => stores.map((store) => row.stores[store].status);
   const reasons = new Set(
     table.behaviours.flatMap((row) =>
       stores.flatMap((store) => {

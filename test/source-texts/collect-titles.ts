@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { globSync } from "tinyglobby";
-import { root } from "./read-seeds";
+import { root } from "./read-behaviours";
 import { places } from "./tabulate";
 import type { JestResults } from "./tabulate";
 

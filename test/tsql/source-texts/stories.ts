@@ -3,7 +3,7 @@ import type { NewTask } from "../cases/calls";
 import { prepareWorld } from "../cases/scenario";
 import { cut, fromScript, goOn } from "./play";
 import type { Scene } from "./play";
-import { edited, inHouseForm, seedSql } from "./texts";
+import { edited, inHouseForm, textSql } from "./texts";
 
 /** What one source text tells about locks, as scenes that can be played. */
 export interface Story {
@@ -14,7 +14,7 @@ export interface Story {
 
 // ---- 000
 
-const tokens = seedSql("seed-000");
+const tokens = textSql("text-000");
 
 function readTokens(level: string): string {
   return `SET TRANSACTION ISOLATION LEVEL ${level}; BEGIN TRANSACTION; SELECT ExecutionTokens FROM dbo.TaskDefinition WHERE TaskDefinitionId = 1;`;
@@ -29,8 +29,8 @@ const acquire = (definition: number, execution: number): string =>
 
 const showTokens = "SELECT ExecutionTokens FROM dbo.TaskDefinition WHERE TaskDefinitionId = 1;";
 
-const seed000: Story = {
-  name: "seed-000",
+const text000: Story = {
+  name: "text-000",
   question: "Why does taking a token begin with a write?",
   scenes: [
     {
@@ -100,7 +100,7 @@ const seed000: Story = {
 
 // ---- 001
 
-const jobs = seedSql("seed-001");
+const jobs = textSql("text-001");
 /** The statement by which the text restricts jobs 1, 5, 9 and 3, 7, 11. */
 const restricted = `${jobs}
 UPDATE w SET ConcurrencyGroupName = CONVERT(NVARCHAR(2), CASE WHEN w.WorkItemId % 2 = 0 THEN NULL ELSE w.WorkItemId % 4 END)
@@ -126,7 +126,7 @@ function asTasks(isGrouped: boolean): Scene["prepare"] {
   return (options) => {
     const setup = [register({ limit: 12 }), enqueue(tasks), start(1, 6), start(2, 6)];
     return prepareWorld(
-      { name: "seed 001", setup },
+      { name: "text 001", setup },
       { engine: "locking", options, checksWaits: true },
     ).world;
   };
@@ -142,8 +142,8 @@ function twoAgents(): Scene["acts"] {
   ];
 }
 
-const seed001: Story = {
-  name: "seed-001",
+const text001: Story = {
+  name: "text-001",
   question: "Why is the second window locked out, though the two sets of jobs are disjoint?",
   scenes: [
     {
@@ -177,14 +177,14 @@ const seed001: Story = {
 
 // ---- 002
 
-const queue = seedSql("seed-002");
-export const question = inHouseForm(seedSql("seed-002-question"));
-export const answer = inHouseForm(seedSql("seed-002-answer"));
+const queue = textSql("text-002");
+export const question = inHouseForm(textSql("text-002-question"));
+export const answer = inHouseForm(textSql("text-002-answer"));
 /** What the question would be without its hints. */
 export const unhinted = edited(question, { from: "with (rowlock, updlock, readpast)", to: "" });
 
-const seed002: Story = {
-  name: "seed-002",
+const text002: Story = {
+  name: "text-002",
   question: "Can parallel requests ever get the same id?",
   scenes: [
     {
@@ -221,15 +221,15 @@ const seed002: Story = {
 
 // ---- 003
 
-const reader = `${seedSql("seed-003")}
+const reader = `${textSql("text-003")}
 EXEC dbo.ExecAsync N'SELECT 1 AS Worked;';
 EXEC dbo.ExecAsync N'SELECT 2 AS Worked;';
 EXEC dbo.ExecAsync N'SELECT 3 AS Worked;';
 `;
 const longTask = "BEGIN TRANSACTION; EXEC dbo.ReadOne;";
 
-const seed003: Story = {
-  name: "seed-003",
+const text003: Story = {
+  name: "text-003",
   question: "Is each task read by one worker only, and what does the open transaction cost?",
   scenes: [
     {
@@ -273,4 +273,4 @@ const seed003: Story = {
   ],
 };
 
-export const stories: readonly Story[] = [seed000, seed001, seed002, seed003];
+export const stories: readonly Story[] = [text000, text001, text002, text003];

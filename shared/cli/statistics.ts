@@ -14,9 +14,10 @@ import {
 } from "../terminal/output";
 import type { Column } from "../terminal/output";
 
-/** `taskgate stats NAME` */
-export const statsCommand: Command = {
-  name: "stats",
+/** `taskgate statistics NAME` */
+export const statisticsCommand: Command = {
+  name: "statistics",
+  alias: "stats",
   group: "look",
   parameters: [nameParameter],
   options: {
@@ -32,8 +33,11 @@ export const statsCommand: Command = {
     "HELD is the tokens held on average. The sweep counts once a minute; a period without work has no line.",
   ].join("\n"),
   examples: [
-    { line: "taskgate stats greet", sentence: "The last hour, minute by minute." },
-    { line: "taskgate stats greet --window week --json", sentence: "A week by hour, for a tool." },
+    { line: "taskgate statistics greet", sentence: "The last hour, minute by minute." },
+    {
+      line: "taskgate statistics greet --window week --json",
+      sentence: "A week by hour, for a tool.",
+    },
   ],
   run: async (context) => {
     const definition = take(readDefinitionName(context.args[0]));

@@ -14,20 +14,20 @@ const counts = ["tokens", "running", "prefetched"].map((name) => [
   (counted) => counted[name],
 ]);
 
-export const workers = {
-  title: () => "Workers",
+export const executions = {
+  title: () => "Executions",
   make(main) {
     const hosts = makeHosts();
-    const executions = makeExecutions();
-    const all = element("input", { id: "workers-all", type: "checkbox", role: "switch" });
+    const table = makeExecutions();
+    const all = element("input", { id: "executions-all", type: "checkbox", role: "switch" });
     const form = makeFilterForm([], {
       more: [element("label", { class: "switch" }, all, "Ended ones, too")],
     });
     all.addEventListener("change", () => {
-      window.location.hash = makePlace("workers", { all: all.checked ? "yes" : "" });
+      window.location.hash = makePlace("executions", { all: all.checked ? "yes" : "" });
     });
     const onHosts = section("Hosts", hosts.node);
-    main.append(onHosts, section("Executions, newest first", form, executions.node));
+    main.append(onHosts, section("Newest first", form, table.node));
     return async ({ query }) => {
       all.checked = query.get("all") === "yes";
       const path = `executions?open=${String(!all.checked)}&max=${executionsMax}`;
@@ -35,7 +35,7 @@ export const workers = {
       const open = found.filter(({ state }) => state === "live" || state === "dead");
       onHosts.hidden = open.length === 0;
       hosts.fill(groupByHost(open));
-      executions.fill(found, more);
+      table.fill(found, more);
     };
   },
 };

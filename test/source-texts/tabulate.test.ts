@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { globSync } from "tinyglobby";
 import { notApplicable, ownStores } from "./not-applicable";
-import { numbersOf, readBehaviours, root } from "./read-seeds";
+import { numbersOf, readBehaviours, root } from "./read-behaviours";
 import { places, printTable, tabulate } from "./tabulate";
-import type { JestResults, SeedTable } from "./tabulate";
+import type { JestResults, BehaviourTable } from "./tabulate";
 
 /* Results of a made-up run become the table; the numbers here are of the table's own, not proofs. */
 const behaviours = [
@@ -41,12 +41,12 @@ const results: JestResults = {
     suite("test/contract/concurrency.postgres.test.ts", [
       ["limits hold amid load (S0.1 to S0.2)", "passed"],
     ]),
-    suite("test/seeds/scenes/postgres.test.ts", [
+    suite("test/source-texts/scenes/postgres.test.ts", [
       ["a planted fault is found: one too many (S0.1)", "passed"],
       ["a planted fault is found: a lock is left (S4.16)", "passed"],
     ]),
     suite(
-      "test/seeds/planted/postgres.test.ts",
+      "test/source-texts/planted/postgres.test.ts",
       [["as many run (S0.2)", "passed"]],
       "planted, S0.2: x",
     ),
@@ -109,7 +109,7 @@ describe("the table", () => {
   });
 
   test("the table is written as JSON by the program, which ends with 1 when a behaviour failed", () => {
-    const folder = mkdtempSync(join(tmpdir(), "taskgate-seeds-"));
+    const folder = mkdtempSync(join(tmpdir(), "taskgate-source-texts-"));
     const [input, output] = [join(folder, "results.json"), join(folder, "table.json")];
     const run = (given: JestResults): number => {
       writeFileSync(input, JSON.stringify(given));
@@ -117,7 +117,7 @@ describe("the table", () => {
         execFileSync(
           process.execPath,
           [
-            ...["-r", "./test/support/register-swc.cjs", "test/seeds/seeds-process.ts"],
+            ...["-r", "./test/support/register-swc.cjs", "test/source-texts/behaviours-process.ts"],
             ...["--results", input, "--json", output],
           ],
           { cwd: root, stdio: "pipe" },
@@ -128,7 +128,7 @@ describe("the table", () => {
       }
     };
     expect(run(results)).toBe(1);
-    const written = JSON.parse(readFileSync(output, "utf8")) as SeedTable;
+    const written = JSON.parse(readFileSync(output, "utf8")) as BehaviourTable;
     expect(written.behaviours).toHaveLength(71);
     expect(written.behaviours[0]?.stores.PostgreSQL.status).toBe("pass");
     rmSync(folder, { recursive: true });
@@ -136,18 +136,22 @@ describe("the table", () => {
 });
 
 describe("the table of the tests that there are", () => {
-  let table: SeedTable;
+  let table: BehaviourTable;
 
   beforeAll(() => {
-    const folder = mkdtempSync(join(tmpdir(), "taskgate-seeds-"));
+    const folder = mkdtempSync(join(tmpdir(), "taskgate-source-texts-"));
     const file = join(folder, "table.json");
-    const script = ["-r", "./test/support/register-swc.cjs", "test/seeds/seeds-process.ts"];
+    const script = [
+      "-r",
+      "./test/support/register-swc.cjs",
+      "test/source-texts/behaviours-process.ts",
+    ];
     const ended = spawnSync(process.execPath, [...script, "--titles", "--json", file], {
       cwd: root,
       encoding: "utf8",
     });
     if (ended.error !== undefined) throw ended.error;
-    table = JSON.parse(readFileSync(file, "utf8")) as SeedTable;
+    table = JSON.parse(readFileSync(file, "utf8")) as BehaviourTable;
     rmSync(folder, { recursive: true });
   });
 
@@ -178,7 +182,7 @@ describe("the table of the tests that there are", () => {
 
 describe("the files that are run", () => {
   test("the files that are run are all that carry numbers, through the contract and the cases as well", () => {
-    const own = /^test\/(static\/|seeds\/[^/]+$)/;
+    const own = /^test\/(static\/|source-texts\/[^/]+$)/;
     const carrying = globSync(["test/**/*.test.ts"], { cwd: root })
       .filter((file) => !own.test(file))
       .filter((file) =>
@@ -193,8 +197,8 @@ describe("the files that are run", () => {
       .map((file) => file.split("/").slice(0, -1).join("/"));
     expect([...new Set(folders)].sort()).toEqual([
       "test/contract",
-      "test/seeds/planted",
-      "test/seeds/scenes",
+      "test/source-texts/planted",
+      "test/source-texts/scenes",
       "test/tsql/cases",
       "test/tsql/cases/list",
     ]);

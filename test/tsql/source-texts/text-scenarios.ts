@@ -8,7 +8,7 @@ import type { SqlValue } from "../../tsql-server/values";
 import { fromScript } from "./play";
 
 /** Callers with their batches over a script's tables: for searches. */
-export interface SeedCase {
+export interface TextCase {
   readonly script: string;
   readonly callers: readonly (readonly string[])[];
   readonly engine: EngineName;
@@ -17,18 +17,18 @@ export interface SeedCase {
   readonly afterStep?: Scenario["afterStep"];
 }
 
-export function seedScenario(seed: SeedCase): Scenario {
-  const prepared: World = fromScript(seed.script)(engines[seed.engine]);
+export function textScenario(given: TextCase): Scenario {
+  const prepared: World = fromScript(given.script)(engines[given.engine]);
   return {
     world: () => prepared.fork(),
-    callers: seed.callers.map((batches, place) =>
+    callers: given.callers.map((batches, place) =>
       callerOf(
         `caller ${String(place + 1)}`,
         batches.map((sql) => ({ kind: "batch" as const, sql })),
       ),
     ),
-    atEnd: seed.atEnd,
-    ...(seed.afterStep === undefined ? {} : { afterStep: seed.afterStep }),
+    atEnd: given.atEnd,
+    ...(given.afterStep === undefined ? {} : { afterStep: given.afterStep }),
   };
 }
 

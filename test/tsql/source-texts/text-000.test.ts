@@ -3,7 +3,7 @@ import { acquire, enqueue, plainTasks, register, release, start } from "../cases
 import { requestOf } from "../cases/requests";
 import { prepareWorld } from "../cases/scenario";
 import { engineNames } from "../cases/variants";
-import { plantedText } from "../../seeds/planted-text";
+import { plantedText } from "../../source-texts/planted-text";
 import { loadScript } from "../../tsql-server/engine/load";
 import { engines } from "../shipped/engines";
 import type { EngineName } from "../../tsql-server/engine/options";
@@ -13,14 +13,14 @@ import { exploreReduced } from "../../tsql-server/schedule/reduction";
 import type { Run } from "../../tsql-server/schedule/run";
 import { startRequest, step } from "../../tsql-server/schedule/step";
 import { answersIn, playScene, waitsIn } from "./played";
-import { errorsOf, seedScenario, valuesOf } from "./seed-scenarios";
-import { edited, seedSql } from "./texts";
+import { errorsOf, textScenario, valuesOf } from "./text-scenarios";
+import { edited, textSql } from "./texts";
 
 /*
  * Source text 000 says that taking a token must be write, read, write, by primary key, with the lock held to the end. Each
  * of its reasons is played here; the procedures as the text gives them, and the shipped ones.
  */
-const script = seedSql("seed-000");
+const script = textSql("text-000");
 
 const tokensOf = (first: number | "free", second: number | "free"): string => {
   const part = (id: string, holder: number | "free"): string =>
@@ -30,7 +30,7 @@ const tokensOf = (first: number | "free", second: number | "free"): string => {
 
 describe.each(engineNames)("the text's procedures, %s", (engine) => {
   test("the second execution of write, read, write waits for the row and gets the other token", () => {
-    const played = playScene("seed-000", 0, engine);
+    const played = playScene("text-000", 0, engine);
 
     expect(waitsIn(played)).toEqual([
       "execution 153533: U KEY dbo.TaskDefinition.PK_TaskDefinition(1)",
@@ -42,20 +42,20 @@ describe.each(engineNames)("the text's procedures, %s", (engine) => {
   });
 
   test("one of two grants that read first is written over by the other", () => {
-    expect(answersIn(playScene("seed-000", 1, engine), "execution 1").at(-1)).toEqual([
+    expect(answersIn(playScene("text-000", 1, engine), "execution 1").at(-1)).toEqual([
       { ExecutionTokens: tokensOf(2, "free") },
     ]);
   });
 
   test("two readers at SERIALIZABLE that read first make a deadlock", () => {
-    const played = playScene("seed-000", 2, engine);
+    const played = playScene("text-000", 2, engine);
 
     expect(played.events.filter(({ kind }) => kind === "deadlock")).toHaveLength(1);
     expect(answersIn(played, "execution 2")).toContain(1205);
   });
 
   test("by another index than the primary key, another job waits for a range", () => {
-    expect(waitsIn(playScene("seed-000", 3, engine))).toEqual([
+    expect(waitsIn(playScene("text-000", 3, engine))).toEqual([
       "resize: RangeS-U KEY dbo.TaskDefinition.IX_TaskDefinition_Name('resize',2)",
     ]);
   });
@@ -82,7 +82,7 @@ function grantsAre(expected: number): (run: Run) => string | undefined {
 describe.each(engineNames)("every order of the text's procedures, %s", (engine) => {
   test("two of three executions that ask for two tokens get one", () => {
     const result = exploreAll(
-      seedScenario({
+      textScenario({
         script,
         engine,
         callers: [1, 2, 3].map((id) => [take(id)]),
@@ -100,7 +100,7 @@ describe.each(engineNames)("every order of the text's procedures, %s", (engine) 
       to: "SELECT @Tokens = d.ExecutionTokens FROM dbo.TaskDefinition AS d WITH (READCOMMITTED)",
     });
     const { finding } = explore(
-      seedScenario({
+      textScenario({
         script: readFirst,
         engine,
         callers: [1, 2, 3].map((id) => [take(id)]),
@@ -117,7 +117,7 @@ describe.each(engineNames)("every order of the text's procedures, %s", (engine) 
       to: "WHERE TaskDefinitionId = @TaskDefinitionId; COMMIT; SET TRANSACTION ISOLATION LEVEL READ COMMITTED; BEGIN TRANSACTION;",
     });
     const { finding } = explore(
-      seedScenario({
+      textScenario({
         script: early,
         engine,
         callers: [1, 2, 3].map((id) => [take(id)]),
@@ -132,7 +132,7 @@ describe.each(engineNames)("every order of the text's procedures, %s", (engine) 
 describe("every order with tokens that are given back, azure", () => {
   test("the search over three executions that also give back is complete, and all tokens are free at the end", () => {
     const result = exploreAll(
-      seedScenario({
+      textScenario({
         script,
         engine: "azure",
         callers: [1, 2, 3].map((id) => [take(id), giveBack(id)]),

@@ -2,26 +2,26 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { globSync } from "tinyglobby";
-import { numbersOf, readBehaviours, readWeaknesses, root } from "../seeds/read-seeds";
-import type { Behaviour } from "../seeds/read-seeds";
-import { postgresLockScenes } from "../seeds/scenes/locks-postgres";
-import { tsqlLockScenes } from "../seeds/scenes/locks-tsql";
-import { scenes } from "../seeds/scenes/scenes";
+import { numbersOf, readBehaviours, readWeaknesses, root } from "../source-texts/read-behaviours";
+import type { Behaviour } from "../source-texts/read-behaviours";
+import { postgresLockScenes } from "../source-texts/scenes/locks-postgres";
+import { tsqlLockScenes } from "../source-texts/scenes/locks-tsql";
+import { scenes } from "../source-texts/scenes/scenes";
 
 /*
- * docs/internals/seeds.md says of each behaviour of the source texts which test proves it. Here that table is compared
+ * docs/internals/source-behaviours.md says of each behaviour of the source texts which test proves it. Here that table is compared
  * with the titles of all tests: what it calls proved has a title that carries the number, and no number is missing.
  */
 const counts = { S0: 20, S1: 12, S2: 12, S3: 11, S4: 16 } as const;
-const all = Object.entries(counts).flatMap(([seed, count]) =>
-  Array.from({ length: count }, (_, index) => `${seed}.${String(index + 1)}`),
+const all = Object.entries(counts).flatMap(([text, count]) =>
+  Array.from({ length: count }, (_, index) => `${text}.${String(index + 1)}`),
 );
 
 /** Texts in the tests: titles, of one test or of many, among others. */
 function readTexts(): string[] {
   const files = globSync(["test/**/*.ts"], {
     cwd: root,
-    ignore: ["test/static/seeds.test.ts", "test/seeds/**"],
+    ignore: ["test/static/source-texts.test.ts", "test/source-texts/**"],
   });
   const text = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g;
   return files

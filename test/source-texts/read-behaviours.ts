@@ -4,7 +4,7 @@ import { join } from "node:path";
 /** The repository. */
 export const root = join(__dirname, "../..");
 
-/** One behaviour of the source texts, as docs/internals/seeds.md has it. */
+/** One behaviour of the source texts, as docs/internals/source-behaviours.md has it. */
 export interface Behaviour {
   readonly number: string;
   readonly text: string;
@@ -19,7 +19,7 @@ export const readBehaviours = (): Behaviour[] => readRows(/^\| (S\d\.\d+) +\|([^
 export const readWeaknesses = (): Behaviour[] => readRows(/^\| (\d+) +\|([^|]*)\|(.*)\|$/gm);
 
 function readRows(pattern: RegExp): Behaviour[] {
-  const page = readFileSync(join(root, "docs/internals/seeds.md"), "utf8");
+  const page = readFileSync(join(root, "docs/internals/source-behaviours.md"), "utf8");
   return [...page.matchAll(pattern)].map((match) => ({
     number: match[1] ?? "",
     text: (match[2] ?? "").trim(),

@@ -60,7 +60,7 @@ async function showParallelism(stage: Stage): Promise<void> {
     const { client } = at(workers, 0).bench;
     await client.enqueueAll(Array.from({ length: 24 }, () => taskRequest(task, {})));
     // Hints bring them back until all is done.
-    for (let life = 0; life < 20 && (await statusOf(stage.plain, name)).done < 24; life += 1)
+    for (let n = 0; n < 20 && (await statusOf(stage.plain, name)).done < 24; n += 1)
       await Promise.all(
         workers.map(({ bench, concurrency }) => bench.work(name, { concurrency, idleReads: 2 })),
       );
@@ -73,7 +73,7 @@ async function showParallelism(stage: Stage): Promise<void> {
 
 // ---- idle
 
-/** After its first empty claim a worker's stay is never given anything. */
+/** After its first empty claim an execution is never given anything. */
 const blindAfterIdling = (): StoreChange => {
   const blind = new Set<unknown>();
   return (store) =>
@@ -87,7 +87,7 @@ const blindAfterIdling = (): StoreChange => {
     });
 };
 
-/** The end of a stay isn't written. */
+/** The end of an execution isn't written. */
 const neverEnding = (): StoreChange => (store) =>
   changedStore(store, {
     finishExecution: () =>
@@ -116,10 +116,10 @@ async function showIdling(stage: Stage): Promise<void> {
   const bench = openWorkerBench([quick], { store: counting(stage.openStore(3)) });
   const add = async () => (await bench.client.enqueue(quick, {})).taskId;
   await add();
-  const life = bench.work("quick", { idleReads: 5, idlePauseMs: 100 });
+  const execution = bench.work("quick", { idleReads: 5, idlePauseMs: 100 });
   await sleep(250);
   const second = await add();
-  expect(await life).toMatchObject({ end: "idle" });
+  expect(await execution).toMatchObject({ end: "idle" });
   const leftMs = performance.now();
   expect((await factsOf(stage.plain, second)).state).toBe("done");
   // It looked again and again after the last task, then left, and asks nothing any more.
@@ -195,7 +195,7 @@ async function showLog(stage: Stage): Promise<void> {
   const bench = openWorkerBench([task], { store: stage.openStore(3) });
   const { taskId } = await bench.client.enqueue(task, { of: "me" });
   const state = async () => (await factsOf(stage.plain, taskId)).state;
-  for (let life = 0; life < 50 && (await state()) !== "done"; life += 1) {
+  for (let n = 0; n < 50 && (await state()) !== "done"; n += 1) {
     await bench.work("logged");
     await sleep(5);
   }

@@ -8,7 +8,7 @@ import { holdTransaction } from "../postgres-stage";
 import type { Scene } from "../scene";
 import type { TsqlStage } from "../tsql-stage";
 
-/* What the model of SQL Server tells of locks and of the ways to rows; the rest stands in test/tsql/seeds. */
+/* What the model of SQL Server tells of locks and of the ways to rows; the rest stands in test/tsql/source-texts. */
 const work = "mssql/sql/procedures/Work.sql";
 const migrations = join(__dirname, "../../../shared/store/mssql/sql/migrations");
 
@@ -94,7 +94,7 @@ async function showApplicationLocks(stage: TsqlStage): Promise<void> {
 
 const claimOnce = `              DELETE FROM NextReady
               OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.IsSolo INTO @vTaken (Priority, Rank, TaskId, IsSolo)
-              OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@vMost = 100));`;
+              OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@vMax = 100));`;
 
 export const tsqlLockScenes: readonly Scene<TsqlStage>[] = [
   {

@@ -7,7 +7,7 @@ import type { Scene } from "../scene";
 
 /*
  * What PostgreSQL itself tells of locks and of the ways to rows, counted for one transaction. The T-SQL is shown the same in
- * test/tsql/seeds and in locks-tsql.ts.
+ * test/tsql/source-texts and in locks-tsql.ts.
  */
 const settle = "postgres/sql/functions/_settle_tokens.sql";
 const work = "postgres/sql/functions/work.sql";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** The tables and statements of the source texts, as files. */
-export function seedSql(name: string): string {
+export function textSql(name: string): string {
   return readFileSync(join(__dirname, "sql", `${name}.sql`), "utf8");
 }
 

@@ -57,7 +57,7 @@ const oneAtATime = (): StoreChange => {
 };
 
 /** The jobs of source text 001: 1, 5, 9 are of group 1, and 3, 7, 11 of group 3. */
-const seedGroups = ["1", null, "3", null, "1", null, "3", null, "1", null, "3", null].map((group) =>
+const textGroups = ["1", null, "3", null, "1", null, "3", null, "1", null, "3", null].map((group) =>
   group === null ? {} : { group },
 );
 
@@ -92,14 +92,14 @@ export const claimScenes: readonly Scene[] = [
       ] as const;
       await showOpenClaim(
         stage,
-        seedGroups.map(() => ({})),
+        textGroups.map(() => ({})),
         halves,
       );
       const grouped = [
         [0, 1, 2, 3, 5, 7],
         [9, 11],
       ] as const;
-      await showOpenClaim(stage, seedGroups, grouped);
+      await showOpenClaim(stage, textGroups, grouped);
     },
     faults: [
       {
