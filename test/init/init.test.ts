@@ -72,6 +72,27 @@ gate.register(app, { api: { prefix: "taskgate" } });
     expect(output).toContain("npm install --ignore-scripts");
   });
 
+  test("taskgate init takes the package from where --package says, in package.json and in the steps", async () => {
+    const spec = "file:../taskgate-0.2.0-pre.tgz";
+    const { code, output } = await app.init(["--yes", "--package", spec]);
+    expect(code).toBe(0);
+    expect(manifest().dependencies["taskgate"]).toBe(spec);
+    expect(output).toContain(`add to package.json, dependencies: taskgate ${spec}\n`);
+    expect(output).toContain(`  npm install --ignore-scripts  # Taskgate from ${spec}\n`);
+  });
+
+  test("taskgate init leaves a dependency on the package as it is, and says that --package changes nothing", async () => {
+    const own = typeScriptApp["package.json"];
+    const dependencies = { ...own.dependencies, taskgate: "0.1.0" };
+    app.write({ "package.json": { ...own, dependencies } });
+    const { code, output } = await app.init(["--yes", "--package", "file:../taskgate.tgz"]);
+    expect(code).toBe(0);
+    expect(manifest().dependencies["taskgate"]).toBe("0.1.0");
+    expect(output).toContain("note: package.json names taskgate already, so --package changes");
+    const again = await app.init(["--yes", "--package", "file:../taskgate.tgz"]);
+    expect(again.output).toMatch(/^Nothing to add: [^]*^package\.json names taskgate already/m);
+  });
+
   test("taskgate init changes nothing the second time, and says so", async () => {
     await app.init(["--yes"]);
     const before = app.all();
