@@ -14,6 +14,7 @@ import { operations } from "../../shared/store/operations";
 import { toSnakeCase } from "../../shared/store/operations/operation";
 import { findDeadLinks, listPages, readBlocks, readPage, readBlock, root } from "../docs/markdown";
 import { ensureBuilt } from "../functions/built-app";
+import { hasSample, sampleFolder } from "../support/sample";
 import { checkCode } from "./docs/check-code";
 
 /* The docs match the product: links, commands, code, and every name that a user may meet. */
@@ -111,7 +112,8 @@ describe("commands in the docs", () => {
     const named = [...text.matchAll(/`((?:shared|functions|test|docs|infra|\.ci)\/[\w./-]+)`/g)]
       .map((match) => (match[1] ?? "").replace(/\/$/, ""))
       // Made by the reader.
-      .filter((path) => path !== "functions/tasks/greet.ts" && !path.includes("*"));
+      .filter((path) => path !== "functions/tasks/greet.ts" && !path.includes("*"))
+      .filter((path) => hasSample || !isOfSample(path));
     expect(
       named.filter((path) => globSync([path, `${path}/**`], { cwd: root, dot: true }).length === 0),
     ).toEqual([]);
@@ -218,6 +220,13 @@ describe("reference pages", () => {
       ]);
   });
 });
+
+/** The docs go on naming files of a sample that an app has dropped. */
+function isOfSample(path: string): boolean {
+  return [sampleFolder, "test/sample"].some(
+    (folder) => path === folder || path.startsWith(`${folder}/`),
+  );
+}
 
 function isJson(text: string): boolean {
   try {
