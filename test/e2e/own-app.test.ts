@@ -35,7 +35,11 @@ const fewTests = [
   "test/static/tsql-grammar.test.ts",
 ];
 const manyTests = [
+  "test/bad-input/secrets.test.ts",
   "test/docs",
+  "test/fault/outage.test.ts",
+  "test/functions/by-url-app.test.ts",
+  "test/functions/messages.test.ts",
   "test/functions/registered.test.ts",
   "test/init",
   "test/migration",
