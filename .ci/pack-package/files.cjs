@@ -2,6 +2,7 @@
 "use strict";
 const {
   cpSync,
+  existsSync,
   mkdirSync,
   readFileSync,
   readdirSync,
@@ -47,8 +48,12 @@ function writeAssets(folder, { version }) {
   }
 }
 
-/** The sample as `taskgate init --template flights` writes it: the files of functions/, by their paths, in one. */
+/**
+ * The sample as `taskgate init --template flights` writes it: the files of functions/, by their paths, in one. None where
+ * this copy of the repository has dropped the sample.
+ */
 function writeSample(folder) {
+  if (!existsSync(join(root, "functions", "tasks", "flights"))) return;
   const files = readdirSync(join(root, "functions"), { recursive: true })
     .map((name) => `functions/${slashed(String(name))}`)
     .filter((path) => /\.(?:ts|sql)$/.test(path))

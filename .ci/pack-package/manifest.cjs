@@ -16,7 +16,9 @@ const optional = [
   "tedious",
 ];
 /** Of these, too, `taskgate init` names the version that was tested. */
-const recommended = ["@azure/functions", "@types/node", "typescript", "vega-datasets"];
+const recommended = ["@azure/functions", "@types/node", "typescript"];
+/** The data of the sample, which a copy of the repository may have dropped. */
+const ofSample = ["vega-datasets"];
 /** The oldest programming model whose hooks are used. */
 const functionsRange = "^4.5.0";
 
@@ -24,6 +26,7 @@ const functionsRange = "^4.5.0";
 function createManifest() {
   const own = readManifest();
   const versions = { ...own.devDependencies, ...own.dependencies };
+  const sampleData = ofSample.filter((name) => versions[name] !== undefined);
   const range = (name) => {
     if (versions[name] === undefined) throw new Error(`package.json has no ${name}`);
     return `^${versions[name]}`;
@@ -63,7 +66,7 @@ function createManifest() {
       ...Object.fromEntries(optional.map((name) => [name, range(name)])),
     },
     tested: Object.fromEntries(
-      [...recommended, ...optional].map((name) => [name, range(name).slice(1)]),
+      [...recommended, ...sampleData, ...optional].map((name) => [name, range(name).slice(1)]),
     ),
     peerDependenciesMeta: Object.fromEntries(optional.map((name) => [name, { optional: true }])),
   };

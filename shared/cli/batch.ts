@@ -3,7 +3,7 @@ import { readBatchId } from "../admin/batch-requests";
 import { take } from "../admin/read-result";
 import { readOperatorRequest } from "../admin/requests";
 import { reasonOption, report, yesOption } from "./command";
-import type { Command } from "./command";
+import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import { renderTable, showDuration, showInstant, showNumber } from "../terminal/output";
 import type { Column, Screen } from "../terminal/output";
@@ -22,7 +22,8 @@ export const batchCommand: Command = {
     follow: { sentence: "Shows its progress until it has ended, or halts." },
     every: {
       valueName: "TIME",
-      sentence: "Follows with this time between two looks, up to 1h; default 2s.",
+      sentence:
+        "Follows, or watches beside --watch, with this time between two looks, up to 1h; default 2s.",
     },
     reason: reasonOption,
   },
@@ -35,6 +36,7 @@ export const batchCommand: Command = {
   examples: [
     { line: "taskgate batch 1", sentence: "The waves of a batch." },
     { line: "taskgate batch 2 --follow", sentence: "Until it ends, with a bar." },
+    { line: "taskgate batch 2 --watch", sentence: "The waves again every 2 s, until Ctrl+C." },
     { line: "taskgate batch 1 --cancel", sentence: "Ends a batch." },
   ],
   run: async (context) => {
@@ -42,7 +44,8 @@ export const batchCommand: Command = {
     const change = take(readOperatorRequest({ reason: context.options["reason"] }));
     const { changedBy } = context;
     const action = oneFlagOf(context.flags, "resume", "cancel");
-    if (context.flags.has("follow") || context.options["every"] !== undefined) {
+    if (context.isRepeated === true) refuseWatched(context);
+    else if (context.flags.has("follow") || context.options["every"] !== undefined) {
       if (action !== undefined) throw refusal(`--${action}`, "true", "it without --follow");
       return followBatch(context, batchId, (batch) => describe(batch, context.output));
     }
@@ -74,6 +77,12 @@ export const batchCommand: Command = {
     return exitCodes.ok;
   },
 };
+
+/** A change happens once, and --follow has an end of its own: neither goes with --watch. */
+function refuseWatched({ flags }: CommandContext): void {
+  for (const flag of ["resume", "cancel", "follow"])
+    if (flags.has(flag)) throw refusal(`--${flag}`, "true", "it without --watch");
+}
 
 const resumed = {
   resumed:

@@ -26,6 +26,11 @@ export const initCommand: Command = {
       sentence: "Makes a new app in an empty folder: blank, or flights, the sample pipeline.",
     },
     app: { valueName: "DIR", sentence: "The folder of the app; default: the current folder." },
+    package: {
+      valueName: "SPEC",
+      sentence:
+        "Where npm gets Taskgate: a version or file:.., seen from the app; default: this version.",
+    },
     folder: {
       valueName: "DIR",
       sentence: "Where the sources of the functions are, if `main` in package.json doesn't tell.",
@@ -41,6 +46,10 @@ export const initCommand: Command = {
     {
       line: "taskgate init --template blank --app billing --yes",
       sentence: "A new app in the folder billing.",
+    },
+    {
+      line: "taskgate init --template blank --app billing --package file:../taskgate.tgz --yes",
+      sentence: "The same on a packed build.",
     },
   ],
   run: async (context) => {
@@ -62,7 +71,8 @@ export const initCommand: Command = {
 function makePlan(context: CommandContext): Promise<InitPlan> {
   const { options, folder } = context;
   const root = resolve(folder, options["app"] ?? ".");
-  const versionOf = (name: string) => (name === "taskgate" ? readVersion() : testedVersion(name));
+  const packageSpec = options["package"] ?? readVersion();
+  const versionOf = (name: string) => (name === "taskgate" ? packageSpec : testedVersion(name));
   if (options["template"] !== undefined) {
     const template = readWord("--template", options["template"], { words: templates });
     for (const name of ["db", "folder"])
@@ -78,10 +88,15 @@ function makePlan(context: CommandContext): Promise<InitPlan> {
   const databaseUrl = options["db"] ?? null;
   const problems = problemsOfDatabase(databaseUrl);
   if (problems.length > 0) throw invalidInput(problems);
-  return readExistingApp(root, options["folder"]).then((app) =>
-    planInit(app, { databaseUrl, versionOf }),
-  );
+  return readExistingApp(root, options["folder"]).then((app) => {
+    const plan = planInit(app, { databaseUrl, versionOf });
+    const isKept = options["package"] !== undefined && app.packages.has("taskgate");
+    return isKept ? { ...plan, notes: [...plan.notes, keptPackage] } : plan;
+  });
 }
+
+const keptPackage =
+  "package.json names taskgate already, so --package changes nothing: `npm install SPEC` replaces it.";
 
 /** The plan as text. No password is shown. */
 function describePlan({ root, changes, notes }: InitPlan): string {
@@ -101,12 +116,17 @@ function describeChange(change: InitChange): string {
 function describeEnd({ root, changes, notes }: InitPlan, { options }: CommandContext): string {
   if (changes.length === 0) return [`Nothing to add: ${root} has all of it.`, ...notes].join("\n");
   const steps = [
-    ...(changes.some(isForNpm) ? ["npm install --ignore-scripts"] : []),
+    ...(changes.some(isForNpm) ? [describeInstall(options["package"])] : []),
     ...(options["template"] === undefined
       ? ["build your app, for example `npm run build`", "npx taskgate dev"]
       : ["npm start"]),
   ];
   return ["Done. Next:", ...steps.map((step) => `  ${step}`)].join("\n");
+}
+
+function describeInstall(packageSpec: string | undefined): string {
+  const line = "npm install --ignore-scripts";
+  return packageSpec === undefined ? line : `${line}  # Taskgate from ${packageSpec}`;
 }
 
 function isForNpm(change: InitChange): boolean {

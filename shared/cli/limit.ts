@@ -28,6 +28,7 @@ export const limitCommand: Command = {
   ].join("\n"),
   examples: [
     { line: "taskgate limit greet", sentence: "The limit, and the tokens held of it." },
+    { line: "taskgate limit greet --watch", sentence: "The same again every 2 s, until Ctrl+C." },
     {
       line: `taskgate limit greet 3 --reason "the partner is slow"`,
       sentence: "At most 3 at once.",
@@ -59,6 +60,7 @@ async function show(context: CommandContext): Promise<ExitCode> {
 
 async function set(context: CommandContext): Promise<ExitCode> {
   const [given, value = ""] = context.args;
+  if (context.isRepeated === true) throw refusal("VALUE", value, "no VALUE together with --watch");
   const isShared = context.flags.has("shared");
   const name = take(isShared ? readSharedLimitName(given) : readDefinitionName(given));
   const { reason } = context.options;

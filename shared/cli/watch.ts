@@ -17,14 +17,20 @@ const watchOptions: Readonly<Record<string, CommandOption>> = {
 /** Looks at a healthy database cost it little; more of them show a person nothing. */
 export const leastEveryMs = 200;
 
-/** The command with `--watch`: on a terminal each look is drawn over the one before, else they follow each other. */
+/**
+ * The command with `--watch`: on a terminal each look is drawn over the one before, else they follow each other. Words that
+ * ask for a change are the command's to refuse.
+ */
 export function watchable(command: Command): Command {
+  const { options } = command;
   return {
     ...command,
-    options: { ...command.options, ...watchOptions },
+    // A command with `--every` of its own keeps its sentence, and there the time alone asks for no watch.
+    options: { ...options, ...watchOptions, ...options },
     run: (context) => {
       const { every } = context.options;
-      const isWatched = context.flags.has("watch") || every !== undefined;
+      const isAsked = every !== undefined && options["every"] === undefined;
+      const isWatched = context.flags.has("watch") || isAsked;
       return isWatched ? watch(command, context, every ?? "2s") : command.run(context);
     },
   };

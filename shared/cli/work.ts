@@ -3,8 +3,10 @@ import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import type * as ResidentRun from "../local/resident-run";
 import type { ResidentAddress } from "../local/resident-run";
+import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import { readDuration } from "../core/duration";
+import { optionalNameParameter } from "./command";
 import type { Command } from "./command";
 import { readTime, readWhole, refusal } from "./read-values";
 import type { Target } from "./target";
@@ -20,14 +22,14 @@ export const workCommand: Command = {
   group: "deploy",
   worksOn: "the database itself",
   outlivesReader: true,
-  parameters: [],
+  parameters: [{ ...optionalNameParameter, isList: true }],
   options: {
     definitions: {
       short: "d",
       valueName: "LIST",
       isList: true,
       values: "definitions",
-      sentence: "Names, joined by commas; default: all definitions of the app.",
+      sentence: "Names, joined by commas, for scripts: beside NAME or in its place.",
     },
     concurrency: {
       valueName: "N",
@@ -49,6 +51,7 @@ export const workCommand: Command = {
   },
   sentence: "Runs the tasks of an app in a process that stays, without Azure Functions.",
   details: [
+    "NAME: definitions of the app; default: all of them.",
     "Build the app before. The settings are those of the environment.",
     "PostgreSQL notifies of new tasks. Polls find the others, and do what the sweep of a function app does.",
     "SIGTERM or SIGINT: nothing more is claimed, and running tasks may finish within --grace. The others are given back",
@@ -58,16 +61,16 @@ export const workCommand: Command = {
   examples: [
     { line: "taskgate work", sentence: "All definitions of the app in this folder." },
     {
-      line: "taskgate work --definitions resize,mail --concurrency 20",
+      line: "taskgate work resize mail --concurrency 20",
       sentence: "Two definitions, 20 tasks of each at once.",
     },
   ],
   run: async (context) => {
-    const { options, lists, folder, output } = context;
+    const { options, args, lists, folder, output } = context;
     const target = context.target();
     const { concurrency } = options;
     const read = {
-      definitions: readNames(lists["definitions"]),
+      definitions: readNames(args, lists["definitions"]),
       concurrency:
         concurrency === undefined ? null : readWhole("--concurrency", concurrency, [1, 1_000]),
       pollMs: readPoll(options["poll"] ?? "2s"),
@@ -91,12 +94,15 @@ function readAppRoot(appRoot: string): string {
   throw refusal("--app", appRoot, expected);
 }
 
-function readNames(lists: readonly string[] | undefined): string[] | null {
-  if (lists === undefined) return null;
-  const names = lists.flatMap((list) => list.split(","));
-  const wrong = names.find((name) => !readDefinitionName(name).ok);
-  if (wrong === undefined) return names;
-  throw refusal("--definitions", wrong, "names of definitions, joined by commas");
+/** Null: all definitions of the app. */
+function readNames(args: readonly string[], lists: readonly string[] = []): string[] | null {
+  const named = args.map((name) => take(readDefinitionName(name)));
+  const listed = lists.flatMap((list) => list.split(","));
+  const wrong = listed.find((name) => !readDefinitionName(name).ok);
+  if (wrong !== undefined)
+    throw refusal("--definitions", wrong, "names of definitions, joined by commas");
+  const names = [...new Set([...named, ...listed])];
+  return names.length === 0 ? null : names;
 }
 
 function readPoll(text: string): number {

@@ -28,6 +28,7 @@ export function planTemplate(root: string, wishes: TemplateWishes): InitPlan {
     throw new Error(
       `${root} isn't empty: it has ${found.slice(0, 3).join(", ")}. A new app wants an empty folder; \`taskgate init\` without --template adds Taskgate to an app.`,
     );
+  const own = wishes.template === "flights" ? readFlights() : blank;
   const files: Record<string, string> = {
     "package.json": json(manifestOf(wishes)),
     "tsconfig.json": json(compiler),
@@ -37,7 +38,7 @@ export function planTemplate(root: string, wishes: TemplateWishes): InitPlan {
     ".funcignore":
       "/.taskgate/\n/functions/\n/landing/\n*.ts\ntsconfig.json\nlocal.settings.json\n",
     "functions/index.ts": index,
-    ...(wishes.template === "flights" ? readFlights() : blank),
+    ...own,
   };
   const changes = Object.entries(files)
     .sort(([left], [right]) => (left < right ? -1 : 1))
@@ -152,12 +153,16 @@ export const greet = defineTask<{ name: string }>({
 `,
 };
 
-/** The package has the sample's files in one; in the repository they are the app's own. */
+/** The package has the sample's files in one; in the repository they are the app's own. Throws where they were dropped. */
 function readFlights(): Record<string, string> {
   const packed = join(__dirname, "flights.json");
   if (existsSync(packed)) return JSON.parse(readFileSync(packed, "utf8")) as Record<string, string>;
   const compiledFrom = __dirname.split(/[\\/]/).at(-3) === "dist" ? "../../.." : "../..";
   const top = resolve(__dirname, compiledFrom);
+  if (!existsSync(join(top, "functions", "tasks", "flights")))
+    throw new Error(
+      "This copy of Taskgate has no sample, so it has no template flights: name the template blank.",
+    );
   return Object.fromEntries(
     readdirSync(join(top, "functions"), { recursive: true })
       .map((name) => posix.join("functions", String(name).split("\\").join("/")))

@@ -346,8 +346,11 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
     ],
   },
   work: {
-    args: [],
+    args: ["known"],
+    // Whether the app has them is known when it is loaded; a folder without an app is refused before.
+    listField: "--app",
     bad: [
+      ...badNames,
       ...["", ",", "known,", " a"].map((word) => ({
         words: ["--definitions", word],
         field: "--definitions",

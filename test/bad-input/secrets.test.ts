@@ -13,7 +13,7 @@ import { realRandom, sleep } from "../../shared/platform/real-clock";
 import { loadSettings, loadTriggerSettings } from "../../shared/settings/load-settings";
 import { settingsTable } from "../../shared/settings/settings";
 import { openStore } from "../../shared/store/open-store";
-import { startApp } from "../functions/built-app";
+import { moreTasks, startApp } from "../functions/built-app";
 import { loginPassword, urlAs } from "../support/roles";
 import { createTestDatabase } from "../support/test-postgres";
 import { certificateFile, startIngestion } from "../telemetry/ingestion";
@@ -118,6 +118,7 @@ describe("the app", () => {
       AzureWebJobsStorage: azurite.connectionString,
       AzureFunctionsJobHost__extensions__queues__maxPollingInterval: "00:00:00.100",
       TASKGATE_LOG_LEVEL: "debug",
+      NODE_OPTIONS: moreTasks,
       APPLICATIONINSIGHTS_CONNECTION_STRING: ingestion.connectionString,
       APPLICATION_INSIGHTS_NO_STATSBEAT: "true",
       OTEL_TRACES_SAMPLER: "always_on",
@@ -154,7 +155,7 @@ describe("the app", () => {
       for (const path of ["status", "definitions", "definitions/unknown", "dashboard", "schedules"])
         await call(`${url}/api/${path}?code=${secret}`);
       const method = "POST";
-      const tasks = `${url}/api/definitions/parse-block/tasks?code=${secret}`;
+      const tasks = `${url}/api/definitions/weigh/tasks?code=${secret}`;
       await call(tasks, { method, body: JSON.stringify({ payload: { password: secret } }) });
       await call(tasks, { method, body: JSON.stringify({ payload: { password: secret }, x: 1 }) });
     }
@@ -169,7 +170,7 @@ describe("the app", () => {
     expect(lines.join("\n")).toContain("a message was refused");
     expect(lines.join("\n")).toContain("TASKGATE_SMTP_PASSWORD");
     expect(answers.join("\n")).toContain("TASKGATE_CONNECTIONS_MAX");
-    expect(answers.join("\n")).toContain("parse-block");
+    expect(answers.join("\n")).toContain("weigh");
   });
 
   test("no secret stands in the log", () => {

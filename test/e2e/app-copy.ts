@@ -3,12 +3,13 @@ import {
   cpSync,
   mkdtempSync,
   readFileSync,
+  readdirSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { root } from "./local-process";
 
 /** A copy of this app, which a test changes as a page says. */
@@ -19,15 +20,18 @@ export interface AppCopy {
   remove(): void;
 }
 
+/** What git, npm and programs keep in the folder. */
+const notCopied = new Set([".git", ".taskgate", "coverage", "dist", "landing", "node_modules"]);
+
 /** Makes it; packages are linked. */
 export function copyApp(): AppCopy {
   const folder = mkdtempSync(join(tmpdir(), "taskgate-app-copy-"));
   // PostgreSQL runs as another user under root.
   chmodSync(folder, 0o755);
-  const copied = ["functions", "shared", "test", "docs", "infra", ".ci"];
-  const files = ["tsconfig.json", "host.json", "package.json", "README.md"];
-  for (const name of [...copied, ...files])
-    cpSync(join(root, name), join(folder, name), { recursive: true });
+  const isOwn = (path: string): boolean => basename(path) !== "node_modules";
+  for (const name of readdirSync(root))
+    if (!notCopied.has(name))
+      cpSync(join(root, name), join(folder, name), { recursive: true, filter: isOwn });
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   return {
     folder,

@@ -8,6 +8,9 @@ import type * as HostChildren from "../../shared/local/host-children";
 /** The repository. */
 export const root = join(__dirname, "../..");
 
+/** `NODE_OPTIONS` that add the tests' own kinds of task and routes to those of the app, which may be any. */
+export const moreTasks = `-r ${join(__dirname, "fixtures/more-tasks.cjs")}`;
+
 /** Builds dist/ when there is none, or when a source is newer; answers the compiled entry of the functions. */
 export function ensureBuilt(): string {
   const stamp = join(root, "dist/build-info.json");

@@ -7,11 +7,11 @@ import type { HostChild } from "../../shared/local/host-children";
 import { urlAs } from "../support/roles";
 import { setupApi } from "./api-setup";
 import type { ApiSetup } from "./api-setup";
-import { root, startApp } from "./built-app";
+import { moreTasks, root, startApp } from "./built-app";
 
 /*
  * Goal: the built program works with the built app, which runs in a host of its own, by its address alone. Method: no table knows a
- * definition before; the app's code registers `check-row` when it is first named, and judges payloads and handlers.
+ * definition before; the app's code registers `weigh` when it is first named, and judges payloads and handlers.
  */
 let azurite: Azurite;
 let api: ApiSetup;
@@ -23,6 +23,7 @@ beforeAll(async () => {
     {
       TASKGATE_DATABASE_URL: urlAs(api.ownerUrl, "app"),
       AzureWebJobsStorage: azurite.connectionString,
+      NODE_OPTIONS: moreTasks,
       // Variables of a command line that someone has set for the app, too.
       TASKGATE_URL: "https://app.example",
       TASKGATE_TOKEN: "t",
@@ -34,11 +35,6 @@ afterAll(async () => {
   await host.stop();
   await azurite.stop();
   await api.close();
-});
-
-/** The sample's handler gives up on it, and needs none of the sample's tables for that. */
-const badRow = JSON.stringify({
-  ...{ file: "f.csv", row: 7, content: "no flight", wave: "1", unknownAirports: ["QQQ"] },
 });
 
 /** The program with `--url`; nothing of the test's environment but the path reaches it. */
@@ -58,32 +54,32 @@ function taskgate(
 
 describe("the program and an app that runs elsewhere", () => {
   test("the program and an app register a definition at its first call, run the added task, and tell its end", async () => {
-    const added = await taskgate("enqueue", "check-row", "--payload", badRow, "--json");
+    const added = await taskgate("enqueue", "weigh", "--payload", '{"kilos":3}', "--json");
     expect(added).toMatchObject({ code: 0, error: "" });
     const [{ task = "" } = {}] = (JSON.parse(added.out) as { tasks: { task?: string }[] }).tasks;
     let out = "";
     for (let tries = 0; tries < 60 && !out.includes(" is dead"); tries += 1)
       ({ out } = await taskgate("explain", task));
-    expect(out).toContain(`Task ${task} (\`check-row\`) is dead`);
+    expect(out).toContain(`Task ${task} (\`weigh\`) is dead`);
     expect((await taskgate("status")).out).toContain(
       `postgres database of the app at ${host.url}/api (--url)`,
     );
   }, 120_000);
 
   test("the program and the app refuse payloads and handlers that the code of the app refuses", async () => {
-    const payload = await taskgate("enqueue", "check-row", "--payload", '{"row":"x"}');
-    expect(payload).toMatchObject({ code: 2, out: "", error: expect.stringContaining("row") });
-    const kind = await taskgate("enqueue", "check-row", "--kind", "check-rows");
+    const payload = await taskgate("enqueue", "weigh", "--payload", '{"kilos":"x"}');
+    expect(payload).toMatchObject({ code: 2, out: "", error: expect.stringContaining("kilos") });
+    const kind = await taskgate("enqueue", "weigh", "--kind", "weighs");
     expect(kind.code).toBe(2);
-    expect(kind.error).toMatch(/kind.*check-rows.*check-row/);
+    expect(kind.error).toMatch(/kind.*weighs.*weigh/);
   }, 60_000);
 
   test("the program and an app change a setting, of which the audit tells the caller", async () => {
-    const changed = await taskgate("limit", "check-row", "1", "--reason", "the partner is slow");
+    const changed = await taskgate("limit", "weigh", "1", "--reason", "the partner is slow");
     expect(changed).toMatchObject({ code: 0, out: expect.stringContaining("is 1, it was 2.") });
-    const { out } = await taskgate("audit", "check-row", "-n", "1");
+    const { out } = await taskgate("audit", "weigh", "-n", "1");
     expect(out).toMatch(
-      / http +set_limit +check-row +limit_override as in code -> 1 +the partner is slow/,
+      / http +set_limit +weigh +limit_override as in code -> 1 +the partner is slow/,
     );
   }, 60_000);
 });

@@ -189,6 +189,7 @@ const answers: Readonly<Record<string, RegExp>> = {
   [String.raw`printf 'id,name\n7,Ada\n8,Bo\n' | taskgate enqueue greet --from - --format csv --key id`]:
     /^2 tasks were added to greet, 0 were there already\./,
   "taskgate limit greet": /^greet +definition +4 /m,
+  "taskgate limit greet --watch": /^greet +definition +4 (.*\n)+greet +definition +4 /m,
   [`taskgate limit greet 3 --reason "the partner is slow"`]: /is 3, it was 4\./,
   "taskgate limit greet code": /is 4, it was 3\./,
   "taskgate limit partner-api 4 --shared": /^The shared limit partner-api is 4, it was 3\./,
@@ -227,6 +228,7 @@ const answers: Readonly<Record<string, RegExp>> = {
   "taskgate watermark import-orders by-id --clear": /is none now, version 3; it was .*5000/,
   "taskgate batch 1": /^Batch 1, nightly: draft/,
   "taskgate batch 2 --follow": /^Batch 2, weekly: done, 0 of 0 tasks ended/,
+  "taskgate batch 2 --watch": /^Batch 2, weekly: done(.*\n)+Batch 2, weekly: done/,
   "taskgate batch 1 --cancel": /^Cancelled: 0 admitted tasks/,
   "taskgate replay ingest": /^1 message is in taskgate-ingest again\.$/m,
   "taskgate migrate": /^The schema is up to date; nothing was to do\.$/,

@@ -90,6 +90,12 @@ describe("batch --follow", () => {
     expect(pauses).toEqual([10_000, 10_000, 10_000]);
   });
 
+  test("a time alone follows, too", async () => {
+    const id = await started([1], "halt");
+    const { code, pauses } = await follow([id, "--every", "10s"], [() => work(id, 1)]);
+    expect([code, pauses]).toEqual([0, [10_000]]);
+  });
+
   test("dead tasks are told, and are 1 at the end", async () => {
     const id = await started([2], "continue");
     const { code, shown } = await follow(

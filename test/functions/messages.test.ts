@@ -2,7 +2,6 @@
  * What becomes of queue messages, by the compiled app in a local host: a real queue emulator, a real PostgreSQL.
  */
 import { execFileSync } from "node:child_process";
-import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { QueueServiceClient } from "@azure/storage-queue";
 import type { QueueClient } from "@azure/storage-queue";
@@ -14,7 +13,7 @@ import { replayPoison } from "../../shared/platform/poison-queue";
 import { sleep } from "../../shared/platform/real-clock";
 import { rowsOf } from "../migration/empty-database";
 import { createTestDatabase } from "../support/test-postgres";
-import { startApp } from "./built-app";
+import { moreTasks, startApp } from "./built-app";
 
 let azurite: Azurite;
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
@@ -40,7 +39,7 @@ function settings(): Record<string, string> {
     TASKGATE_DATABASE_URL: database.url,
     AzureWebJobsStorage: azurite.connectionString,
     AzureFunctionsJobHost__extensions__queues__maxPollingInterval: "00:00:00.100",
-    NODE_OPTIONS: `-r ${join(__dirname, "fixtures/more-routes.cjs")}`,
+    NODE_OPTIONS: moreTasks,
   };
 }
 
@@ -90,9 +89,7 @@ async function untilHints(count: number): Promise<void> {
 const landed = (eventId: string) => ({
   eventId,
   source: "landing",
-  type: "file-landed",
-  subject: `${eventId}.csv`,
-  data: { path: `/landing/${eventId}.csv`, sha256: "0".repeat(64) },
+  type: "parcel-landed",
 });
 
 async function ingestedNames(): Promise<string[]> {

@@ -112,6 +112,22 @@ test("a resident worker runs tasks that wait, new ones and children of tasks, an
   expect(await worker.ended).toBe(0);
 }, 120_000);
 
+test("a resident worker works for the definitions that are named by position and by --definitions, and for no other", async () => {
+  const worker = app.start(["quick", "-d", "capped,quick"]);
+  await app.until(isWorking);
+  expect(app.lines.find((line) => line.includes("working"))).toMatch(
+    /definitions="?quick, capped"?/,
+  );
+  await app.client.enqueue(parent, { id: "family" });
+  await app.client.enqueue(capped, { id: "second", ms: 1 });
+  await app.client.enqueue(quick, { id: "first" });
+  await app.until(() => idsOf(app.notes, "begin").length === 2);
+  worker.kill("SIGTERM");
+  expect(await worker.ended).toBe(0);
+  expect(idsOf(app.notes, "begin").sort()).toEqual(["first", "second"]);
+  await dropWaiting();
+}, 120_000);
+
 test("two resident processes hold the limit together, and what one is told to leave is run by the other, uncounted", async () => {
   const first = app.start(["-d", "capped", "--grace", "1ms"]);
   await app.until(isWorking);

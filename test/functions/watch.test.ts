@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "../../shared/cli/main";
 import { Redraw } from "../../shared/terminal/redraw";
+import { filled } from "../contract/batch-builders";
 import { bashWords } from "../support/bash";
 import { enqueue } from "../support/builders";
 import { startNetwork } from "../support/silent-network";
@@ -58,6 +59,40 @@ describe("--watch", () => {
     expect(pauses).toEqual([600_000, 600_000]);
     const ready = lines.map((line) => (JSON.parse(line) as { totals: { ready: number } }).totals);
     expect(ready).toMatchObject([{ ready: 0 }, { ready: 3 }]);
+  });
+
+  test("the option --watch shows a limit again, and sets none", async () => {
+    const words = ["limit", "greet", "--json", "--watch"];
+    const lower = () => api.admin.setLimit({ definition: "greet", limit: 7, changedBy: "test" });
+    const { code, lines } = await watch(words, [lower]);
+    expect(code).toBe(0);
+    const limitOf = (line: string) => (JSON.parse(line) as { limits: { limit: number }[] }).limits;
+    expect(lines.map(limitOf)).toMatchObject([[{ limit: 4 }], [{ limit: 7 }]]);
+    const set = await watch(["limit", "greet", "3", "--watch"], []);
+    expect(set.code).toBe(2);
+    expect(set.lines.join()).toContain("VALUE: got `3`, expected no VALUE together with --watch");
+    const [greet] = await api.admin.definitions("greet");
+    expect(greet?.limit).toBe(7);
+  });
+
+  test("the option --watch shows a batch again, and changes or follows none", async () => {
+    const { batchId } = await filled(api.store, "greet", { counts: [2] });
+    const start = () => api.store.startBatch({ batchId, seal: true });
+    const { code, lines, pauses } = await watch(
+      ["batch", batchId, "--watch", "--every", "5m"],
+      [start],
+    );
+    expect([code, pauses]).toEqual([0, [300_000, 300_000]]);
+    expect(lines).toEqual([
+      expect.stringMatching(/: draft, 0 of 2 tasks ended[^]*It hasn't been started/),
+      expect.stringMatching(/: running, 0 of 2 tasks ended/),
+    ]);
+    for (const flag of ["--resume", "--cancel", "--follow"]) {
+      const refused = await watch(["batch", batchId, "--watch", flag], []);
+      expect(refused.code).toBe(2);
+      expect(refused.lines.join()).toContain(`${flag}: got \`true\`, expected it without --watch`);
+    }
+    expect((await api.admin.batch(batchId)).state).toBe("running");
   });
 
   test("the option --watch goes on when the database is away between two looks, and says so", async () => {

@@ -1,6 +1,7 @@
 /* `taskgate init` in apps as they exist: what it plans, what it writes, and what it leaves alone. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { version } from "../../package.json";
+import { hasSample } from "../support/sample";
 import { javaScriptApp, makeFolder, typeScriptApp } from "./apps";
 import type { InitFolder } from "./apps";
 
@@ -70,6 +71,27 @@ gate.register(app, { api: { prefix: "taskgate" } });
     });
     expect(output).toContain("write src/functions/gate.ts");
     expect(output).toContain("npm install --ignore-scripts");
+  });
+
+  test("taskgate init takes the package from where --package says, in package.json and in the steps", async () => {
+    const spec = "file:../taskgate-0.2.0-pre.tgz";
+    const { code, output } = await app.init(["--yes", "--package", spec]);
+    expect(code).toBe(0);
+    expect(manifest().dependencies["taskgate"]).toBe(spec);
+    expect(output).toContain(`add to package.json, dependencies: taskgate ${spec}\n`);
+    expect(output).toContain(`  npm install --ignore-scripts  # Taskgate from ${spec}\n`);
+  });
+
+  test("taskgate init leaves a dependency on the package as it is, and says that --package changes nothing", async () => {
+    const own = typeScriptApp["package.json"];
+    const dependencies = { ...own.dependencies, taskgate: "0.1.0" };
+    app.write({ "package.json": { ...own, dependencies } });
+    const { code, output } = await app.init(["--yes", "--package", "file:../taskgate.tgz"]);
+    expect(code).toBe(0);
+    expect(manifest().dependencies["taskgate"]).toBe("0.1.0");
+    expect(output).toContain("note: package.json names taskgate already, so --package changes");
+    const again = await app.init(["--yes", "--package", "file:../taskgate.tgz"]);
+    expect(again.output).toMatch(/^Nothing to add: [^]*^package\.json names taskgate already/m);
   });
 
   test("taskgate init changes nothing the second time, and says so", async () => {
@@ -316,7 +338,7 @@ describe("taskgate init in other apps", () => {
 });
 
 describe("taskgate init --template", () => {
-  test.each(["blank", "flights"])(
+  test.each(hasSample ? ["blank", "flights"] : ["blank"])(
     "taskgate init --template makes an app of the template %s in an empty folder",
     async (template) => {
       expect((await app.init(["--template", template, "--yes"])).code).toBe(0);
@@ -337,6 +359,25 @@ describe("taskgate init --template", () => {
         template === "flights",
       );
       expect(manifest().dependencies["taskgate"]).toBe(version);
+    },
+  );
+
+  test("taskgate init --template takes the package from where --package says, in package.json and in the steps", async () => {
+    const spec = "file:../taskgate-0.2.0-pre.tgz";
+    const words = ["--template", "blank", "--yes", "--package", spec];
+    const { code, output } = await app.init(words);
+    expect(code).toBe(0);
+    expect(manifest().dependencies["taskgate"]).toBe(spec);
+    expect(output).toContain(`  npm install --ignore-scripts  # Taskgate from ${spec}\n`);
+  });
+
+  (hasSample ? test.skip : test)(
+    "taskgate init refuses the template flights in a copy that has dropped the sample, and writes nothing",
+    async () => {
+      const { code, errors } = await app.init(["--template", "flights", "--yes"]);
+      expect(code).toBe(1);
+      expect(errors).toContain("This copy of Taskgate has no sample");
+      expect(app.all()).toEqual({});
     },
   );
 

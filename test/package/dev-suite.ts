@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { findFreePort } from "../../shared/local/free-port";
 import { root } from "../functions/built-app";
 import { enqueueIn, startDevIn, untilIn } from "./dev-process";
 import type { DevRun } from "./dev-process";
@@ -196,7 +197,9 @@ export function describeDev(getModules: () => string, folder: string): void {
 
     test("taskgate dev ends when the npm that started it is gone, which passes no SIGTERM on", async () => {
       const note = join(app, ".taskgate", "local.json");
-      const line = [process.execPath, program(), "dev", "--hosts", "0"];
+      // The port of `npm start` may be taken by a developer's run.
+      const port = String(await findFreePort());
+      const line = [process.execPath, program(), "dev", "--hosts", "0", "--port", port];
       const { PATH, HOME } = process.env;
       const npm = spawn("sh", ["-c", '"$@"; exit', "sh", ...line], {
         cwd: app,

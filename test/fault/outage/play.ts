@@ -5,7 +5,7 @@ import type { HostChild } from "../../../shared/local/host-children";
 import { realRandom, sleep } from "../../../shared/platform/real-clock";
 import type { DefinitionSettings } from "../../../shared/ports/task-store";
 import { openStore } from "../../../shared/store/open-store";
-import { root, startApp } from "../../functions/built-app";
+import { moreTasks, root, startApp } from "../../functions/built-app";
 import { defaultSettings } from "../../support/builders";
 import { startOutageServer } from "./servers";
 import type { OutageKind, OutageServer } from "./servers";
@@ -44,7 +44,7 @@ export interface OutageResult {
   readonly drainMs: number;
 }
 
-const definition = "import-file";
+const definition = "store";
 const hints = 5;
 const drainTimeoutMs = 400_000;
 
@@ -141,7 +141,7 @@ function startHost(
   onLine: (line: string) => void,
 ): Promise<HostChild> {
   const env = {
-    NODE_OPTIONS: `-r ${join(root, "test/support/fast-time.cjs")}`,
+    NODE_OPTIONS: `-r ${join(root, "test/support/fast-time.cjs")} ${moreTasks}`,
     TASKGATE_TEST_TIME_FACTOR: String(plan.factor),
     TASKGATE_TEST_VISIBILITY_FACTOR: String(plan.visibilityFactor ?? plan.factor),
     TASKGATE_DATABASE_URL: server.url,
@@ -190,9 +190,7 @@ async function sendEvent(queue: QueueClient, eventId: string): Promise<void> {
   const event = {
     eventId,
     source: "landing",
-    type: "file-landed",
-    subject: "airports.csv",
-    data: { path: "/nowhere/landing/airports.csv", sha256: "0".repeat(64) },
+    type: "parcel-landed",
   };
   await queue.sendMessage(Buffer.from(JSON.stringify(event)).toString("base64"));
 }

@@ -10,7 +10,6 @@ import type { SqlValue } from "../../tsql-server/values";
 import { callOf } from "../../tsql-server/engine/call";
 import type { Connection } from "../../tsql-server/engine/connection";
 import type { EngineArgument } from "../../tsql-server/tds/engine-port";
-import { loadScript } from "../../tsql-server/engine/load";
 import { exampleCall } from "../cases/example-call";
 import { shippedFiles, shippedWorld } from "./shipped-world";
 import { procedureProgram } from "../../tsql-server/engine/procedures";
@@ -492,30 +491,6 @@ describe("other texts that are sent to a server", () => {
     expect(ask(other, "Nobody").errors).toMatchObject([
       { number: 50000, message: "There is no role [Nobody] in this database." },
     ]);
-  });
-
-  test("the sample's tables, procedures and views load and run", () => {
-    const world = shippedWorld();
-    const connection = world.connect();
-    const name = "functions/tasks/flights/sql/mssql.sql";
-    loadScript(world, readFileSync(join(root, name), "utf8"), name);
-    const totals = {
-      origin: "ABC",
-      flights: 3,
-      delay: 5,
-      hours: [{ hour: 1, flights: 3, delay: 5 }],
-      routes: [],
-    };
-    const { errors } = runAlone(
-      connection,
-      callOf(world, "Flights.AddTotals", { Totals: JSON.stringify(totals) }),
-    );
-    expect(errors).toEqual([]);
-    const { rowSets } = runAlone(connection, {
-      kind: "batch",
-      sql: "SELECT * FROM Flights.HourTotal;",
-    });
-    expect(rowSets[0]?.rows).toEqual([["ABC", 1, 3n, 5n]]);
   });
 });
 

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { describeWhole } from "../support/whole";
 import { expectDeadLetters, expectResults, expectSoundStore } from "./expect-outcome";
-import { ensureBuilt, makeHome, root, runLocal } from "./local-process";
+import { ensureBuilt, makeHome, root, runLocal } from "../e2e/local-process";
 
 let server: ChildProcess;
 let url: string;

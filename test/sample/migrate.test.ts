@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { ensureBuilt, root } from "../functions/built-app";
-import { inEmptyDatabase, rowsOf } from "./empty-database";
+import { inEmptyDatabase, rowsOf } from "../migration/empty-database";
 
 /* `taskgate migrate --sample`, as the deployment's hook runs it. */
 const cli = join(root, "dist/shared/cli/main.js");

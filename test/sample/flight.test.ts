@@ -1,8 +1,8 @@
 import { expect, test } from "@jest/globals";
-import { parseCsv, readAirports } from "../../../../functions/tasks/flights/airport";
-import { readFlight } from "../../../../functions/tasks/flights/flight";
-import { totalsByOrigin } from "../../../../functions/tasks/flights/flight-totals";
-import { plantedRows, plantRows } from "../../../../functions/tasks/flights/planted-rows";
+import { parseCsv, readAirports } from "../../functions/tasks/flights/airport";
+import { readFlight } from "../../functions/tasks/flights/flight";
+import { totalsByOrigin } from "../../functions/tasks/flights/flight-totals";
+import { plantedRows, plantRows } from "../../functions/tasks/flights/planted-rows";
 
 const row = { date: "2001/02/28 23:59", delay: -5, distance: 0, origin: "LAX", destination: "SFO" };
 

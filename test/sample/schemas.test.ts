@@ -1,6 +1,6 @@
-import { checkRow } from "../../../../functions/tasks/flights/check-row";
-import { GiveUp } from "../../../../shared/core/task-failure";
-import { runTaskOnce } from "../../../../shared/testing/run-task-once";
+import { checkRow } from "../../functions/tasks/flights/check-row";
+import { GiveUp } from "../../shared/core/task-failure";
+import { runTaskOnce } from "../../shared/testing/run-task-once";
 import { expect, test } from "@jest/globals";
 import {
   badRowSchema,
@@ -9,9 +9,9 @@ import {
   rowBlockSchema,
   summedFileSchema,
   totalsSchema,
-} from "../../../../functions/tasks/flights/schemas";
-import { validateStored } from "../../../../shared/worker/define/standard-schema";
-import type { StandardSchema } from "../../../../shared/worker/define/standard-schema";
+} from "../../functions/tasks/flights/schemas";
+import { validateStored } from "../../shared/worker/define/standard-schema";
+import type { StandardSchema } from "../../shared/worker/define/standard-schema";
 
 const file = {
   eventId: "flights.json:0123",

@@ -1,10 +1,9 @@
 /*
- * `npm start` from outside: the compiled program as a child process, judged by its exit code, its output, its database
- * afterwards and what it leaves behind. The sample's results are compared with a direct computation from the files.
+ * `npm start` with the sample, from outside: the compiled program as a child process, judged by its exit code, its output,
+ * its database afterwards and what it leaves behind. The results are compared with a direct computation from the files.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -23,8 +22,8 @@ import {
   runLocal,
   startLocal,
   workerAmong,
-} from "./local-process";
-import type { LocalProcess } from "./local-process";
+} from "../e2e/local-process";
+import type { LocalProcess } from "../e2e/local-process";
 
 const runTimeoutMs = 300_000;
 
@@ -225,89 +224,6 @@ describeWhole("the status page", () => {
   );
 });
 
-describe("the end by Ctrl-C", () => {
-  const { home, remove } = makeHome();
-  afterAll(remove);
-  const plain = ["--no-sample", "--hosts", "0"];
-
-  test("a run that Ctrl-C ends exits with 130 during the start and at a second Ctrl-C, else with 0", async () => {
-    const early = await startLocal(home, plain);
-    await early.until(/Starting PostgreSQL/);
-    early.signal("SIGINT");
-    expect((await early.exited).code).toBe(130);
-
-    const run = await startLocal(home, plain);
-    await run.until(/no tasks yet/);
-    run.signal("SIGINT");
-    expect((await run.exited).code).toBe(0);
-
-    const twice = await startLocal(home, plain);
-    await twice.until(/no tasks yet/);
-    // An end that isn't held back may be over before the second one comes.
-    process.kill(postmasterOf(home), "SIGSTOP");
-    twice.signal("SIGINT");
-    await twice.until(/Ending:/);
-    twice.signal("SIGINT");
-    expect((await twice.exited).code).toBe(130);
-  });
-});
-
-describe("a start that can't be", () => {
-  const { home, remove } = makeHome();
-  afterAll(remove);
-
-  test("a port in use is said in a sentence, with what to do", async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const address = server.address();
-    const port = typeof address === "object" && address !== null ? address.port : 0;
-
-    const end = await runLocal(home, ["--port", String(port)]);
-    const asJson = await runLocal(home, ["--port", String(port), "--json"]);
-    server.close();
-
-    expect(end.code).toBe(1);
-    expect(end.output).toMatch(
-      /^Port \d+ on 127\.0\.0\.1 is in use by another program\. .*--port \d+\n$/,
-    );
-    expect(asJson.code).toBe(1);
-    expect(JSON.parse(asJson.output)).toEqual({
-      error: { code: null, message: end.output.trim() },
-    });
-  });
-
-  test("a home that can't be made is said at once", async () => {
-    const nowhere = process.platform === "linux" ? "/proc/nope" : join(root, "package.json");
-    const end = await runLocal(home, ["--home", nowhere]);
-
-    expect(end.code).toBe(1);
-    expect(end.output).toMatch(
-      /^The folder \S+ can't be used: .*\. Choose another folder with --home\.\n$/,
-    );
-    expect(end.tookMs).toBeLessThan(10_000);
-  });
-
-  test("an unknown option names the near one and ends with 2", async () => {
-    const end = await runLocal(home, ["--onec"]);
-
-    expect(end.code).toBe(2);
-    expect(end.output).toContain(
-      "option: got `--onec`, expected an option of `dev`. Did you mean `--once`?",
-    );
-  });
-
-  test("a database that can't be reached is said in a sentence, without its password", async () => {
-    const end = await runLocal(home, ["--db", "postgres://someone:hush@127.0.0.1:1/nowhere"]);
-
-    expect(end.code).toBe(1);
-    expect(end.output).not.toContain("hush");
-    expect(end.output.trim().split("\n")).toEqual([
-      "Migrating the schema ..",
-      expect.stringContaining("127.0.0.1"),
-    ]);
-  });
-});
-
 /** This time is for a machine that has little else to do: the run's own load is about 3. */
 function expectQuick(what: string, tookMs: number, maxMs: number): void {
   const [load = 0] = loadavg();
@@ -328,12 +244,6 @@ async function withKeptDatabase(home: string, look: (url: string) => Promise<voi
   } finally {
     await server.stop();
   }
-}
-
-/** The embedded server's process. */
-function postmasterOf(home: string): number {
-  const file = join(home, ".taskgate", "postgres", "postmaster.pid");
-  return Number.parseInt(readFileSync(file, "utf8"), 10);
 }
 
 /**
