@@ -11,6 +11,12 @@ import { readBlocks, root } from "./markdown";
  */
 const judgedElsewhere = [
   {
+    page: "CONTRIBUTING.md",
+    marker: /^read-stop$/,
+    by: "test/static/new-operation.test.ts",
+    why: "a test adds the operation to a copy and compares the block with its files",
+  },
+  {
     page: "docs/guides/orms.md",
     marker: /./,
     by: "test/static/own-packages.test.ts",
@@ -61,16 +67,20 @@ function placesRunBy(file: string): string[] {
       for (const { name, initializer } of statement.declarationList.declarations)
         if (ts.isIdentifier(name) && initializer !== undefined && ts.isStringLiteral(initializer))
           constants.set(name.text, initializer.text);
-    if (!ts.isExpressionStatement(statement) || !ts.isCallExpression(statement.expression))
-      continue;
-    const { expression, arguments: given } = statement.expression;
-    if (!ts.isIdentifier(expression) || expression.text !== "testBlocksRan") continue;
-    const [list] = given;
+  }
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) && ts.isIdentifier(node.expression))
+      if (node.expression.text === "testBlocksRan") found.push(...placesIn(node.arguments[0]));
+    ts.forEachChild(node, visit);
+  };
+  const placesIn = (list: ts.Expression | undefined): string[] => {
     if (list === undefined || !ts.isArrayLiteralExpression(list))
       throw new Error(`${file}: expected a list in testBlocksRan`);
-    for (const place of list.elements)
-      if (ts.isArrayLiteralExpression(place)) found.push(place.elements.map(textOf).join(" "));
-  }
+    return list.elements
+      .filter(ts.isArrayLiteralExpression)
+      .map((place) => place.elements.map(textOf).join(" "));
+  };
+  visit(source);
   return found;
 }
 

@@ -114,7 +114,7 @@ describe("commands in the docs", () => {
   test.each(texts)("every file that %s names by its path exists", (_, text) => {
     const named = [...text.matchAll(/`((?:shared|functions|test|docs|infra|\.ci)\/[\w./-]+)`/g)]
       .map((match) => (match[1] ?? "").replace(/\/$/, ""))
-      .filter((path) => !madeByReader.includes(path) && !path.includes("*"));
+      .filter((path) => !madeByReader.includes(path) && !path.includes("*"))
       .filter((path) => hasSample || !isOfSample(path));
     expect(
       named.filter((path) => globSync([path, `${path}/**`], { cwd: root, dot: true }).length === 0),
