@@ -18,7 +18,7 @@ const badNames = ["", " a", "a ", "x".repeat(201)].map((word) => ({
   words: [word],
   field: "definition",
 }));
-const badMost = ["0", "1001", "many", "1.5", ""].map((word) => ({
+const badMax = ["0", "1001", "many", "1.5", ""].map((word) => ({
   words: ["--max", word],
   field: "max",
 }));
@@ -77,7 +77,7 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
   },
   failures: {
     args: ["known"],
-    bad: [...badMost, ...badNames, { words: ["unknown"], field: "definition" }],
+    bad: [...badMax, ...badNames, { words: ["unknown"], field: "definition" }],
   },
   stop: {
     args: [],
@@ -86,12 +86,12 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
       { words: ["--all", "--reason", "x".repeat(401)], field: "reason" },
     ],
   },
-  executions: { args: ["known"], bad: [...badMost, ...badNames] },
+  executions: { args: ["known"], bad: [...badMax, ...badNames] },
   tasks: {
     args: ["known"],
     bad: [
       ...badNames,
-      ...behind("known", badMost),
+      ...behind("known", badMax),
       { words: ["known", "--state", "blocked"], field: "state" },
       { words: ["known", "--oldest", "--state", "dead"], field: "--oldest" },
       { words: ["known", "--oldest", "--key", "k"], field: "--oldest" },
@@ -159,7 +159,7 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
       { words: ["known", "--typed"], field: "--typed" },
     ],
   },
-  limits: { args: ["known"], bad: [...badMost, { words: [" a"], field: "name" }] },
+  limits: { args: ["known"], bad: [...badMax, { words: [" a"], field: "name" }] },
   limit: {
     args: ["known", "1"],
     bad: [
@@ -275,7 +275,7 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
   groups: {
     args: ["known"],
     bad: [
-      ...badMost,
+      ...badMax,
       { words: ["unknown"], field: "definition" },
       { words: ["--key", " a"], field: "key" },
     ],
@@ -296,7 +296,7 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
   },
   schedules: {
     args: ["known"],
-    bad: [...badMost, { words: ["unknown"], field: "definition" }],
+    bad: [...badMax, { words: ["unknown"], field: "definition" }],
   },
   schedule: {
     args: ["known", "nightly"],
@@ -322,7 +322,7 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
   watermarks: {
     args: ["known"],
     bad: [
-      ...badMost,
+      ...badMax,
       { words: ["unknown"], field: "definition" },
       { words: ["--watermark", " a"], field: "watermark" },
     ],

@@ -41,7 +41,7 @@ const ways: Readonly<Record<Way, number>> = {
   child: 9,
 };
 /** Answers that are asked for again are at most so old. */
-const rememberedMost = 40;
+const rememberedMax = 40;
 
 /** Adds tasks; sends some operations and some dedupe keys again, later and in another order. */
 export class Feeder {
@@ -69,7 +69,7 @@ export class Feeder {
       return;
     }
     if (dice.percent(20)) {
-      const again = dice.pickAny(this.operations.slice(-rememberedMost));
+      const again = dice.pickAny(this.operations.slice(-rememberedMax));
       if (again !== undefined) {
         this.counts.repeated += 1;
         // Two at once: the same message, delivered to two hosts.

@@ -10,7 +10,7 @@ export interface HintCounts {
 }
 
 /** Of one definition no more wait at a time: a spare one is worth nothing. */
-const waitingMost = 12;
+const waitingMax = 12;
 
 /** The queue between hosts. It loses messages, delivers them twice, and in another order than they came in. */
 export class HintQueue {
@@ -50,7 +50,7 @@ export class HintQueue {
 
   #add(definition: string, inMs: number): void {
     const waiting = this.#waiting.filter((hint) => hint.definition === definition);
-    if (waiting.length >= waitingMost) return;
+    if (waiting.length >= waitingMax) return;
     const isLate = !this.isHonest && this.#dice.percent(20);
     if (isLate) this.counts.late += 1;
     const lateMs = isLate ? this.#dice.int(0, 1_000) : 0;

@@ -11,7 +11,7 @@ import type { Verdict } from "./verdict";
 const batch = 10;
 const calls = 6;
 /** What a large backlog may cost more: its indexes have a level more. */
-const moreMost = 1.5;
+const moreMax = 1.5;
 
 /**
  * Flat cost on the database as the troubles have left it: the blocks that a call reads which completes ten tasks and claims ten,
@@ -30,7 +30,7 @@ export async function judgeCost(server: ChaosServer, verdict: Verdict): Promise<
     verdict.check("flat cost");
     const figure = `${String(small)} blocks with 2,000 waiting, ${String(large)} with 22,000`;
     verdict.figure("flat cost", figure);
-    if (large > moreMost * small) verdict.broken("flat cost", figure);
+    if (large > moreMax * small) verdict.broken("flat cost", figure);
   } finally {
     await store.close();
   }

@@ -46,7 +46,7 @@ export interface RunTogether {
 }
 
 /** No more tasks are added while so many wait. */
-const waitingMost = 150;
+const waitingMax = 150;
 /** Overlaps are judged again as far back: what a host has written meanwhile may be read late. */
 const judgeBackMs = 30_000;
 
@@ -107,7 +107,7 @@ async function withTroubles(
     ),
     every(
       () => 250,
-      () => (observer.unfinished < waitingMost ? feeder.turn() : undefined),
+      () => (observer.unfinished < waitingMax ? feeder.turn() : undefined),
     ),
     every(
       () => 1_000,

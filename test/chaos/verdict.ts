@@ -22,7 +22,7 @@ export type Rule = keyof typeof promises;
 export const rules = Object.keys(promises) as Rule[];
 
 /** Told of a rule no more than this is kept; the rest is counted. */
-const keptMost = 5;
+const keptMax = 5;
 
 /** What a run has found out, rule by rule. */
 export class Verdict {
@@ -56,7 +56,7 @@ export class Verdict {
     return {
       checked: this.#checked.get(rule) ?? 0,
       broken: details.length,
-      some: details.slice(0, keptMost),
+      some: details.slice(0, keptMax),
       figure: this.#figures.get(rule) ?? "",
     };
   }

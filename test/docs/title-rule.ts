@@ -22,14 +22,14 @@ import {
 /** What is wrong with a title. */
 export type TitleFault = "code" | "long" | "opening" | "verb";
 
-const wordsMost = 25;
+const wordsMax = 25;
 
 /** What the rule finds in a title. What a row fills in (`%s`, `$name`, `X` for an expression) is a word as others. */
 export function faultOf(title: string): TitleFault | undefined {
   if (/^[A-Z]\d+\.\d+\b/.test(title)) return "code";
   // The numbers of behaviours stand at the end, before what a skipped test says.
   const sentence = title.replace(/ \(S\d\.\d+[^()]*\)$/, "").split(/\s+/);
-  if (sentence.length > wordsMost) return "long";
+  if (sentence.length > wordsMax) return "long";
   if (!isOpening(sentence)) return "opening";
   const colon = sentence.findIndex((word) => word.endsWith(":"));
   return hasVerb(sentence.slice(0, colon < 0 ? undefined : colon + 1)) ? undefined : "verb";

@@ -18,7 +18,7 @@ const [, , url = "", name = "", mode = "quiet", ownerUrl = url] = process.argv;
 const taskMs = 50;
 const definition = "busy";
 const pollMs = 50;
-const invocationsMost = 8;
+const invocationsMax = 8;
 
 const stop = new AbortController();
 process.on("SIGTERM", () => {
@@ -68,7 +68,7 @@ async function main(): Promise<void> {
   invoke();
   while (!stop.signal.aborted) {
     await sleep(pollMs, stop.signal).catch(quiet);
-    if (invocations.size >= invocationsMost) continue;
+    if (invocations.size >= invocationsMax) continue;
     const fetched = await pool.query(
       `delete from hint where entry = (select h.entry from hint h where h.visible_at <= clock_timestamp()
         order by h.visible_at limit 1 for update skip locked)`,

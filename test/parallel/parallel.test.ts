@@ -6,7 +6,7 @@ import type { Call } from "../tsql/histories/call";
 import { describeWhole, isWhole } from "../support/whole";
 import { openSqlStore } from "../tsql/histories/sql-stores";
 import { explainRun, readSavedRuns, repeatRun } from "./saved-runs";
-import { partiesMost, search, stepsMost } from "./search";
+import { partiesMax, search, stepsMax } from "./search";
 import type { Found, OpenStore } from "./search";
 
 /*
@@ -16,7 +16,7 @@ import type { Found, OpenStore } from "./search";
  */
 const postgres = postgresSetup();
 afterAll(() => postgres.close());
-const open: OpenStore = () => openSqlStore(postgres, partiesMost);
+const open: OpenStore = () => openSqlStore(postgres, partiesMax);
 
 describe("several connections at once keep what the answers promise", () => {
   const seed = testSeed();
@@ -26,7 +26,7 @@ describe("several connections at once keep what the answers promise", () => {
     const found = await search(open, {
       seed,
       runs: isWhole ? 60 : 25,
-      steps: stepsMost,
+      steps: stepsMax,
       onRun: ({ counts }) => {
         for (const event of counts.keys()) seen.add(event);
       },
@@ -102,7 +102,7 @@ describeWhole("a broken promise is found, and shortened until people can read it
           },
         ],
       });
-      const { broken, calls } = await find(() => openSqlStore(setup, partiesMost), 6);
+      const { broken, calls } = await find(() => openSqlStore(setup, partiesMax), 6);
       // The answers tell of more tokens than there are, or the row has lost one.
       expect(broken).toMatch(/tokens/);
       expect(calls.filter((made) => made.length > 0).length).toBeGreaterThan(1);

@@ -30,11 +30,11 @@ export interface Found extends RunResult {
 }
 
 /** Parties at the same time. */
-export const partiesMost = 5;
+export const partiesMax = 5;
 const partiesLeast = 3;
 
 /** Steps of a party, unless a test has a reason for fewer. */
-export const stepsMost = 40;
+export const stepsMax = 40;
 
 /** How often each kind is tried; a party that lacks the means for it asks for tokens. */
 const kinds = {
@@ -154,7 +154,7 @@ function withOneAddition(action: Action): Action {
 function lists(steps: number): fc.Arbitrary<Step[][]> {
   return fc.array(fc.array(step, { maxLength: steps, size: "max" }), {
     minLength: partiesLeast,
-    maxLength: partiesMost,
+    maxLength: partiesMax,
     size: "max",
   });
 }

@@ -16,7 +16,7 @@ export type Rule = keyof typeof rules;
 export const ruleNames = Object.keys(rules) as Rule[];
 
 /** Of one rule no more than this is kept in words; the rest is counted. */
-const keptMost = 5;
+const keptMax = 5;
 
 /** What a judge has found. */
 export class Findings {
@@ -26,7 +26,7 @@ export class Findings {
   found(rule: Rule, text: string): void {
     this.#counts.set(rule, this.count(rule) + 1);
     const texts = this.#texts.get(rule) ?? [];
-    if (texts.length < keptMost) this.#texts.set(rule, [...texts, text]);
+    if (texts.length < keptMax) this.#texts.set(rule, [...texts, text]);
   }
 
   count(rule: Rule): number {

@@ -16,7 +16,7 @@ interface Limit {
 /** How many run at a time, of everything that is limited; how many start in a time. */
 export class JudgeLimits {
   readonly #findings: Findings;
-  readonly #startsMost: number;
+  readonly #startsMax: number;
   readonly #running = new Map<string, number>();
   /** The most that ran at a time, by the name of the limit; groups together. */
   readonly mostSeen = new Map<string, number>();
@@ -24,7 +24,7 @@ export class JudgeLimits {
 
   constructor(findings: Findings, scale: Scale) {
     this.#findings = findings;
-    this.#startsMost = (ratePerSecond(scale) * rateWindowMs) / 1_000 + rateSpare;
+    this.#startsMax = (ratePerSecond(scale) * rateWindowMs) / 1_000 + rateSpare;
   }
 
   began(flight: Flight): void {
@@ -60,7 +60,7 @@ export class JudgeLimits {
     this.#starts.push(atMs);
     if ((this.#starts[0] ?? atMs) < atMs - rateWindowMs)
       this.#starts = this.#starts.filter((startMs) => startMs >= atMs - rateWindowMs);
-    if (this.#starts.length > this.#startsMost)
+    if (this.#starts.length > this.#startsMax)
       this.#findings.found(
         "rate",
         `${String(this.#starts.length)} starts in ${String(rateWindowMs / 1_000)} s before ${String(atMs)}`,

@@ -21,18 +21,18 @@ const ticks = 5;
 /** A picture of lines, y from 0 on, that is readable on light and dark pages. */
 export function svgPlot({ title, xUnit, yUnit, series }: Plot): string {
   const points = series.flatMap((each) => each.points);
-  const xMost = roundUp(Math.max(1e-9, ...points.map(([x]) => x)));
-  const yMost = roundUp(Math.max(1e-9, ...points.map(([, y]) => y ?? 0)));
+  const xMax = roundUp(Math.max(1e-9, ...points.map(([x]) => x)));
+  const yMax = roundUp(Math.max(1e-9, ...points.map(([, y]) => y ?? 0)));
   const place = {
-    x: (x: number): number => size.left + (x / xMost) * (size.width - size.left - size.right),
+    x: (x: number): number => size.left + (x / xMax) * (size.width - size.left - size.right),
     y: (y: number): number =>
-      size.height - size.bottom - (y / yMost) * (size.height - size.top - size.bottom),
+      size.height - size.bottom - (y / yMax) * (size.height - size.top - size.bottom),
   };
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${String(size.width)} ${String(size.height)}" role="img" aria-label="${escaped(title)}">`,
     "<style>text{font:12px system-ui,sans-serif;fill:#444}.axis{stroke:#8884;stroke-width:1}.title{font-weight:600}@media(prefers-color-scheme:dark){text{fill:#ccc}}</style>",
     `<text class="title" x="${String(size.left)}" y="18">${escaped(title)}</text>`,
-    ...axes({ xMost, yMost, xUnit, yUnit }, place),
+    ...axes({ xMax, yMax, xUnit, yUnit }, place),
     ...series.map((each, index) => line(each, colourOf(index), place)),
     ...legend(series),
     "</svg>",
@@ -46,15 +46,15 @@ interface Place {
 }
 
 function axes(
-  { xMost, yMost, xUnit, yUnit }: { xMost: number; yMost: number; xUnit: string; yUnit: string },
+  { xMax, yMax, xUnit, yUnit }: { xMax: number; yMax: number; xUnit: string; yUnit: string },
   place: Place,
 ): string[] {
   const right = size.width - size.right;
   const bottom = size.height - size.bottom;
   const lines: string[] = [];
   for (let tick = 0; tick <= ticks; tick += 1) {
-    const y = (yMost * tick) / ticks;
-    const x = (xMost * tick) / ticks;
+    const y = (yMax * tick) / ticks;
+    const x = (xMax * tick) / ticks;
     lines.push(
       `<line class="axis" x1="${String(size.left)}" x2="${String(right)}" y1="${fixed(place.y(y))}" y2="${fixed(place.y(y))}"/>`,
       `<text x="${String(size.left - 6)}" y="${fixed(place.y(y) + 4)}" text-anchor="end">${short(y)}</text>`,

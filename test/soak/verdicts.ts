@@ -16,14 +16,14 @@ const warmUpShare = 1 / 4;
 const warmUpMostMs = 1_800_000;
 /** Fewer samples behind it say nothing. */
 const samplesLeast = 9;
-const growthMost = 1.2;
+const growthMax = 1.2;
 /** Sizes jump by pages and segments; a table of some pages may become one of some more. */
 const bytesSpare = 1_048_576;
 const rowsSpare = 2_000;
 /** Of each table and index, for a task that waits. */
 const waitingBytes = 1_024;
 const memorySpare = 16 * 1_048_576;
-const costMost = 1.2;
+const costMax = 1.2;
 const hourMs = 3_600_000;
 
 /** Kept for a day or longer by design: a run of some hours only sees them grow. Their bytes per row must not. */
@@ -43,7 +43,7 @@ export const keptForDays = [
 /** How growth is judged, for a report. */
 export const growthRule =
   "Growth is judged by the medians of the first and the last third of the samples. A warm-up comes before: a quarter of the run, at most half an hour. " +
-  `A size may grow by ${String(Math.round(100 * (growthMost - 1)))} % and 1 MiB, and in proportion to the tasks that wait or are kept. It may grow by 1 KiB for each more that waits. ` +
+  `A size may grow by ${String(Math.round(100 * (growthMax - 1)))} % and 1 MiB, and in proportion to the tasks that wait or are kept. It may grow by 1 KiB for each more that waits. ` +
   `Some rows are kept for a day or longer by design, and may become more: ${keptForDays.join(", ")}. Their tables and indexes may grow in proportion to them.`;
 
 /** All verdicts of a run. */
@@ -108,8 +108,8 @@ export function claimVerdict(samples: readonly Sample[]): Verdict {
     return { name, isGood: null, text: "too few samples to judge the cost of a claim" };
   const worst = Math.max(...later) / first;
   const parts = costs.map((cost) => cost.toFixed(1)).join(", ");
-  const text = `${worst.toFixed(2)} times that of the first part (at most ${String(costMost)}); pages per call, medians of parts of ${(partMs / 60_000).toFixed(0)} min: ${parts}`;
-  return { name, isGood: worst <= costMost, text };
+  const text = `${worst.toFixed(2)} times that of the first part (at most ${String(costMax)}); pages per call, medians of parts of ${(partMs / 60_000).toFixed(0)} min: ${parts}`;
+  return { name, isGood: worst <= costMax, text };
 }
 
 /** What has become more. */
@@ -153,7 +153,7 @@ function grownText(
 ): string | null {
   const before = medianOf(parts.first, figure);
   const after = medianOf(parts.last, figure);
-  const most = before * growthMost * mayGrow + spare;
+  const most = before * growthMax * mayGrow + spare;
   if (!(after > most)) return null;
   return `${name} from ${rounded(before)} to ${rounded(after)} (at most ${rounded(most)})`;
 }

@@ -137,10 +137,7 @@ describe("code", () => {
 
   // Names that were given up; the glossary and the port have others for them.
   test.each([
-    [
-      "heldMost",
-      /[a-z]Most\b|\bmost[A-Z]\w*|\b(?:const|let|readonly) most\b|@v?Most\b|[pv]_most\b/,
-    ],
+    ["heldMax", /[a-z]Most\b|\bmost[A-Z]\w*|\b(?:const|let|readonly) most\b|@v?Most\b|[pv]_most\b/],
     ["surplusKeep", /(?<!release_?)surplus/i],
     ["spareMax", /spareMax|maxLost/],
     ["WorkerSession", /WorkerSession|IdleSessions|OwnSession/],

@@ -63,14 +63,14 @@ async function worstOf({ name, options }: Case, taskMs: number): Promise<number>
   const tasks = Math.ceil((limit * lastsMs) / taskMs) + limit * 2;
   let worst = 0;
   for (const seed of hosts === 20 ? [1] : fewOf([1, 2, 3], 2)) {
-    const { idleMostMs, heldMost } = await spread({
+    const { idleMostMs, heldMax } = await spread({
       ...settings,
       arriveEveryMs,
       lastsMs,
       tasks,
       seed,
     });
-    expect(heldMost).toBe(limit);
+    expect(heldMax).toBe(limit);
     worst = Math.max(worst, idleMostMs);
   }
   if (process.env["TASKGATE_TEST_PRINT"] !== undefined)

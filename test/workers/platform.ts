@@ -17,20 +17,20 @@ export class Platform {
   readonly #faults: () => { lossRate: number; doubleRate: number };
   readonly #busy = new Map<Host, number>();
   /** Invocations of one host at a time. */
-  readonly #busyMost: number;
+  readonly #busyMax: number;
 
   constructor(options: {
     time: VirtualTime;
     chance: Chance;
     handle: Handle;
     faults: () => { lossRate: number; doubleRate: number };
-    busyMost: number;
+    busyMax: number;
   }) {
     this.#time = options.time;
     this.#chance = options.chance;
     this.#handle = options.handle;
     this.#faults = options.faults;
-    this.#busyMost = options.busyMost;
+    this.#busyMax = options.busyMax;
   }
 
   /** Hosts that are up and not standing still. */
@@ -50,7 +50,7 @@ export class Platform {
 
   #show(definition: string, inMs: number): void {
     this.#time.after(inMs, () => {
-      const free = this.awake.filter((host) => (this.#busy.get(host) ?? 0) < this.#busyMost);
+      const free = this.awake.filter((host) => (this.#busy.get(host) ?? 0) < this.#busyMax);
       if (free.length === 0) this.#show(definition, 500);
       else this.#invoke(this.#chance.pick(free), definition);
     });

@@ -22,15 +22,15 @@ const base: SpreadOptions = {
 
 describe.each(fewOf([1, 2, 3]))("a shared limit of 4, seed %i", (seed) => {
   test("two hosts of one definition share it", async () => {
-    const { tokens, sharedMost } = await spread({ ...base, seed });
+    const { tokens, sharedMax } = await spread({ ...base, seed });
     expect(tokens).toEqual([2, 2]);
-    expect(sharedMost).toEqual([4]);
+    expect(sharedMax).toEqual([4]);
   });
 
   test("hosts of two definitions share it", async () => {
-    const { tokens, sharedMost } = await spread({ ...base, definitions: 2, seed });
+    const { tokens, sharedMax } = await spread({ ...base, definitions: 2, seed });
     expect(tokens).toEqual([2, 2]);
-    expect(sharedMost).toEqual([4]);
+    expect(sharedMax).toEqual([4]);
   });
 
   test("two hosts of each of two definitions have one each", async () => {
@@ -51,14 +51,14 @@ describe.each(fewOf([1, 2, 3]))("a shared limit of 4, seed %i", (seed) => {
   });
 
   test("the narrower one of two shared limits is shared out", async () => {
-    const { tokens, sharedMost } = await spread({
+    const { tokens, sharedMax } = await spread({
       ...base,
       sharedLimits: [7, 4],
       definitions: 2,
       seed,
     });
     expect(tokens).toEqual([2, 2]);
-    expect(sharedMost).toEqual([4, 4]);
+    expect(sharedMax).toEqual([4, 4]);
   });
 
   test("the hint for given tokens wakes the other definition beside tasks of four seconds", async () => {
@@ -76,7 +76,7 @@ describe.each(fewOf([1, 2, 3]))("a shared limit of 4, seed %i", (seed) => {
 
 describe("twelve hosts of three definitions that come one by one", () => {
   test("twelve hosts of three definitions end with parts of a shared limit that differ by at most one", async () => {
-    const { tokens, sharedMost } = await spread({
+    const { tokens, sharedMax } = await spread({
       ...base,
       hosts: 12,
       definitions: 3,
@@ -86,7 +86,7 @@ describe("twelve hosts of three definitions that come one by one", () => {
       taskMs: 500,
       lastsMs: 60_000,
     });
-    expect(sharedMost).toEqual([20]);
+    expect(sharedMax).toEqual([20]);
     expect(tokens.reduce((sum, count) => sum + count, 0)).toBe(20);
     expect(Math.max(...tokens) - Math.min(...tokens)).toBeLessThanOrEqual(1);
   });

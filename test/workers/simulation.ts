@@ -45,7 +45,7 @@ const setBackMs = 13_000;
 const chaosMs = 60_000;
 const settleMostMs = 30 * 60_000;
 /** A run has about 3,000 events; one that never comes to rest is stopped here. */
-const eventsMost = 40_000;
+const eventsMax = 40_000;
 const idleMs = 3 * 60_000;
 const executionMs = 40_000;
 const marginMs = 12_000;
@@ -109,7 +109,7 @@ export class Simulation implements World {
     this.#platform = new Platform({
       time: this.time,
       chance: this.#chance,
-      busyMost: 3,
+      busyMax: 3,
       faults: () => ({ lossRate: this.#isChaos ? 0.1 : 0, doubleRate: 0.05 }),
       handle: (host, definition) => this.#work(host, definition),
     });
@@ -141,8 +141,8 @@ export class Simulation implements World {
 
   /** Is there nothing more to learn from this seed? */
   get #isBroken(): boolean {
-    if (this.time.events > eventsMost && this.violations.length === 0)
-      this.violate("quiet when idle", `${String(eventsMost)} events, and no rest`);
+    if (this.time.events > eventsMax && this.violations.length === 0)
+      this.violate("quiet when idle", `${String(eventsMax)} events, and no rest`);
     return this.violations.length > 0 || this.#fault !== null;
   }
 

@@ -31,7 +31,7 @@ describe("tasks that keep their host busy, limit 4", () => {
     async (seed) => {
       const alone = await spread({ ...blocking, hosts: 1, seed });
       const three = await spread({ ...blocking, seed });
-      expect(three.heldMost).toBe(4);
+      expect(three.heldMax).toBe(4);
       expect([...three.tokens].sort()).toEqual([1, 1, 2]);
       // Four seconds after the third came it is so, and stays so.
       const window = [10_000, 20_000] as const;
@@ -68,9 +68,9 @@ describe("twenty hosts that arrive one by one", () => {
   test.each(fewOf([30, 20]))(
     "twenty hosts end with their parts of a limit of %i: the equal one rounded down to one above it rounded up",
     async (limit) => {
-      const { tokens, heldMost, idleMostMs } = await spread({ ...twenty, limit });
+      const { tokens, heldMax, idleMostMs } = await spread({ ...twenty, limit });
       expect(tokens.reduce((sum, count) => sum + count, 0)).toBe(limit);
-      expect(heldMost).toBe(limit);
+      expect(heldMax).toBe(limit);
       // A host asks for a token while it holds less than that; so one may keep a third beside others with one.
       expect(Math.min(...tokens)).toBe(Math.floor(limit / twenty.hosts));
       expect(Math.max(...tokens)).toBeLessThanOrEqual(Math.ceil(limit / twenty.hosts) + 1);
@@ -79,7 +79,7 @@ describe("twenty hosts that arrive one by one", () => {
   );
 
   test("twenty hosts are served in turn where the limit is less than they are", async () => {
-    const { begun, heldMost } = await spread({
+    const { begun, heldMax } = await spread({
       ...twenty,
       arriveEveryMs: 500,
       limit: 4,
@@ -87,7 +87,7 @@ describe("twenty hosts that arrive one by one", () => {
       tasks: 1_000,
       lastsMs: 200_000,
     });
-    expect(heldMost).toBe(4);
+    expect(heldMax).toBe(4);
     for (const times of begun) expect(times.length).toBeGreaterThan(0);
   });
 });

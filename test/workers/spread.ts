@@ -49,9 +49,9 @@ export interface Spread {
   readonly tokens: readonly number[];
   /** Tasks that each host ran, and when each one began. */
   readonly begun: readonly (readonly number[])[];
-  readonly heldMost: number;
+  readonly heldMax: number;
   /** The most that was held of each shared limit. */
-  readonly sharedMost: readonly number[];
+  readonly sharedMax: readonly number[];
   /** The longest time that a token was free while tasks waited and a living host wanted it. */
   readonly idleMostMs: number;
   /** Instants at which a denial was noted. */
@@ -99,8 +99,8 @@ class Scene {
   readonly #noted: number[] = [];
   readonly #idle = new IdleTokens();
   #fates = 0;
-  #heldMost = 0;
-  readonly #sharedMost: number[] = [];
+  #heldMax = 0;
+  readonly #sharedMax: number[] = [];
   #statements = 0;
   #tokenCommits = 0;
   #tokens = "";
@@ -176,8 +176,8 @@ class Scene {
           .reduce((sum, row) => sum + row.tokenCount, 0),
       ),
       begun: this.#hosts.map(({ begun }) => begun.map((atMs) => atMs - startMs)),
-      heldMost: this.#heldMost,
-      sharedMost: this.#sharedMost,
+      heldMax: this.#heldMax,
+      sharedMax: this.#sharedMax,
       idleMostMs: this.#idle.longestMs,
       notedAtMs: this.#noted.map((atMs) => atMs - startMs),
       statements: this.#statements,
@@ -197,9 +197,9 @@ class Scene {
     if (row.executionTokens !== this.#tokens) this.#tokenCommits += 1;
     this.#tokens = row.executionTokens;
     const held = countHeld(row);
-    this.#heldMost = Math.max(this.#heldMost, held);
+    this.#heldMax = Math.max(this.#heldMax, held);
     [...this.#database.rows.sharedLimits.values()].forEach((shared, at) => {
-      this.#sharedMost[at] = Math.max(this.#sharedMost[at] ?? 0, countHeld(shared));
+      this.#sharedMax[at] = Math.max(this.#sharedMax[at] ?? 0, countHeld(shared));
     });
     const isWanted =
       this.#database.rows.ready.length > 0 && this.#hosts.some((host) => this.#wants(host));

@@ -24,10 +24,10 @@ export interface Stampede {
   readonly tasksRun: number;
   readonly mostAtOnce: number;
   /** Calls in the air at once: connections that are needed. */
-  readonly connectionsMost: number;
+  readonly connectionsMax: number;
   /** Statements of hosts that were denied; the most of one of them. */
   readonly deniedStatements: number;
-  readonly deniedStatementsMost: number;
+  readonly deniedStatementsMax: number;
   /** Denied asks that changed a row. */
   readonly deniedWrites: number;
   readonly statements: number;
@@ -49,7 +49,7 @@ export async function stampede(options: {
   const random = createSeededRandom(options.seed);
   const chance = new Chance(random);
   const statements = new Map<string, number>();
-  let [tasksRun, running, mostAtOnce, inAir, connectionsMost, hints, deniedWrites] = Array<number>(
+  let [tasksRun, running, mostAtOnce, inAir, connectionsMax, hints, deniedWrites] = Array<number>(
     7,
   ).fill(0) as [number, number, number, number, number, number, number];
   let rowsBefore: Buffer | null = null;
@@ -88,7 +88,7 @@ export async function stampede(options: {
       database,
       faults: () => ({ rate: 0, slowRate: 0 }),
       onAir: (change) => {
-        connectionsMost = Math.max(connectionsMost, (inAir += change));
+        connectionsMax = Math.max(connectionsMax, (inAir += change));
       },
     });
     const wakeUp = createStorageQueueWakeUp({
@@ -120,7 +120,7 @@ export async function stampede(options: {
   await enqueued;
   hints = 0;
   inAir = 0;
-  connectionsMost = 0;
+  connectionsMax = 0;
 
   const results: Stampede["results"] = { worked: 0, limited: 0, paused: 0, none: 0, unknown: 0 };
   const denied: string[] = [];
@@ -152,9 +152,9 @@ export async function stampede(options: {
     results,
     tasksRun,
     mostAtOnce,
-    connectionsMost,
+    connectionsMax,
     deniedStatements: costs.reduce((sum, cost) => sum + cost, 0),
-    deniedStatementsMost: Math.max(...costs, 0),
+    deniedStatementsMax: Math.max(...costs, 0),
     deniedWrites,
     statements: [...statements.values()].reduce((sum, count) => sum + count, 0),
     hints,

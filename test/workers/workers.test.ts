@@ -74,9 +74,9 @@ describe("a stampede", () => {
     expect(cost.results.worked + cost.results.limited + cost.results.none).toBe(1_000);
     expect(cost.results.limited).toBeGreaterThan(900);
     // One read each, for every host; and one connection at a time each.
-    expect(cost.deniedStatementsMost).toBe(1);
+    expect(cost.deniedStatementsMax).toBe(1);
     expect(cost.deniedStatements).toBe(cost.results.limited);
-    expect(cost.connectionsMost).toBeLessThanOrEqual(1_000);
+    expect(cost.connectionsMax).toBeLessThanOrEqual(1_000);
     // Denied hosts send no hint: the stampede dies out.
     expect(cost.hints).toBeLessThanOrEqual(3 * cost.results.worked);
     expect(cost.statements - cost.deniedStatements).toBeLessThanOrEqual(3 * 200 + 20);

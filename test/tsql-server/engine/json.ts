@@ -12,7 +12,7 @@ export type JsonValue =
   /** `text` is the string itself, not quoted. */
   | { readonly kind: "string" | "number" | "true" | "false" | "null"; readonly text: string };
 
-const depthMost = 128;
+const depthMax = 128;
 
 class JsonReader {
   readonly #text: string;
@@ -60,7 +60,7 @@ class JsonReader {
   }
 
   #nested(read: () => JsonValue | undefined): JsonValue | undefined {
-    if (this.#depth >= depthMost) return undefined;
+    if (this.#depth >= depthMax) return undefined;
     this.#depth += 1;
     const value = read();
     this.#depth -= 1;

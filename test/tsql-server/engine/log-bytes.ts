@@ -5,7 +5,7 @@ import type { StoredRow } from "../storage/stored-size";
 import {
   columnAt,
   pieceHeaderBytes,
-  pieceMost,
+  pieceMax,
   storedBytes,
   storedRow,
   wholeSize,
@@ -100,10 +100,10 @@ function partCost(
 ): { readonly log: number; readonly copied: number } {
   const log = was.length + is.length;
   if (!isOutside) return { log, copied: 0 };
-  const first = Math.floor(offset / pieceMost);
-  const last = Math.floor((offset + Math.max(was.length, is.length, 1) - 1) / pieceMost);
+  const first = Math.floor(offset / pieceMax);
+  const last = Math.floor((offset + Math.max(was.length, is.length, 1) - 1) / pieceMax);
   const pieces = last - first + 1;
-  return { log: log + pieces * recordBytes, copied: pieces * (pieceMost + pieceHeaderBytes) };
+  return { log: log + pieces * recordBytes, copied: pieces * (pieceMax + pieceHeaderBytes) };
 }
 
 /** A record for the row, and one for each piece outside. */

@@ -155,16 +155,16 @@ describe("how long a row is held", () => {
       start(engines[engine]);
       const one = costOf(`BEGIN TRANSACTION; ${change} COMMIT;`);
       const four = costOf(`BEGIN TRANSACTION; ${change} SELECT 1; SELECT 2; SELECT 3; COMMIT;`);
-      expect([one.heldMost.get("dbo.T"), four.heldMost.get("dbo.T")]).toEqual([1, 4]);
-      expect(costOf(change).heldMost.get("dbo.T")).toBe(0);
+      expect([one.heldMax.get("dbo.T"), four.heldMax.get("dbo.T")]).toEqual([1, 4]);
+      expect(costOf(change).heldMax.get("dbo.T")).toBe(0);
     },
   );
 
   test("UPDLOCK holds, too; a reader's lock and a row that didn't qualify don't", () => {
     const kept = "SELECT Id FROM dbo.T WITH (UPDLOCK) WHERE Id = 1;";
-    expect(costOf(`BEGIN TRANSACTION; ${kept} COMMIT;`).heldMost.get("dbo.T")).toBe(1);
+    expect(costOf(`BEGIN TRANSACTION; ${kept} COMMIT;`).heldMax.get("dbo.T")).toBe(1);
     const passed = "UPDATE dbo.T SET Body = N'x' WHERE Id = 1 AND A = 7; SELECT 1;";
-    expect(costOf(`BEGIN TRANSACTION; ${passed} COMMIT;`).heldMost.size).toBe(0);
+    expect(costOf(`BEGIN TRANSACTION; ${passed} COMMIT;`).heldMax.size).toBe(0);
   });
 
   test("the hold of a row is measured across the requests of one transaction", () => {
@@ -172,7 +172,7 @@ describe("how long a row is held", () => {
     bench.ask(`BEGIN TRANSACTION; ${change}`, connection);
     bench.ask("SELECT 1;", connection);
     bench.ask("COMMIT;", connection);
-    expect(connection.meter?.session().heldMost.get("dbo.T")).toBe(2);
+    expect(connection.meter?.session().heldMax.get("dbo.T")).toBe(2);
   });
 
   test("the commits are counted by the tables of which they hold a row, only those that wrote", () => {

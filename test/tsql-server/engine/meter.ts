@@ -32,7 +32,7 @@ export interface Tally {
   /** Those that held U or X on a row, by table. */
   readonly commitsHolding: Map<string, number>;
   /** Statements begun from the one behind which a row was locked (U or X) to the commit, itself included: the most, by table. */
-  readonly heldMost: Map<string, number>;
+  readonly heldMax: Map<string, number>;
   /** Times that a function read a text of more than 8,000 bytes: OPENJSON, and each built-in function that such a text is given to but DATALENGTH. */
   passes: number;
   passedBytes: number;
@@ -52,7 +52,7 @@ export function newTally(): Tally {
     storedBytes: 0,
     commits: 0,
     commitsHolding: new Map(),
-    heldMost: new Map(),
+    heldMax: new Map(),
     passes: 0,
     passedBytes: 0,
     passesHolding: new Map(),
@@ -74,8 +74,8 @@ export function addTally(sum: Tally, part: Tally): void {
   sum.passedBytes += part.passedBytes;
   for (const [table, count] of part.commitsHolding) add(sum.commitsHolding, table, count);
   for (const [table, count] of part.passesHolding) add(sum.passesHolding, table, count);
-  for (const [table, held] of part.heldMost) {
-    sum.heldMost.set(table, Math.max(held, sum.heldMost.get(table) ?? 0));
+  for (const [table, held] of part.heldMax) {
+    sum.heldMax.set(table, Math.max(held, sum.heldMax.get(table) ?? 0));
   }
 }
 
@@ -226,9 +226,9 @@ export class Meter {
 
   /** A transaction's end: all its locks go. */
   released(): void {
-    const { heldMost } = this.call;
+    const { heldMax } = this.call;
     for (const { table, since } of this.#held.values()) {
-      heldMost.set(table, Math.max(this.#begun - since, heldMost.get(table) ?? 0));
+      heldMax.set(table, Math.max(this.#begun - since, heldMax.get(table) ?? 0));
     }
     this.#held.clear();
   }

@@ -32,7 +32,7 @@ export interface ProcedureResult {
   >;
 }
 
-const depthMost = 32;
+const depthMax = 32;
 
 /** Runs a procedure in its caller's transaction. SET options are the caller's again when it ends. */
 export function* callProcedure(
@@ -80,7 +80,7 @@ export function declareParameters(parameters: readonly Parameter[], binder: Bind
 }
 
 function enter(connection: Connection): void {
-  if (connection.procedureDepth >= depthMost) {
+  if (connection.procedureDepth >= depthMax) {
     throw new SqlError(
       217,
       "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit 32).",

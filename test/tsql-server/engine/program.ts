@@ -27,7 +27,7 @@ export type Flow = "next" | "break" | "continue" | "return";
 export type Runner = (frame: Frame) => Flow | Steps<Flow>;
 
 /** A loop that goes on for longer than any of ours ever should is a fault. */
-const roundsMost = 100_000;
+const roundsMax = 100_000;
 
 /** A module's statements as closures: each is compiled when it is first reached, as on the server. */
 export class Program {
@@ -168,7 +168,7 @@ export class Program {
     const test = this.#condition(statement.condition);
     const run = function* (this: Program, frame: Frame): Steps<Flow> {
       for (let round = 0; ; round += 1) {
-        if (round > roundsMost)
+        if (round > roundsMax)
           throw new Error(`${this.binder.place(statement.line)}: the loop doesn't end`);
         const result = test(frame);
         const isOn = isSteps(result) ? yield* result : result;

@@ -123,7 +123,7 @@ describe("a search over all orders", () => {
 
   test("a search with a bound says that it isn't complete, and proves nothing", () => {
     const scenario = scenarioOf("locking", [increment, increment, increment]);
-    const bounds = { statesMost: 5, msMost: 60_000 };
+    const bounds = { statesMax: 5, msMax: 60_000 };
     expect(explore(scenario, { bounds })).toMatchObject({ isComplete: false, finding: undefined });
     expect(() => exploreAll(scenario, { bounds })).toThrow("after 5 states: this proves nothing");
   });

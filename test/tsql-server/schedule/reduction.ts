@@ -375,7 +375,7 @@ function gapsOf(resource: string): string {
 }
 
 /** A search that still learns after so many rounds is a fault of this file. */
-const roundsMost = 500;
+const roundsMax = 500;
 
 /** As `explore`, with the orders that need be told apart only. */
 export function exploreReduced(scenario: Scenario, options: GraphOptions = {}): Exploration {
@@ -390,7 +390,7 @@ export function exploreReduced(scenario: Scenario, options: GraphOptions = {}): 
     },
   };
   const graph = new StateGraph(watched, { ...options, learner: reduction });
-  for (let round = 1; round <= roundsMost; round += 1) {
+  for (let round = 1; round <= roundsMax; round += 1) {
     const result = search(graph, reduction);
     if (result.finding !== undefined || !result.isComplete || reduction.takeIsSettled())
       return result;

@@ -12,11 +12,11 @@ import { Run } from "./run";
 
 /** Where a search ends without having seen everything. */
 export interface Bounds {
-  readonly statesMost: number;
-  readonly msMost: number;
+  readonly statesMax: number;
+  readonly msMax: number;
 }
 
-export const defaultBounds: Bounds = { statesMost: 200_000, msMost: 100_000 };
+export const defaultBounds: Bounds = { statesMax: 200_000, msMax: 100_000 };
 
 /** The known facts of places while steps are taken; of no interest to the graph. */
 export interface Learner {
@@ -195,8 +195,8 @@ export class StateGraph {
   }
 
   #checkBounds(): void {
-    const { statesMost, msMost } = this.#bounds;
-    if (this.#known.size < statesMost && performance.now() - this.#startMs < msMost) return;
+    const { statesMax, msMax } = this.#bounds;
+    if (this.#known.size < statesMax && performance.now() - this.#startMs < msMax) return;
     this.#isCutShort = true;
     throw new Stop("the bounds are reached");
   }

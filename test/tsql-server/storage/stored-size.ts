@@ -10,12 +10,12 @@ import type { ColumnSchema, IndexSchema, TableSchema } from "./schema";
  */
 
 /** A row has room for so much, and a `max` value in it for so much. */
-const rowMost = 8_060;
-const inRowMost = 8_000;
+const rowMax = 8_060;
+const inRowMax = 8_000;
 /** What stands in the row for a value that doesn't. */
 const pointerBytes = 24;
 /** A page takes so much of such a value, behind the header of its piece. */
-export const pieceMost = 8_040;
+export const pieceMax = 8_040;
 export const pieceHeaderBytes = 14;
 
 /** An index's row as it is stored. */
@@ -49,7 +49,7 @@ function settle(rest: number, variable: Map<number, number>): StoredRow {
   const outside = new Map<number, { bytes: number; pieces: number }>();
   let inRow = rest + [...variable.values()].reduce((sum, bytes) => sum + bytes, 0);
   for (const [place, bytes] of [...variable].sort(([, left], [, right]) => right - left)) {
-    if (bytes <= inRowMost && (inRow <= rowMost || bytes <= pointerBytes)) break;
+    if (bytes <= inRowMax && (inRow <= rowMax || bytes <= pointerBytes)) break;
     inRow -= bytes - pointerBytes;
     outside.set(place, piecesOf(bytes));
   }
@@ -57,7 +57,7 @@ function settle(rest: number, variable: Map<number, number>): StoredRow {
 }
 
 function piecesOf(bytes: number): { bytes: number; pieces: number } {
-  const pieces = Math.ceil(bytes / pieceMost);
+  const pieces = Math.ceil(bytes / pieceMax);
   return { bytes: bytes + pieces * pieceHeaderBytes, pieces };
 }
 

@@ -14,7 +14,7 @@ import { TsqlSyntaxError } from "./syntax-error";
  */
 
 const remembered = new Map<string, readonly Batch[]>();
-const rememberedMost = 500;
+const rememberedMax = 500;
 
 /**
  * Reads a file: batches between lines that say GO. Batches with nothing but comments are left out. The same text gives
@@ -31,7 +31,7 @@ export function parseScript(text: string, fileName: string): readonly Batch[] {
     const { spans, pieces } = parser;
     return { text: part.text, line: part.line, statements, spans, pieces };
   });
-  if (remembered.size >= rememberedMost) remembered.clear();
+  if (remembered.size >= rememberedMax) remembered.clear();
   remembered.set(key, batches);
   return batches;
 }

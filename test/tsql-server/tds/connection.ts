@@ -21,7 +21,7 @@ export interface ConnectionContext {
   /** `unsupported`: in the clear, for any wish of the client. `strict`: TLS was there before the first byte. */
   encryption: "unsupported" | "offered" | "required" | "strict";
   /** The server grants no larger packets, whatever the client wants. */
-  packetSizeMost: number | undefined;
+  packetSizeMax: number | undefined;
   credentials: TlsCredentials | undefined;
   /** The refusal of a client; nothing for an admitted one. */
   refuse: (login: Login) => EngineMessage[];
@@ -177,9 +177,9 @@ export class TdsConnection {
       this.#engine = new EngineConnection(session);
       this.#sessionId = session.sessionId;
       const { least, most, mostEncrypted } = packetSizes;
-      const { packetSizeMost = this.#isEncrypted ? mostEncrypted : most } = this.#context;
-      this.#packetSize = Math.min(Math.max(login.packetSize, least), packetSizeMost);
-      this.#packets.sizeMost = this.#packetSize;
+      const { packetSizeMax = this.#isEncrypted ? mostEncrypted : most } = this.#context;
+      this.#packetSize = Math.min(Math.max(login.packetSize, least), packetSizeMax);
+      this.#packets.sizeMax = this.#packetSize;
       answer.loggedIn({ ...login, packetSize: this.#packetSize });
       answer.end({ isFailed: false });
     }

@@ -35,7 +35,7 @@ export class PacketReader {
   #parts: Buffer[] = [];
   #status = 0;
   /** The largest packet, which the login may change: a server ends a connection with larger ones [doc: MS-TDS 2.2.3.1.3]. */
-  sizeMost = initialPacketSize;
+  sizeMax = initialPacketSize;
 
   /** The messages that `chunk` completes. Throws ProtocolError for what can't be a packet. */
   read(chunk: Buffer): Message[] {
@@ -45,8 +45,8 @@ export class PacketReader {
       // Lengths are big-endian here, in contrast to the content of messages.
       const size = this.#rest.readUInt16BE(2);
       if (size < headSize) throw new ProtocolError(`A packet says it has ${size} bytes`);
-      if (size > this.sizeMost)
-        throw new ProtocolError(`A packet has ${size} bytes, ${this.sizeMost} are agreed on`);
+      if (size > this.sizeMax)
+        throw new ProtocolError(`A packet has ${size} bytes, ${this.sizeMax} are agreed on`);
       if (this.#rest.length < size) break;
       const packet = this.#rest.subarray(0, size);
       this.#rest = this.#rest.subarray(size);

@@ -19,7 +19,7 @@ export interface TdsServerOptions {
   host?: string;
   /** Default `unsupported`. */
   encryption?: ConnectionContext["encryption"];
-  packetSizeMost?: number;
+  packetSizeMax?: number;
   /** Needed for every encryption but `unsupported`. */
   credentials?: TlsCredentials;
   /** The owner's login; default: u with password p. Others are the engine's: CREATE LOGIN. */
@@ -129,13 +129,13 @@ export class TdsServer {
 
   #accept(socket: Socket): void {
     this.#connectionCount += 1;
-    const { engine, encryption, credentials, login, packetSizeMost } = this.#options;
+    const { engine, encryption, credentials, login, packetSizeMax } = this.#options;
     const expected = login ?? defaultLogin;
     const connection = new TdsConnection(socket, {
       number: this.#connectionCount,
       engine,
       encryption: encryption ?? "unsupported",
-      packetSizeMost,
+      packetSizeMax,
       credentials,
       refuse: (asked) => {
         if (asked.user === expected.user && asked.password === expected.password) return [];

@@ -12,7 +12,7 @@ import { findVariant, onPlan, plainVariant } from "./variants";
 
 /* A few cases on every other plan of their accesses. The others run so in `npm run simulate:tsql`. */
 
-const bounds = { statesMost: 50_000, msMost: 60_000 };
+const bounds = { statesMax: 50_000, msMax: 60_000 };
 
 function caseOf(name: string): ModelCase {
   const model = allCases.find((one) => one.name === name);

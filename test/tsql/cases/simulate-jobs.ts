@@ -21,7 +21,7 @@ export interface Job {
 
 export interface JobLimits {
   readonly seed: number;
-  readonly msMost: number;
+  readonly msMax: number;
 }
 
 interface PlanThatMatters {
@@ -102,8 +102,8 @@ export function runJob(job: Job, limits: JobLimits, tally: Tally): string[] {
 }
 
 /** To the end where that is possible in time, else by random orders of fresh seeds. */
-function runOrders({ model, variant }: Job, { seed, msMost }: JobLimits, tally: Tally): string[] {
-  const { finding, isComplete } = exploreCase(model, variant, { statesMost: 400_000, msMost });
+function runOrders({ model, variant }: Job, { seed, msMax }: JobLimits, tally: Tally): string[] {
+  const { finding, isComplete } = exploreCase(model, variant, { statesMax: 400_000, msMax });
   if (finding !== undefined) return [describeFinding(model, variant, finding)];
   if (isComplete) {
     tally.complete += 1;
@@ -116,8 +116,8 @@ function runOrders({ model, variant }: Job, { seed, msMost }: JobLimits, tally: 
   return [];
 }
 
-function runPlans({ model, variant }: Job, { msMost }: JobLimits, tally: Tally): string[] {
-  const bounds = { statesMost: 50_000, msMost };
+function runPlans({ model, variant }: Job, { msMax }: JobLimits, tally: Tally): string[] {
+  const bounds = { statesMax: 50_000, msMax };
   const { finding } = exploreCase(model, variant, bounds);
   if (finding !== undefined) return [describeFinding(model, variant, finding)];
   const faults: string[] = [];
@@ -146,8 +146,8 @@ function runPlans({ model, variant }: Job, { msMost }: JobLimits, tally: Tally):
   return faults;
 }
 
-function runEnds({ model, variant }: Job, { msMost }: JobLimits, tally: Tally): string[] {
-  const ends = differentEnds(scenarioOf(model, variant), { statesMost: 5_000, msMost });
+function runEnds({ model, variant }: Job, { msMax }: JobLimits, tally: Tally): string[] {
+  const ends = differentEnds(scenarioOf(model, variant), { statesMax: 5_000, msMax });
   if (ends === undefined) {
     tally.endsIncomplete += 1;
     return [];

@@ -11,7 +11,7 @@ leaves orders out comes to the same ends as one that doesn't. Searched to the en
 where that is possible within a minute, else by random orders of fresh seeds. A failure is printed with the command that
 shows it again.`;
 
-const jobMsMost = 60_000;
+const jobMsMax = 60_000;
 
 interface Words {
   readonly minutes: string;
@@ -55,7 +55,7 @@ function main(values: Words): number {
     showProgress(
       `${String(done + 1)} of ${String(jobs.length)}: ${job.model.name} (${job.variant.name})`,
     );
-    const faults = runJob(job, { seed, msMost: Math.min(leftMs, jobMsMost) }, tally);
+    const faults = runJob(job, { seed, msMax: Math.min(leftMs, jobMsMax) }, tally);
     if (faults.length > 0) showProgress("");
     for (const fault of faults) console.log(`${fault}\n`);
     done += 1;

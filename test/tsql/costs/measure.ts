@@ -64,8 +64,8 @@ export async function measure(
 
 function storeOf(world: World, onAnswered: (connection: Connection) => void): SqlTaskStore {
   const server = new LocalServer(world, {
-    stepsMost: Number.POSITIVE_INFINITY,
-    statementsMost: Number.POSITIVE_INFINITY,
+    stepsMax: Number.POSITIVE_INFINITY,
+    statementsMax: Number.POSITIVE_INFINITY,
     onAnswered,
   });
   return new SqlTaskStore(new EngineCaller(server), (call) => call());

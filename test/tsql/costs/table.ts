@@ -100,7 +100,7 @@ function tallyOf(tally: Tally): string[] {
     ["passes", tally.passes],
     ...gates.map((table): [string, number] => [
       `${table} held`,
-      tally.heldMost.get(`Taskgate.${table}`) ?? 0,
+      tally.heldMax.get(`Taskgate.${table}`) ?? 0,
     ]),
   ];
   return counts.filter(([, count]) => count > 0).map(([name, count]) => `${name} ${count}`);
@@ -144,7 +144,7 @@ function cellsOf(cost: Cost): number[] {
     cost.tally.functionStatements,
     cost.tally.indexWrites,
     cost.tally.seeks,
-    Math.max(0, ...gates.map((table) => cost.tally.heldMost.get(`Taskgate.${table}`) ?? 0)),
+    Math.max(0, ...gates.map((table) => cost.tally.heldMax.get(`Taskgate.${table}`) ?? 0)),
     cost.tally.passes,
     cost.tally.versionBytes,
     cost.tally.logBytes,

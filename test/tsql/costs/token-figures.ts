@@ -53,7 +53,7 @@ export async function tokenFigures(
           "version bytes": tally.versionBytes,
           passes: tally.passes,
           "under the lock": tally.passesHolding.get(table) ?? 0,
-          held: tally.heldMost.get(table) ?? 0,
+          held: tally.heldMax.get(table) ?? 0,
         },
       });
     }

@@ -1,5 +1,5 @@
 import { explainRun, saveRun } from "../../parallel/saved-runs";
-import { partiesMost, search as searchParallel, stepsMost } from "../../parallel/search";
+import { partiesMax, search as searchParallel, stepsMax } from "../../parallel/search";
 import type { OpenStore } from "../../parallel/search";
 import { newSeed } from "../../support/builders";
 import { postgresSetup } from "../../support/postgres-setup";
@@ -73,7 +73,7 @@ async function main(): Promise<number> {
   ];
   try {
     const hunt = options.isParallel
-      ? huntParallel(() => openSqlStore(postgres, partiesMost))
+      ? huntParallel(() => openSqlStore(postgres, partiesMax))
       : huntHistories(open, options.calls);
     return await huntFor(hunt, options);
   } finally {
@@ -105,7 +105,7 @@ function huntParallel(open: OpenStore): Hunt {
     const place = path === undefined ? { runs: runsPerSeed } : { runs: 1, path };
     const found = await searchParallel(open, {
       seed,
-      steps: stepsMost,
+      steps: stepsMax,
       onRun: (result) => {
         onRun(result.calls.flat().length);
       },

@@ -26,7 +26,7 @@ import type { Source } from "./source";
  * differ late.
  */
 
-const bounds = { statesMost: 300, msMost: Number.POSITIVE_INFINITY };
+const bounds = { statesMax: 300, msMax: Number.POSITIVE_INFINITY };
 const seeds = { seed: 1, count: 12 };
 
 /** The cases of one engine that may run a module; all of them where that isn't known. Each is made when it is first wanted. */

@@ -55,7 +55,7 @@ export class CheckOrder {
   note(mutant: Mutant, check: Check): void {
     for (const key of keysOf(mutant)) {
       const others = (this.#lastKillers.get(key) ?? []).filter((other) => other !== check);
-      this.#lastKillers.set(key, [check, ...others].slice(0, killersMost));
+      this.#lastKillers.set(key, [check, ...others].slice(0, killersMax));
     }
   }
 
@@ -86,7 +86,7 @@ export class CheckOrder {
   }
 }
 
-const killersMost = 12;
+const killersMax = 12;
 
 /** The statement, then its file. */
 function keysOf({ source, statementId }: Mutant): string[] {

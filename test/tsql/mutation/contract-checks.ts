@@ -8,9 +8,9 @@ import type { SuiteTest, TestRun } from "./suite";
 import type { Killer } from "./verdict";
 
 /** More than any test takes on the shipped files. */
-export const plenty: LocalServerOptions = { stepsMost: 5_000_000, statementsMost: 5_000_000 };
+export const plenty: LocalServerOptions = { stepsMax: 5_000_000, statementsMax: 5_000_000 };
 /** The twentieth part of the tests that takes half of the time takes more. */
-export const little: LocalServerOptions = { stepsMost: 2_000, statementsMost: 2_000 };
+export const little: LocalServerOptions = { stepsMax: 2_000, statementsMax: 2_000 };
 
 /** What the contract suite does on the shipped files, the quickest tests first. */
 export interface ContractRun {
@@ -51,7 +51,7 @@ function toCheck(test: SuiteTest, run: TestRun, ran: ReadonlySet<string>): Check
 
 /** What a test may do on a mutant: ten times as much as on the shipped files. */
 function budgetOf({ steps, statements }: TestRun): LocalServerOptions {
-  return { stepsMost: 10 * steps + 1_000, statementsMost: 10 * statements + 1_000 };
+  return { stepsMax: 10 * steps + 1_000, statementsMax: 10 * statements + 1_000 };
 }
 
 function killerOf(failure: Error): Killer {

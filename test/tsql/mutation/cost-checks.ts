@@ -13,7 +13,7 @@ import type { Check, Noticed } from "./check";
  */
 
 /** Larger batches cost more time and find nothing else. */
-const batchMost = 10;
+const batchMax = 10;
 
 export const costOptions = worldWithGhosts("azure").options;
 
@@ -22,7 +22,7 @@ export async function costChecks(): Promise<Check[]> {
   const shipped = worldWithGhosts("azure");
   const checks: Check[] = [];
   for (const scenario of allScenarios) {
-    for (const batch of scenario.batches.filter((size) => size <= batchMost)) {
+    for (const batch of scenario.batches.filter((size) => size <= batchMax)) {
       const watch = new CoverageWatch(shipped);
       const cost = await measure(shipped, batch, (scene) => scenario.prepare(scene));
       checks.push(toCheck(scenario, { batch, cost, ran: watch.ran() }));

@@ -30,7 +30,7 @@ export function caughtAtLocks(
   const [batch] = parseScript(catching(textOf(call), isJoining), "caller");
   const statements = batch?.statements ?? [];
   const seen = new Map<string, Caught>();
-  for (let lock = 0; lock < locksMost; lock += 1) {
+  for (let lock = 0; lock < locksMax; lock += 1) {
     const world = bounded(prepared.fork());
     const connection = world.connect();
     const answer = new CollectedAnswer();
@@ -46,7 +46,7 @@ export function caughtAtLocks(
 }
 
 /** More than any operation takes. */
-const locksMost = 500;
+const locksMax = 500;
 
 function isReady({ state }: { readonly state: string }): boolean {
   return state === "ready";

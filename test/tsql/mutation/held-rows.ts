@@ -40,14 +40,14 @@ export function recordOf(rows: readonly string[]): string[] {
     const place = `${mode} ${key} ${reaction.replace(", holding", " with")}`;
     const last = lines.at(-1);
     const more = `${last?.text ?? ""}, ${place}`;
-    if (last?.table === table && more.length <= lineMost) last.text = more;
+    if (last?.table === table && more.length <= lineMax) last.text = more;
     else lines.push({ table, text: `${table}: ${place}` });
   }
   return lines.map(({ text }) => text);
 }
 
 const rowForm = /^(\w+) (\w+)\.(.*): (goes on|waits, holding \d+)$/;
-const lineMost = 190;
+const lineMax = 190;
 
 type Call = OperationCase["call"];
 

@@ -23,7 +23,7 @@ import { LocalServer } from "./local-server";
  */
 
 /** Some times what a history takes. */
-const bounds = { stepsMost: 100_000, statementsMost: 100_000 };
+const bounds = { stepsMax: 100_000, statementsMax: 100_000 };
 
 /** The histories of `npm test`. Call it after loadSuite, in a process that isn't jest's. */
 export async function historyChecks(): Promise<Check[]> {

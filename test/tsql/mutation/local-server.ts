@@ -13,8 +13,8 @@ import type { EngineRequest } from "../../tsql-server/tds/engine-port";
 
 export interface LocalServerOptions {
   /** Steps that all requests together may take, and statements that they may run: a loop may take no step at all. */
-  readonly stepsMost: number;
-  readonly statementsMost: number;
+  readonly stepsMax: number;
+  readonly statementsMax: number;
   /** The client that takes the next step, of so many; always the first one where it is missing. */
   readonly pick?: (count: number) => number;
   /** Told of each connection whose request has ended. */
@@ -39,7 +39,7 @@ export class LocalServer {
   constructor(world: World, options: LocalServerOptions) {
     this.world = world;
     this.#options = options;
-    world.statementsLeft = options.statementsMost;
+    world.statementsLeft = options.statementsMax;
   }
 
   get steps(): number {
@@ -47,7 +47,7 @@ export class LocalServer {
   }
 
   get statements(): number {
-    return this.#options.statementsMost - this.world.statementsLeft;
+    return this.#options.statementsMax - this.world.statementsLeft;
   }
 
   connect(): Connection {
@@ -109,8 +109,8 @@ export class LocalServer {
 
   #count(): void {
     this.#steps += 1;
-    if (this.#steps > this.#options.stepsMost) {
-      throw new BudgetError(`More than ${this.#options.stepsMost} steps`);
+    if (this.#steps > this.#options.stepsMax) {
+      throw new BudgetError(`More than ${this.#options.stepsMax} steps`);
     }
   }
 
@@ -132,7 +132,7 @@ export class LocalServer {
       if (this.world.statementsLeft < 0) {
         this.#fail(
           connection,
-          new BudgetError(`More than ${this.#options.statementsMost} statements`),
+          new BudgetError(`More than ${this.#options.statementsMax} statements`),
         );
         return;
       }
@@ -165,7 +165,7 @@ export class LocalServer {
       if (waiting.length === 0) return;
       this.#quietLooks = this.#steps === this.#stepsAtLook ? this.#quietLooks + 1 : 0;
       this.#stepsAtLook = this.#steps;
-      if (this.#quietLooks >= quietLooksMost) this.#endWait(waiting);
+      if (this.#quietLooks >= quietLooksMax) this.#endWait(waiting);
       else this.#look();
     }, lookMs);
   }
@@ -186,7 +186,7 @@ interface Pending {
 }
 
 /** So often in a row nothing must have happened, at looks so far apart, until time-outs pass. */
-const quietLooksMost = 8;
+const quietLooksMax = 8;
 const lookMs = 3;
 
 /** A loop without end, most likely. */

@@ -28,7 +28,7 @@ export interface Pass {
    */
   readonly checks: (mutant: Mutant) => Promise<readonly Check[]>;
   /** For one mutant: so much of their sizes together; missing: all. */
-  readonly sizeMost?: (mutant: Mutant) => number;
+  readonly sizeMax?: (mutant: Mutant) => number;
   readonly isFor: (mutant: Mutant, isExplained: boolean) => boolean;
 }
 
@@ -42,7 +42,7 @@ const slowPart = 0.05;
 const backwards: EngineOptions = { ...engines.azure, rowsBackwards: true, topsBackwards: true };
 
 /** Of the sizes of cases: some seconds for cases about the order of locks and writes, one for the rest. */
-function casesMost({ kind }: Mutant): number {
+function casesMax({ kind }: Mutant): number {
   return ["hint", "swap", "write", "option"].includes(kind) ? 20_000 : 5_000;
 }
 
@@ -118,13 +118,13 @@ export async function preparePasses(sources: readonly Source[], depth: Depth): P
     {
       options: engines.azure,
       checks: casesOn("azure", sources),
-      sizeMost: casesMost,
+      sizeMax: casesMax,
       isFor: isForCases,
     },
     {
       options: engines.locking,
       checks: casesOn("locking", sources),
-      sizeMost: casesMost,
+      sizeMax: casesMax,
       isFor: (mutant, isExplained) =>
         isForCases(mutant, isExplained) && isAboutLocks(mutant, isExplained),
     },

@@ -6,10 +6,10 @@ import type { World } from "../../tsql-server/engine/world";
 import { runAlone } from "../../tsql-server/schedule/step";
 
 /** More than a case needs: a mutant may have a loop that takes no step. */
-const statementsMost = 50_000;
+const statementsMax = 50_000;
 
 export function bounded(world: World): World {
-  world.statementsLeft = statementsMost;
+  world.statementsLeft = statementsMax;
   return world;
 }
 

@@ -65,11 +65,11 @@ export class Trial {
     const fitting = checks
       .filter(({ ran }) => wanted?.some((key) => ran.has(key)) ?? true)
       .sort((a, b) => a.size - b.size);
-    const sizeMost = pass.sizeMost?.(mutant) ?? Number.POSITIVE_INFINITY;
+    const sizeMax = pass.sizeMax?.(mutant) ?? Number.POSITIVE_INFINITY;
     let size = 0;
     const affordable = fitting.filter((check, place) => {
       size += check.size;
-      return place === 0 || size <= sizeMost;
+      return place === 0 || size <= sizeMax;
     });
     return this.#order.sort(mutant, affordable);
   }

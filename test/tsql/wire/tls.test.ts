@@ -28,7 +28,7 @@ const credentials = {
 
 function serve(
   encryption: NonNullable<TdsServerOptions["encryption"]>,
-  options: Pick<TdsServerOptions, "packetSizeMost"> = {},
+  options: Pick<TdsServerOptions, "packetSizeMax"> = {},
 ): Promise<DriverBench> {
   return benches.serve(one, { encryption, credentials, ...options });
 }
@@ -89,7 +89,7 @@ describe("the product", () => {
   ] as const)(
     "the product with $options sends no record longer than a packet, however small the server's are",
     async ({ encryption, options }) => {
-      const { server } = await serve(encryption, { packetSizeMost: 4_096 });
+      const { server } = await serve(encryption, { packetSizeMax: 4_096 });
       const answer = await callOutside(server.url(options), {
         NODE_EXTRA_CA_CERTS: certificateFile,
       });

@@ -49,7 +49,7 @@ test("withTokens begins bodies on the tokens that stay while releaseSurplus is a
   // At least two of four tokens stay: two bodies of 20 ms each time.
   expect(began.length).toBeGreaterThan(30);
   expect(other.answer).toEqual({ ran: true, value: undefined });
-  expect(scene.runningMost).toBeLessThanOrEqual(4);
+  expect(scene.runningMax).toBeLessThanOrEqual(4);
 });
 
 test("withTokens of bodies that wait for nothing begins some in each turn while releaseSurplus is away", async () => {

@@ -33,7 +33,7 @@ describe("withTokens of several limits", () => {
     );
     await scene.until(1_000);
     expect(calls.map(({ answer }) => answer?.ran)).toEqual([true, true, true]);
-    expect(scene.runningMost).toBe(1);
+    expect(scene.runningMax).toBe(1);
   });
 
   test("withTokens holds a token of no limit while it waits for another limit", async () => {

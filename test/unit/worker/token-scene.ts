@@ -52,7 +52,7 @@ export class TokenScene {
   readonly #codeMs: (() => number) | undefined;
   /** Bodies that run now, over all processes, and the most there were. */
   running = 0;
-  runningMost = 0;
+  runningMax = 0;
 
   /** `isRestless`: time passes while code of a process runs, and its timers fire as early as Node's may. */
   constructor({ seed = 1, isRestless = false } = {}) {
@@ -136,7 +136,7 @@ export class TokenScene {
     const answered = begin(async ({ signal }) => {
       call.beganMs = this.time.nowMs;
       this.running += 1;
-      this.runningMost = Math.max(this.runningMost, this.running);
+      this.runningMax = Math.max(this.runningMax, this.running);
       if (bodyMs > 0) await host.sleep(bodyMs, signal);
       this.running -= 1;
       call.wasAborted = signal.aborted;

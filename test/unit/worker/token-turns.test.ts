@@ -77,7 +77,7 @@ describe("the last token of a limit", () => {
       await scene.until(untilMs + 10_000);
       const ran = all.map(countRan);
       const sum = ran.reduce((total, each) => total + each, 0);
-      expect(scene.runningMost).toBe(1);
+      expect(scene.runningMax).toBe(1);
       expect(sum).toBeGreaterThan((0.85 * untilMs) / bodyMs);
       for (const each of ran) expect(each / sum).toBeGreaterThan(0.5 / count);
       // A turn each: a denial is noted once a second, and the holder hears of it within 250 ms.
@@ -106,7 +106,7 @@ describe("the last token of a limit", () => {
     await scene.until(untilMs + 5_000);
     const [left = 0, right = 0] = all.map(countRan);
     expect(Math.min(left, right) / (left + right)).toBeGreaterThan(0.3);
-    expect(scene.runningMost).toBe(1);
+    expect(scene.runningMax).toBe(1);
   });
 
   test("withTokens that has given its last token ends its execution when no call waits any more", async () => {
@@ -160,7 +160,7 @@ describe("calls that want two tokens", () => {
       await scene.until(untilMs + 10_000);
       const ran = all.map(countRan);
       const sum = ran.reduce((total, each) => total + each, 0);
-      expect(scene.runningMost).toBe(Math.floor(limit / 2));
+      expect(scene.runningMax).toBe(Math.floor(limit / 2));
       // Where each kept its part: 392 under a limit of 2, and under one of 4 most calls were one process's.
       expect(sum).toBeGreaterThan(300 * limit);
       for (const each of ran) expect(each / sum).toBeGreaterThan(0.2 / count);

@@ -40,7 +40,7 @@ describe("withTokens in one process", () => {
     expect(later.map(({ beganMs }) => beganMs)).toEqual([120, 120]);
     await scene.until(225);
     expect(asked).toHaveLength(3);
-    expect(scene.runningMost).toBe(2);
+    expect(scene.runningMax).toBe(2);
   });
 
   test("withTokens serves the calls that wait in the order in which they came, each as soon as a body has ended", async () => {
@@ -52,7 +52,7 @@ describe("withTokens in one process", () => {
     expect(began).toEqual([...began].sort((a, b) => a - b));
     // Four rounds of two tokens; nothing lies between the bodies of a token.
     expect((began.at(-1) ?? 0) - (began[0] ?? 0)).toBe(300);
-    expect(scene.runningMost).toBe(2);
+    expect(scene.runningMax).toBe(2);
   });
 
   test("withTokens answers limited when the wait is over, to the millisecond, and the place goes to the next call", async () => {
@@ -247,7 +247,7 @@ describe("withTokens in one process", () => {
     await scene.until(1_560);
     expect(later.map(({ beganMs }) => beganMs !== null)).toEqual([true, true, false]);
     await scene.until(5_000);
-    expect(scene.runningMost).toBe(2);
+    expect(scene.runningMax).toBe(2);
   });
 
   test("withTokens of bodies that wait for nothing leaves timers and answers their turn", async () => {
@@ -287,9 +287,9 @@ describe("withTokens and the database's news", () => {
     await setLimit(scene, 1);
     await scene.until(200 + 250 + 60 + 2 * callMs);
     expect(await heldOf(scene)).toBe(1);
-    scene.runningMost = scene.running;
+    scene.runningMax = scene.running;
     await scene.until(1_500);
-    expect(scene.runningMost).toBe(1);
+    expect(scene.runningMax).toBe(1);
     expect(calls.every(({ wasAborted }) => !wasAborted)).toBe(true);
   });
 
@@ -341,7 +341,7 @@ describe("withTokens and the database's news", () => {
     expect(telemetry.counted).toEqual([
       { name: "taskgate.execution.lost", value: 1, attributes: { definition: "calls:partner" } },
     ]);
-    expect(scene.runningMost).toBe(1);
+    expect(scene.runningMax).toBe(1);
   });
 
   test("withTokens gives up a lost lease for certain, also when a heartbeat that lay in a silent connection renews it", async () => {
@@ -370,7 +370,7 @@ describe("withTokens and the database's news", () => {
     // The renewed lease would end at 5.9 s.
     expect(other.beganMs).toBeGreaterThan(silent.to);
     expect(other.beganMs).toBeLessThan(4_500);
-    expect(scene.runningMost).toBe(2);
+    expect(scene.runningMax).toBe(2);
   });
 
   test("withTokens rejects the calls that no token could be asked for, and serves later ones", async () => {

@@ -16,7 +16,7 @@ import {
 import { asText } from "./text-functions";
 
 /** JSON_VALUE answers at most so much; in lax mode a longer text is NULL. */
-const valueLengthMost = 4000;
+const valueLengthMax = 4000;
 
 function read(
   pick: (text: string, path: string) => string | undefined,
@@ -29,7 +29,7 @@ function read(
 
 const readValue = read((text, path) => {
   const value = scalarText(follow(parseJson(text), parsePath(path)));
-  return value !== undefined && value.length > valueLengthMost ? undefined : value;
+  return value !== undefined && value.length > valueLengthMax ? undefined : value;
 });
 
 const readFragment = read((text, path) => fragmentText(follow(parseJson(text), parsePath(path))));
@@ -38,7 +38,7 @@ export const jsonFunctions: Partial<Record<BuiltinName, BindFunction>> = {
   ISJSON: (parts) =>
     applyOne({ type: intType }, asText(parts, 0), (value) => (isJson(String(value)) ? 1 : 0)),
   JSON_VALUE: (parts) =>
-    apply({ type: { name: "nvarchar", length: valueLengthMost } }, parts, readValue),
+    apply({ type: { name: "nvarchar", length: valueLengthMax } }, parts, readValue),
   JSON_QUERY: (parts) => apply({ type: textMax }, parts, readFragment),
   STRING_ESCAPE: (parts) => {
     const text = asText(parts, 0);
