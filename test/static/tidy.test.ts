@@ -137,7 +137,10 @@ describe("code", () => {
 
   // Names that were given up; the glossary and the port have others for them.
   test.each([
-    ["heldMax", /[a-z]Most\b|\bmost[A-Z]\w*|\b(?:const|let|readonly) most\b|@v?Most\b|[pv]_most\b/],
+    [
+      "heldMost",
+      /[a-z]Most\b|\bmost[A-Z]\w*|\b(?:const|let|readonly) most\b|@v?Most\b|[pv]_most\b/,
+    ],
     ["surplusKeep", /(?<!release_?)surplus/i],
     ["spareMax", /spareMax|maxLost/],
     ["WorkerSession", /WorkerSession|IdleSessions|OwnSession/],
@@ -149,6 +152,13 @@ describe("code", () => {
       ({ path }) => /^(shared|functions)\//.test(path) && !path.includes("/migrations/"),
     );
     expect(find(product, givenUp)).toEqual([]);
+  });
+
+  test("a bound of the tests is named Max, as the product's are", () => {
+    const tests = code.filter(
+      ({ path }) => path.startsWith("test/") && path !== "test/static/tidy.test.ts",
+    );
+    expect(find(tests, /\b(?!atMost\b)[a-z]\w*Most\b/)).toEqual([]);
   });
 
   test("the code waits for nothing without a bound: no `while (true)`", () => {
