@@ -238,17 +238,18 @@ export class ExecutionLoop implements GateMember {
     this.#alone.note();
     this.#noteLoad();
     if (this.#calls.isUnderWay) return;
-    const step = nextStep(this.#facts());
+    const facts = this.#facts();
+    const step = nextStep(facts);
     if (step.kind === "finish") {
       this.#ending.finish(step.end);
       this.#finish?.();
     } else if (step.kind === "wait") {
       this.#cancelLook?.();
       this.#cancelLook = this.#timers.after(step.forMs, this.#pump.bind(this));
-    } else if (fillsACall(step.call, this.#tasks)) {
+    } else if (fillsACall(step.call, facts.tasks)) {
       void this.#calls.next();
       this.#turns.afterSending(this.#pump.bind(this));
-    } else if (isEmpty(this.#tasks)) {
+    } else if (isEmpty(facts.tasks)) {
       // Nothing could ride along: a task that has just been told of starts a turn of the event loop sooner.
       void this.#calls.next();
     } else {
