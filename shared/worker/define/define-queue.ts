@@ -130,8 +130,9 @@ export interface QueueSettings {
     deadMs?: number;
   };
   /**
-   * Done tasks keep their payloads as long as `retain` says. false: a payload goes when its task is done, which saves its space
-   * and, on SQL Server, a third of what it costs in the log. Dead letters and cancelled tasks always keep theirs: a redrive needs it.
+   * Done tasks keep their payloads as long as `retain` says. false: a payload goes when its task is done, which saves its space.
+   * On SQL Server its end then writes to the log what the purge would write. Dead letters and cancelled tasks always keep theirs:
+   * a redrive needs it.
    * @default true
    * @advanced
    */

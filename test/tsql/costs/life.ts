@@ -1,5 +1,5 @@
 import type { EngineName } from "../../tsql-server/engine/options";
-import { define, enqueue } from "../../support/builders";
+import { define, enqueue, startWorker } from "../../support/builders";
 import { measure, worldWithGhosts } from "./measure";
 import type { Cost } from "./measure";
 import { startedTasks } from "./scene";
@@ -19,6 +19,7 @@ export async function measureLife(engine: EngineName): Promise<Situation[]> {
   return [
     ...(await lifeFigures(template)),
     ...(await lifeFigures(template, chinese)).slice(0, 1),
+    ...(await wholeLives(template)),
     ...(await tokenFigures(template)),
     ...(await enqueueFigures(template)),
     ...(await scheduleFigures(template)),
@@ -78,6 +79,58 @@ export async function lifeFigures(template: Template, text = payload): Promise<S
       },
     },
   ];
+}
+
+/** With the purge, for both choices of `keepPayload`: what the one writes at the end of a task the other writes when it is deleted. */
+async function wholeLives(template: Template): Promise<Situation[]> {
+  const found: Situation[] = [];
+  for (const [size, text] of [
+    ["300", payload],
+    ["8,000", JSON.stringify({ text: "x".repeat(8_000 - '{"text":""}'.length) })],
+  ] as const)
+    for (const keepPayload of [true, false]) {
+      const { enqueued, worked, purged } = await wholeLife(template, text, keepPayload);
+      const logOf = (...costs: Cost[]): number =>
+        Number((costs.reduce((sum, { tally }) => sum + tally.logBytes, 0) / batch).toFixed(1));
+      found.push({
+        name: `a task of ${size} bytes by 100, its payload ${keepPayload ? "kept" : "not kept"}`,
+        figures: {
+          "log bytes until it is done": logOf(enqueued, worked),
+          "of its purge": logOf(purged),
+          "of both": logOf(enqueued, worked, purged),
+        },
+      });
+    }
+  return found;
+}
+
+async function wholeLife(
+  template: Template,
+  text: string,
+  keepPayload: boolean,
+): Promise<{ enqueued: Cost; worked: Cost; purged: Cost }> {
+  const tasks = Array.from({ length: batch }, () => ({ payload: text }));
+  const settings = { limit: null, prefetchMax: 1000, retainDoneMs: 60_000, keepPayload };
+  const enqueued = await measure(template, batch, async ({ store, name }) => {
+    await define(store, settings, name);
+    return () => enqueue(store, name, tasks);
+  });
+  const worked = await measure(template, batch, async ({ store, name }) => {
+    await define(store, settings, name);
+    const worker = await startWorker(store, name);
+    await enqueue(store, name, [...tasks, ...tasks]);
+    const claimed = await worker.claim(batch);
+    return () => worker.complete(claimed, batch);
+  });
+  const purged = await measure(template, batch, async ({ store, name, world }) => {
+    await define(store, settings, name);
+    const worker = await startWorker(store, name);
+    await enqueue(store, name, tasks);
+    await worker.complete(await worker.claim(batch));
+    world.clock += 120_000;
+    return () => store.purge({ max: batch });
+  });
+  return { enqueued, worked, purged };
 }
 
 /** One call with as many tasks as a call may have. */
