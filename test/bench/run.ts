@@ -8,11 +8,8 @@ import type { Measurement } from "./measurement";
 import { scenarios } from "./scenarios";
 import { watchedDrain } from "./watched-drain";
 import { worstInput } from "./worst-input";
-import { readWords } from "../support/script-words";
-
-const usage = `npm run bench -- [--quick] [--json FILE] [--db postgres://..] [--only PART OF A SCENARIO'S NAME, such as spread]
-
-Durable commits. Believe ratios, not absolute figures: server and clients share the machine.`;
+import { parseOptions, usage } from "./options";
+import { readOptions } from "../support/script-words";
 
 /** One line of the result file. Peers are measured in the same run once they are there. */
 interface Result {
@@ -62,28 +59,18 @@ async function withDatabases<Result>(
 }
 
 async function main(): Promise<void> {
-  const { values } = readWords(usage, {
-    options: {
-      quick: { type: "boolean" },
-      json: { type: "string" },
-      db: { type: "string" },
-      only: { type: "string", default: "" },
-    },
-  });
-  const scale =
-    values.quick === true
-      ? { tasks: 4_000, seconds: 3, backlog: 60_000 }
-      : { tasks: 100_000, seconds: 15, backlog: 1_000_000 };
+  const { isQuick, json, db, only } = readOptions(usage, parseOptions);
+  const scale = isQuick
+    ? { tasks: 4_000, seconds: 3, backlog: 60_000 }
+    : { tasks: 100_000, seconds: 15, backlog: 1_000_000 };
   const server =
-    values.db === undefined
-      ? await startEmbeddedPostgres({ keep: false, isSuperuser: true })
-      : null;
+    db === null ? await startEmbeddedPostgres({ keep: false, isSuperuser: true }) : null;
   const results: Result[] = [];
   const asked = [...scenarios, ...flatCosts, worstInput, watchedDrain, bigReads].filter(
-    ({ name }) => name.includes(values.only),
+    ({ name }) => name.includes(only),
   );
   for (const scenario of asked) {
-    const measurements = await withDatabases(values.db ?? server?.url ?? "", async (open) =>
+    const measurements = await withDatabases(db ?? server?.url ?? "", async (open) =>
       scenario(await open(), scale, open),
     );
     for (const result of measurements.map(toResult)) {
@@ -98,8 +85,7 @@ async function main(): Promise<void> {
     }
   }
   await server?.stop();
-  if (values.json !== undefined)
-    writeFileSync(values.json, `${JSON.stringify(results, null, 2)}\n`);
+  if (json !== null) writeFileSync(json, `${JSON.stringify(results, null, 2)}\n`);
 }
 
 main().then(
