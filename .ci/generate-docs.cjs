@@ -61,6 +61,7 @@ function cli() {
         ...(options.length === 0
           ? []
           : [["| option | meaning |", "| --- | --- |", ...options].join("\n")]),
+        `<!-- examples-${command.name} -->`,
         ["```sh", ...examples, "```"].join("\n"),
       ].join("\n\n");
     })

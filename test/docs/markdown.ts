@@ -36,7 +36,14 @@ export function readBlocks(page: string): CodeBlock[] {
   let open: { language: string; line: number; fence: string; marker: string | null } | null = null;
   lines.forEach((line, index) => {
     const fence = /^\s*(`{3,})(\w*)\s*$/.exec(line);
-    if (fence === null) return;
+    if (fence === null) {
+      // Else the block would be read as prose, and its end as a beginning.
+      if (open === null && /^\s*(?:`{3}|~{3})/.test(line))
+        throw new Error(
+          `${page}:${String(index + 1)}: expected a fence with one word, got ${line}`,
+        );
+      return;
+    }
     if (open === null) {
       const above = lines.slice(0, index).findLast((candidate) => candidate.trim() !== "") ?? "";
       const marker = /^<!-- ([\w-]+) -->$/.exec(above.trim())?.[1] ?? null;

@@ -1,15 +1,19 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { InvocationContext } from "@azure/functions";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { EventRoute } from "../../shared";
 import { taskgate } from "../../shared/functions";
 import type { Gate } from "../../shared/functions";
 import type { AnyTaskKind } from "../../shared/worker/define/task-kind";
+import { ensureBuilt } from "../functions/built-app";
 import { statusOf } from "../support/builders";
 import { until } from "../support/gate";
 import { openGuideScene } from "./guide-scene";
 import type { GuideScene } from "./guide-scene";
 import { readBlock } from "./markdown";
-import { loadBlock, pasteSql, testBlocksRan } from "./run-blocks";
+import { pasteShell } from "./paste-shell";
+import { loadBlock, noteRun, pastedApp, testBlocksRan } from "./run-blocks";
 
 /*
  * Goal: the pipeline of the quickstart makes the totals of its event, from its own table and tasks. The gate runs in this process;
@@ -19,16 +23,28 @@ const page = "docs/quickstart-pipeline.md";
 let scene: GuideScene;
 let gate: Gate;
 
+const save = (name: string, text: string): void => {
+  writeFileSync(join(pastedApp, name), text);
+};
+
 beforeAll(async () => {
+  ensureBuilt();
   scene = await openGuideScene();
-}, 60_000);
+  // What `npm start` tells the page's programs and commands.
+  mkdirSync(join(pastedApp, ".taskgate"));
+  const queueConnection = scene.azurite.connectionString;
+  const facts = { databaseUrl: scene.url, queueConnection, url: null, pid: process.pid };
+  save(".taskgate/local.json", JSON.stringify(facts));
+}, 180_000);
 afterAll(async () => {
   await gate.end();
   await scene.close();
 });
 
 test("the event of the page becomes one batch, whose second wave sums each region up once", async () => {
-  await pasteSql([page, "pipeline-table"], (text) => scene.query(text));
+  save("sales.sql", readBlock(page, "pipeline-table").text);
+  await pasteShell([page, "pipeline-create"]);
+  noteRun([page, "pipeline-table"]);
   await scene.query("grant all on sale, region_total to public");
   const { salesRoute, ...kinds } = await loadBlock<
     { salesRoute: EventRoute } & Record<
@@ -41,10 +57,16 @@ test("the event of the page becomes one batch, whose second wave sums each regio
     tasks: [importSales, startSales, loadSales, sumRegion],
     events: [salesRoute],
   });
-  const event: unknown = JSON.parse(readBlock(page, "pipeline-event").text);
-  // An event that is delivered again changes nothing.
-  for (let times = 1; times <= 2; times += 1)
+  save("event.json", readBlock(page, "pipeline-event").text);
+  const queue = scene.queue("taskgate-ingest");
+  await queue.createIfNotExists();
+  // An event that is sent again changes nothing.
+  for (let times = 1; times <= 2; times += 1) {
+    await pasteShell([page, "pipeline-send"]);
+    const [sent] = (await queue.receiveMessages()).receivedMessageItems;
+    const event: unknown = JSON.parse(Buffer.from(sent?.messageText ?? "", "base64").toString());
     await gate.ingest.handler(event, new InvocationContext({ functionName: "ingest" }));
+  }
   const end = new AbortController();
   const working = gate.work({ signal: end.signal });
   const batches = async (): Promise<unknown[]> => {
@@ -65,9 +87,15 @@ test("the event of the page becomes one batch, whose second wave sums each regio
   // Three sales in parts of two; one task per region, though both parts ask for the north.
   expect(await statusOf(scene.store, "load-sales")).toMatchObject({ limit: 4, done: 2 });
   expect(await statusOf(scene.store, "sum-region")).toMatchObject({ limit: 2, done: 2 });
+  expect(await pasteShell([page, "pipeline-watch"])).toMatch(
+    /monday\.json[^]*sum-region[^]*\n( +\d+ +sum-region .*\n){2}The limit of load-sales is 1, it was 4\./,
+  );
 });
 
 testBlocksRan([
+  [page, "pipeline-create"],
+  [page, "pipeline-send"],
   [page, "pipeline-table"],
   [page, "pipeline-tasks"],
+  [page, "pipeline-watch"],
 ]);

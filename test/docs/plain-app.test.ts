@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { appendFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,9 +9,11 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { findFreePort } from "../../shared/local/free-port";
 import { ensureBuilt } from "../functions/built-app";
 import { createEmptyDatabase } from "../migration/empty-database";
-import { bashWords } from "../support/bash";
 import { readBlocks, root } from "./markdown";
+import { commandsThatRun, pasteShell } from "./paste-shell";
 import { noteRun, testBlocksRan } from "./run-blocks";
+import { startShell } from "./start-shell";
+import type { ShellRun } from "./start-shell";
 
 /*
  * Goal: the plain Node app of the guide, and the status page behind its own sign-in, run as pasted: a web server with
@@ -55,38 +57,11 @@ function linkPackages(): void {
   chmodSync(command, 0o755);
 }
 
-interface Run {
-  readonly lines: () => string;
-  /** SIGTERM to all processes of the block; resolves when the last one has ended. */
-  readonly end: () => Promise<void>;
-  readonly ended: Promise<void>;
-}
-
-function run(text: string, env: Readonly<Record<string, string>> = {}): Run {
-  const { PATH = "", HOME = "", TASKGATE_TEST_RUN: mark = "" } = process.env;
-  const child = spawn("bash", bashWords(`set -e\n${text}\nwait`), {
-    cwd: app,
-    env: { PATH, HOME, TASKGATE_TEST_RUN: mark, ...env },
-    detached: true,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let told = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (piece: Buffer) => (told += piece.toString()));
-  const ended = new Promise<void>((resolve) => {
-    child.once("close", () => {
-      resolve();
-    });
-  });
-  return {
-    lines: () => told,
-    ended,
-    end: async () => {
-      if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, "SIGTERM");
-      await ended;
-    },
-  };
-}
+/** Commands that stay, in the app's folder. */
+const run = (text: string, env: Readonly<Record<string, string>> = {}): ShellRun => {
+  const { PATH = "" } = process.env;
+  return startShell(text, { folder: app, env: { PATH, ...env } });
+};
 
 let database: { url: string; drop(): Promise<void> };
 let address: string;
@@ -107,7 +82,7 @@ afterAll(async () => {
 });
 
 /** Asks until the server listens. */
-async function ask(path: string, init: RequestInit, its: Run): Promise<Response> {
+async function ask(path: string, init: RequestInit, its: ShellRun): Promise<Response> {
   for (let tries = 0; tries < 600; tries += 1) {
     try {
       return await fetch(`${address}${path}`, init);
@@ -120,11 +95,11 @@ async function ask(path: string, init: RequestInit, its: Run): Promise<Response>
 
 describe("the plain Node app", () => {
   test("the plain app's manifest is made by the commands as pasted", async () => {
-    const commands = block("plain-install").split("\n");
-    const [install = ""] = commands.splice(-1);
-    expect(install).toMatch(/^npm install --ignore-scripts \S+\.tgz @azure\/functions pg express$/);
-    const made = run(commands.join("\n"));
-    await made.ended;
+    const place = ["docs/operate/resident-worker.md", "plain-install"] as const;
+    expect(block("plain-install").replace(commandsThatRun(place), "")).toMatch(
+      /^\nnpm install --ignore-scripts \S+\.tgz @azure\/functions pg express$/,
+    );
+    await pasteShell(place, { folder: app });
     const manifest = JSON.parse(readFileSync(join(app, "package.json"), "utf8")) as object;
     expect(manifest).toMatchObject({ type: "module", main: "worker.js" });
   });
@@ -143,10 +118,25 @@ describe("the plain Node app", () => {
       }
       expect(explained).toContain("Task 1 (`greet`) is done.");
       expect(both.lines()).toContain("working");
-      for (const marker of ["plain-gate", "plain-worker", "plain-server"])
+      for (const marker of ["plain-gate", "plain-worker", "plain-server", "plain-run"])
         noteRun(["docs/operate/resident-worker.md", marker]);
     } finally {
       await both.end();
+    }
+  });
+
+  test("the first commands of the page build the app, and run its tasks until they are ended", async () => {
+    // The build is the reader's own.
+    const build = ["npm", "pkg", "set", "scripts.build=node --check worker.js"];
+    execFileSync(build[0] ?? "", build.slice(1), { cwd: app });
+    const commands = block("work-run").replace(/postgres:\S+/, `"${database.url}"`);
+    const worker = run(commands);
+    try {
+      await worker.until("working");
+      expect(worker.lines()).toMatch(/> node --check worker\.js\n[^]*working/);
+      noteRun(["docs/operate/resident-worker.md", "work-run"]);
+    } finally {
+      await worker.end();
     }
   });
 });
@@ -162,7 +152,7 @@ export function requireUser(request, response, next) {
 `;
 
 describe("the status page behind the app's own sign-in", () => {
-  let server: Run;
+  let server: ShellRun;
   beforeAll(() => {
     writeFileSync(join(app, "sign-in.js"), signIn);
     appendFileSync(join(app, "server.js"), block("own-mount"));
@@ -244,14 +234,19 @@ describe("the status page behind the app's own sign-in", () => {
     const asked = run(`npx taskgate status --url ${address}/ops`, { TASKGATE_TOKEN: "bob" });
     await asked.ended;
     expect(asked.lines()).toMatch(/^greet .* operator's limit$/m);
-    for (const marker of ["own-admin", "own-mount"]) noteRun(["docs/operate/dashboard.md", marker]);
+    for (const marker of ["own-admin", "own-mount", "own-run"])
+      noteRun(["docs/operate/dashboard.md", marker]);
   });
 });
 
 testBlocksRan([
+  ["docs/operate/resident-worker.md", "work-run"],
+  ["docs/operate/resident-worker.md", "plain-install"],
   ["docs/operate/resident-worker.md", "plain-gate"],
   ["docs/operate/resident-worker.md", "plain-worker"],
   ["docs/operate/resident-worker.md", "plain-server"],
+  ["docs/operate/resident-worker.md", "plain-run"],
   ["docs/operate/dashboard.md", "own-admin"],
   ["docs/operate/dashboard.md", "own-mount"],
+  ["docs/operate/dashboard.md", "own-run"],
 ]);

@@ -7,6 +7,7 @@ import { QueueServiceClient } from "@azure/storage-queue";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { commands } from "../../shared/cli/commands";
 import { runCli } from "../../shared/cli/main";
+import { readBlock } from "../docs/markdown";
 import { startAzurite } from "../../shared/local/azurite";
 import type { Azurite } from "../../shared/local/azurite";
 import { bashWords } from "../support/bash";
@@ -245,7 +246,7 @@ const answers: Readonly<Record<string, RegExp>> = {
 /** On PostgreSQL an example of Azure SQL gets as far as this. */
 const azureExample = "taskgate migrate --wait 10m --grant app:6f1c2f6e-3f0d-4d6b-9a51-0d0f6b2f3c11";
 
-/** They change an app or run it until it is ended: test/init, test/package and resident.test.ts call them in apps of their own. */
+/** They change an app or run it until it is ended: each has a test of its own (test/docs/judged-blocks.ts). */
 const appCommands = ["init", "dev", "eject", "work"];
 
 const examples = commands.flatMap(({ name, examples: of }) =>
@@ -284,6 +285,19 @@ test("every command has one example, and each calls its own command", () => {
     .filter(({ name, line }) => line !== azureExample && !appCommands.includes(name))
     .map(({ line }) => line);
   expect(Object.keys(answers)).toEqual(tested);
+});
+
+test("docs/reference/cli.md shows for each command the examples that run here, and no other", () => {
+  const shown = commands.map(({ name }) => {
+    const { text } = readBlock("docs/reference/cli.md", `examples-${name}`);
+    return { name, lines: text.split("\n").filter((line) => !line.startsWith("# ")) };
+  });
+  const known = commands.map(({ name, examples: of }) => ({
+    name,
+    lines: of.map(({ line }) => line),
+  }));
+  expect(shown).toEqual(known);
+  expect(shown.flatMap(({ lines }) => lines)).toEqual(expect.arrayContaining(Object.keys(answers)));
 });
 
 describe.each<Face>(["a database", "the address of an app"])(

@@ -8,6 +8,9 @@ import { taskRef } from "../../shared";
 import { runCli } from "../../shared/cli/main";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import { openStore } from "../../shared/store/open-store";
+import { commandsOf } from "../docs/paste-shell";
+import { readBlock } from "../docs/markdown";
+import { noteRun, testBlocksRan } from "../docs/run-blocks";
 import { rowsOf } from "../migration/empty-database";
 import { testPosix } from "../support/posix";
 import { urlAs } from "../support/roles";
@@ -24,6 +27,8 @@ const tasks = `[
   defineTask({ name: "parent", run: async ({ id }, ctx) => { note("begin", id); await ctx.enqueue(taskRef({ name: "quick" }), { id: id + "-child" }); } }),
   defineTask({ name: "load", limit: 4, within: [{ name: "partner-api", limit: 3 }], run: async ({ id }) => { note("begin", id); await sleep(100); } }),
   defineTask({ name: "sum", limit: 4, within: [{ name: "partner-api", limit: 3 }], run: async ({ id }) => note("begin", id) }),
+  defineTask({ name: "resize", run: async ({ id }) => { note("begin", id); } }),
+  defineTask({ name: "mail", run: async ({ id }) => { note("begin", id); } }),
   defineTask({ name: "lost", leaseMs: 2_000, run: async ({ id }, { signal }) => { note("begin", id); await sleep(60_000, undefined, { signal }); } }),
 ]`;
 const quick = taskRef<{ id: string }>({ name: "quick" });
@@ -334,3 +339,24 @@ async function expectSound(): Promise<void> {
   expect(await store.checkInvariants()).toEqual({ status: "sound", findings: [] });
   await store.close();
 }
+
+test("each example of `taskgate work` in the reference runs a task until it is told to end", async () => {
+  const place = ["docs/reference/cli.md", "examples-work"] as const;
+  const lines = commandsOf(readBlock(...place).text).filter((line) => !line.startsWith("#"));
+  expect(lines).toHaveLength(2);
+  for (const line of lines) {
+    app.notes.length = 0;
+    app.lines.length = 0;
+    const [, , ...words] = line.split(" ");
+    const worker = app.start(words);
+    await app.until(isWorking);
+    await app.client.enqueueMany(taskRef<{ id: string }>({ name: "resize" }), [{ id: "1" }]);
+    await app.client.enqueueMany(taskRef<{ id: string }>({ name: "mail" }), [{ id: "2" }]);
+    await app.until(() => idsOf(app.notes, "begin").length === 2);
+    worker.kill("SIGTERM");
+    expect(await worker.ended).toBe(0);
+  }
+  noteRun(place);
+});
+
+testBlocksRan([["docs/reference/cli.md", "examples-work"]]);

@@ -8,6 +8,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { pasteShell } from "../docs/paste-shell";
 import { ensureBuilt, root } from "../functions/built-app";
 import { hasSample } from "../support/sample";
 import { copyTrackedFiles } from "../support/tracked-files";
@@ -15,6 +16,9 @@ import { startDevIn } from "./dev-process";
 import type { DevRun } from "./dev-process";
 import { readManifest, run } from "./packed";
 import { testWhole } from "../support/whole";
+
+const page = "docs/guides/eject.md";
+const cli = "docs/reference/cli.md";
 
 /** The tests of `taskgate eject`: a copy of the repository becomes an app on the packed package. */
 export function describeEject(getTarball: () => string, folder: string): void {
@@ -63,7 +67,7 @@ export function describeEject(getTarball: () => string, folder: string): void {
     });
 
     test("taskgate eject prints its plan as JSON and changes nothing", async () => {
-      const plan = JSON.parse(await eject("--json", "--name", "ledger")) as {
+      const plan = JSON.parse(await pasteShell([cli, "examples-eject"], { folder: copy })) as {
         applied: boolean;
         removed: { path: string; files: number }[];
       };
@@ -86,16 +90,18 @@ export function describeEject(getTarball: () => string, folder: string): void {
       const spec = `file:${getTarball()}`;
       const before = readManifest(copy);
       const infra = read("infra/main.bicep");
-      expect(await eject("--yes", "--name", "ledger", "--package", spec)).toContain("Done.");
+      // The command asks at a terminal, and npm has no such package.
+      const adapt = (text: string): string => `${text} --yes --package '${spec}'`;
+      expect(await pasteShell([page, "eject"], { folder: copy, adapt })).toContain("Done.");
       for (const gone of ["shared", "test", "docs", ".oxlintrc.json", "package-lock.json"])
         expect([gone, existsSync(join(copy, gone))]).toEqual([gone, false]);
       expect(read("infra/main.bicep")).toBe(infra);
       expect(read("functions/index.ts")).toBe(
         readFileSync(join(root, "functions/index.ts"), "utf8"),
       );
-      expect(read("azure.yaml")).toMatch(/^name: ledger$/m);
+      expect(read("azure.yaml")).toMatch(/^name: billing$/m);
       const after = readManifest(copy);
-      expect(after.name).toBe("ledger");
+      expect(after.name).toBe("billing");
       expect(after.main).toBe(before.main);
       expect(after.exports).toBeUndefined();
       expect(after.dependencies).toMatchObject({ taskgate: spec, "left-pad": "1.3.0" });

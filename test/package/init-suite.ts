@@ -10,7 +10,7 @@ import { run } from "./packed";
 import { hasSample } from "../support/sample";
 import { fewOf, testWhole } from "../support/whole";
 
-/** The tests of `taskgate init` from the packed package: what it makes is built and run. */
+/** The tests of `taskgate init` from the packed package: what it makes is built and run by the commands of docs/quickstart-existing-app.md. */
 export function describeInit(getModules: () => string, folder: string): void {
   const program = (): string => join(getModules(), "taskgate", "lib", "cli", "main.js");
   let dev: DevRun | null = null;

@@ -9,6 +9,7 @@ import type { Azurite } from "../../shared/local/azurite";
 import type { HostChild } from "../../shared/local/host-children";
 import type * as HostChildren from "../../shared/local/host-children";
 import { sleep } from "../../shared/platform/real-clock";
+import { testBlocksRan } from "../docs/run-blocks";
 import { ensureBuilt, root } from "../functions/built-app";
 import { createEmptyDatabase } from "../migration/empty-database";
 import { urlAs } from "../support/roles";
@@ -307,6 +308,10 @@ describeDev(() => join(folder, "billing", "node_modules"), folder);
 // Behind it: the packages for local runs are there now.
 describeInit(() => join(folder, "billing", "node_modules"), folder);
 describeEject(() => packed.file, folder);
+testBlocksRan([
+  ["docs/guides/eject.md", "eject"],
+  ["docs/reference/cli.md", "examples-eject"],
+]);
 
 /** How many bodies had begun and not ended, at most. */
 function mostAtOnce(notes: readonly string[]): number {

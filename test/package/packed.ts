@@ -53,7 +53,7 @@ export interface Packed {
   readonly files: readonly string[];
 }
 
-/** Writes the package below `folder` and packs it. */
+/** Writes the package below `folder` and packs it, as the commands of docs/quickstart-existing-app.md do it in the checkout. */
 export async function packInto(folder: string): Promise<Packed> {
   const made = join(folder, "package");
   const script = join(root, ".ci", "pack-package", "pack-package.cjs");
