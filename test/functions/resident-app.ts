@@ -136,8 +136,10 @@ const { setTimeout: sleep } = require("node:timers/promises");
 const { app } = require("@azure/functions");
 const { defineTask, taskRef } = require(${door("dist/shared/index.js")});
 const { taskgate } = require(${door("dist/shared/functions/index.js")});
-const note = (what, id) =>
+// Without a result: what a handler returns must be an object.
+const note = (what, id) => {
   process.stdout.write(["note", what, id, performance.timeOrigin + performance.now()].join(" ") + "\\n");
+};
 taskgate({ tasks: ${tasks} }).register(app);
 `;
 }
