@@ -233,6 +233,31 @@ describe("the declarations", () => {
       "",
     );
   }, 240_000);
+
+  // test/types judges the sources; here a type that became `any` on its way into the package is found.
+  test("the declarations of the package refuse each mistake that the sources refuse", async () => {
+    const doors = Object.entries(readManifest(installed).exports).flatMap(([door, target]) =>
+      typeof target === "string"
+        ? []
+        : [[join("taskgate", door), [join(installed, target.types)]] as const],
+    );
+    const project = join(folder, "mistakes.json");
+    const compilerOptions = {
+      ...{
+        noEmit: true,
+        skipLibCheck: true,
+        types: ["node"],
+        typeRoots: [join(root, "node_modules", "@types")],
+      },
+      ...{ strict: true, exactOptionalPropertyTypes: true },
+      ...{ target: "es2023", module: "node20", moduleResolution: "node16" },
+      paths: Object.fromEntries(doors),
+    };
+    const include = [join(root, "test/types/fixtures/strict/*.ts")];
+    writeFileSync(project, JSON.stringify({ compilerOptions, include }));
+    const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+    expect(await run(process.execPath, [tsc, "--project", project], { cwd: folder })).toBe("");
+  }, 240_000);
 });
 
 describe("an app with a cap around its function", () => {

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Call } from "../tsql/histories/call";
+import { oneByLine } from "../tsql/histories/saved-histories";
 import { noTaste, repeats, runParallel, stepsFor } from "./run";
 import type { RunResult } from "./run";
 import type { Found, OpenStore } from "./search";
@@ -24,10 +25,7 @@ export function readSavedRuns(): SavedRun[] {
 
 /** Adds one. */
 export function saveRun(seed: number, { path, broken, calls }: Found): void {
-  writeFileSync(
-    file,
-    `${JSON.stringify([...readSavedRuns(), { seed, path, broken, calls }], null, 2)}\n`,
-  );
+  writeFileSync(file, oneByLine([...readSavedRuns(), { seed, path, broken, calls }]));
 }
 
 /** The calls again, some times, because they meet in another way each time. Which promise breaks; undefined: none. */

@@ -27,7 +27,12 @@ export function readRegressions(): Regression[] {
 export function saveRegression(added: Regression): void {
   const known = readRegressions();
   if (known.some(({ seed }) => seed === added.seed)) return;
-  writeFileSync(file, `${JSON.stringify([...known, added], null, 2)}\n`);
+  writeFileSync(file, oneByLine([...known, added]));
+}
+
+/** A JSON array with an entry a line. */
+export function oneByLine(entries: readonly unknown[]): string {
+  return `[\n${entries.map((entry) => JSON.stringify(entry)).join(",\n")}\n]\n`;
 }
 
 /** For people: how to find it again, and what it is. */
