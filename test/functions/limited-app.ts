@@ -33,16 +33,16 @@ export interface LimitedApp {
 
 /**
  * Writes the app: `source` is a module in which `app`, `gate`, `note` and `sleep` are known. `parts`: the source of what the gate
- * is made of, in which `defineTask` and `taskRef` are known, too. `url`: the address of a database that is there; default: one
- * of its own, on which the app has the rights of an app.
+ * is made of, in which `defineTask` and `taskRef` are known, too. `register`: the source of what it registers with. `url`: the
+ * address of a database that is there; default: one of its own, on which the app has the rights of an app.
  */
 export async function openLimitedApp(
   source: string,
   messageEncoding: "base64" | "none",
-  { parts = "{ tasks: [] }", url: given }: { readonly parts?: string; readonly url?: string } = {},
+  given: { readonly parts?: string; readonly url?: string; readonly register?: string } = {},
 ): Promise<LimitedApp> {
   ensureBuilt();
-  const [azurite, database] = await Promise.all([startAzurite(), openDatabase(given)]);
+  const [azurite, database] = await Promise.all([startAzurite(), openDatabase(given.url)]);
   const folder = mkdtempSync(join(tmpdir(), "taskgate-limited-"));
   const noteFile = join(folder, "notes");
   writeFileSync(noteFile, "");
@@ -54,7 +54,7 @@ export async function openLimitedApp(
     JSON.stringify({ version: "2.0", extensions: { queues } }),
   );
   writeFileSync(join(folder, "package.json"), JSON.stringify({ main: "dist/index.js" }));
-  writeFileSync(join(folder, "dist/index.js"), `${head(noteFile, parts)}\n${source}`);
+  writeFileSync(join(folder, "dist/index.js"), `${head(noteFile, given)}\n${source}`);
   const hosts: HostChild[] = [];
   const lines: string[] = [];
   const service = QueueServiceClient.fromConnectionString(azurite.connectionString);
@@ -114,7 +114,10 @@ async function openDatabase(given: string | undefined): Promise<Database> {
   return { url, appUrl: urlAs(url, "app"), drop };
 }
 
-function head(noteFile: string, parts: string): string {
+function head(
+  noteFile: string,
+  { parts = "{ tasks: [] }", register = "{ api: false }" }: { parts?: string; register?: string },
+): string {
   const door = join(root, "dist/shared/functions");
   return `
 const { appendFileSync } = require("node:fs");
@@ -124,7 +127,7 @@ const { defineTask, taskRef, taskRequest } = require(${JSON.stringify(join(root,
 const note = (what, id) =>
   appendFileSync(${JSON.stringify(noteFile)}, [what, id, performance.timeOrigin + performance.now()].join(" ") + "\\n");
 const gate = require(${JSON.stringify(door)}).taskgate(${parts});
-gate.register(app, { api: false });
+gate.register(app, ${register});
 `;
 }
 
