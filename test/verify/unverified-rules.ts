@@ -129,6 +129,15 @@ export const unverifiedRules: readonly UnverifiedRule[] = [
     scripts: ["a variable of a table type inside a procedure needs EXECUTE on the type, too"],
   },
   {
+    rule: "S",
+    question: "Are a new seed and a restart undone with their transaction?",
+    model: "yes; for the seed another project has seen it on SQL Server 2025",
+    scripts: [
+      "a new seed is rolled back with its transaction",
+      "a restart is rolled back with its transaction",
+    ],
+  },
+  {
     rule: "D",
     question:
       "Does a SELECT under NOCOUNT ON end with DONEINPROC, with its count marked as absent?",

@@ -18,6 +18,7 @@ import {
   requireOwner,
 } from "./principals";
 import type { Runner } from "./program";
+import { requireReseed, requireRestart, reseedIdentity, restartSequence } from "./restarts";
 import { SqlError, sqlErrors } from "./sql-error";
 import { requireWritable, runStatement } from "./statement-run";
 import type { Steps } from "./steps";
@@ -33,8 +34,7 @@ export function compileDefinition(statement: Definition, binder: Binder): Runner
     const { connection } = frame;
     yield* runStatement(frame, [], function* () {
       requireWritable(connection);
-      if (statement.kind === "truncateTable") requireAlter(statement.table, connection);
-      else requireOwner(statement.kind, connection);
+      requireRight(statement, connection);
       if (statement.kind !== "alterDatabase") yield* lockDefinition(connection, nameOf(statement));
       define(statement, connection, binder.fileName);
     });
@@ -42,10 +42,27 @@ export function compileDefinition(statement: Definition, binder: Binder): Runner
   };
 }
 
+function requireRight(statement: Definition, connection: Connection): void {
+  switch (statement.kind) {
+    case "truncateTable":
+      requireAlter(statement.table, connection);
+      return;
+    case "restartSequence":
+      requireRestart(statement.name, connection);
+      return;
+    case "reseedIdentity":
+      requireReseed(statement.table, connection);
+      return;
+    default:
+      requireOwner(statement.kind, connection);
+  }
+}
+
 function nameOf(statement: Exclude<Definition, { kind: "alterDatabase" }>): string {
   switch (statement.kind) {
     case "createTable":
     case "createSequence":
+    case "restartSequence":
     case "createType":
     case "createProcedure":
     case "createFunction":
@@ -56,6 +73,7 @@ function nameOf(statement: Exclude<Definition, { kind: "alterDatabase" }>): stri
     case "alterTableSet":
     case "createIndex":
     case "truncateTable":
+    case "reseedIdentity":
       return keyOf(statement.table);
     case "createSchema":
     case "createRole":
@@ -115,6 +133,12 @@ function define(statement: Definition, connection: Connection, fileName: string)
           increment: statement.increment,
         }),
       );
+      return;
+    case "restartSequence":
+      restartSequence(statement, connection, undo);
+      return;
+    case "reseedIdentity":
+      reseedIdentity(statement, connection, undo);
       return;
     case "createType": {
       if (catalog.findType(statement.name) !== undefined)

@@ -106,11 +106,13 @@ export class InsertTarget {
           `Cannot insert explicit value for identity column in table '${fullName(this.schema)}' when IDENTITY_INSERT is set to OFF.`,
         );
       }
+      data.hasGivenIdentity = true;
       const value = BigInt(Number(image[this.#identity] ?? 0));
       if (value >= data.nextIdentity) data.nextIdentity = value + column.identity.increment;
       return;
     }
     const next = data.nextIdentity;
+    data.hasGivenIdentity = true;
     data.nextIdentity += column.identity.increment;
     if (!isIntegerName(column.type.name))
       throw new SimulationError(`Identity ${column.name} isn't a whole number`);

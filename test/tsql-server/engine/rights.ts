@@ -45,20 +45,40 @@ export function requireExecute(
   requireRights([{ right: "EXECUTE", class: "object", id, schema, name, owner }], connection);
 }
 
+/** ALTER on the object, or on its schema. */
+export function mayAlter(object: CatalogObject, connection: Connection): boolean {
+  return connection.world.catalog.security.allows(
+    connection.user,
+    "ALTER",
+    securableOf(object, connection),
+  );
+}
+
+/** What owners alone may do; the server's fixed roles besides db_owner aren't modelled. */
+export function ownsSchema(object: CatalogObject, connection: Connection): boolean {
+  if (connection.isOwner) return true;
+  const { security } = connection.world.catalog;
+  const { owner } = securableOf(object, connection);
+  return security.rolesOf(connection.user).has(owner.toLowerCase());
+}
+
 const visible = ["SELECT", "EXECUTE", "INSERT", "UPDATE", "DELETE", "REFERENCES", "ALTER"];
 
 /** Names are shown to those who have some right there [doc: Metadata visibility configuration]. */
 export function maySee(object: CatalogObject | TypeObject, connection: Connection): boolean {
   if (connection.isOwner) return true;
   const { catalog } = connection.world;
-  const about = {
-    id: object.id,
-    schema: object.schema,
-    name: object.name,
-    owner: catalog.ownerOf(object.schema),
-    class: "kind" in object ? ("object" as const) : ("type" as const),
-  };
+  const about = securableOf(object, connection);
   return visible.some((right) => catalog.security.allows(connection.user, right, about));
+}
+
+function securableOf(
+  object: CatalogObject | TypeObject,
+  connection: Connection,
+): Securable & { class: "object" | "type" } {
+  const { id, schema, name } = object;
+  const owner = connection.world.catalog.ownerOf(schema);
+  return { id, schema, name, owner, class: "kind" in object ? "object" : "type" };
 }
 
 /** What shows other sessions [doc: sys.dm_tran_locks, Permissions]. */

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
+import { startRequest, step } from "../schedule/step";
 import { Bench } from "./bench";
 import { engines } from "./options";
 
@@ -71,6 +72,57 @@ describe("inserts", () => {
       [2, 7n],
       [3, 5n],
     ]);
+  });
+});
+
+describe("numbers that begin anew", () => {
+  test("a new seed tells the number that was current, and NULL before the first row", () => {
+    const told = (value: string): string[] => [
+      `Checking identity information: current identity value '${value}'.`,
+      "DBCC execution completed. If DBCC printed error messages, contact your system administrator.",
+    ];
+    const reseed = "DBCC CHECKIDENT (N'dbo.I', RESEED, 70);";
+    expect(bench.ask(reseed).informations).toEqual(told("NULL"));
+    bench.ask("INSERT INTO dbo.I DEFAULT VALUES;");
+    expect(bench.ask(reseed).informations).toEqual(told("70"));
+    expect(bench.rows("INSERT INTO dbo.I DEFAULT VALUES; SELECT SCOPE_IDENTITY();")).toEqual([
+      [75n],
+    ]);
+    expect(bench.ask(reseed).informations).toEqual(told("75"));
+    expect(bench.ask(reseed, bench.world.fork().connect()).informations).toEqual(told("70"));
+  });
+
+  test("a row that was rolled back, or brought its own number, counts for the next seed", () => {
+    const reseed = "DBCC CHECKIDENT (N'dbo.I', RESEED, 70); INSERT INTO dbo.I DEFAULT VALUES;";
+    const seen = "SELECT MAX(Id) FROM dbo.I;";
+    bench.ask(`BEGIN TRANSACTION; INSERT INTO dbo.I DEFAULT VALUES; ROLLBACK; ${reseed}`);
+    expect(bench.rows(seen)).toEqual([[75n]]);
+    const own =
+      "SET IDENTITY_INSERT dbo.I ON; INSERT INTO dbo.I (Id) VALUES (2); SET IDENTITY_INSERT dbo.I OFF;";
+    bench.ask(`TRUNCATE TABLE dbo.I; ${own} ${reseed}`);
+    expect(bench.rows(seen)).toEqual([[75n]]);
+  });
+
+  test("a restart is undone with its transaction, and refuses a number beyond the sequence's type", () => {
+    const next = "SELECT NEXT VALUE FOR dbo.S;";
+    bench.ask("BEGIN TRANSACTION; ALTER SEQUENCE dbo.S RESTART WITH 50; ROLLBACK;");
+    expect(bench.rows(next)).toEqual([[5n]]);
+    bench.ask(`BEGIN TRANSACTION; ALTER SEQUENCE dbo.S RESTART WITH 50; ${next} ROLLBACK;`);
+    expect(bench.rows(next)).toEqual([[7n]]);
+    expect(bench.errors("ALTER SEQUENCE dbo.S RESTART WITH 9223372036854775808;")).toEqual([11708]);
+    expect(bench.errors("ALTER SEQUENCE dbo.I RESTART WITH 1;")).toEqual([15151]);
+    expect(bench.rows(next)).toEqual([[9n]]);
+  });
+
+  test("an insert waits for a new seed that isn't committed", () => {
+    const other = bench.world.connect();
+    bench.ask("BEGIN TRANSACTION; DBCC CHECKIDENT (N'dbo.I', RESEED, 70);");
+    startRequest(other, { kind: "batch", sql: "INSERT INTO dbo.I DEFAULT VALUES;" });
+    step(other);
+    expect(other.state).toBe("waiting");
+    bench.ask("ROLLBACK;");
+    while (other.state !== "idle") step(other);
+    expect(bench.rows("SELECT COUNT(*) FROM dbo.I;")).toEqual([[1]]);
   });
 });
 

@@ -154,6 +154,6 @@ export function truncate(table: TableSchema, connection: Connection, undo: Undo)
   const { world } = connection;
   const data = world.data(table);
   const copy = data.fork();
-  data.clear();
+  data.truncate();
   undo(world.replaceTable(copy));
 }

@@ -232,6 +232,16 @@ export class World {
     return holdInteger(value, name);
   }
 
+  /** Sets the number that comes next; answers how to undo it. */
+  restartSequence(sequence: SequenceObject, value: bigint): () => void {
+    const before = this.#sequences.get(sequence.id) ?? sequence.start;
+    this.#recorder?.draws(`sequence ${sequence.id}`);
+    this.#sequences.set(sequence.id, value);
+    return () => {
+      this.#sequences.set(sequence.id, before);
+    };
+  }
+
   get sequenceValues(): ReadonlyMap<number, bigint> {
     return this.#sequences;
   }

@@ -40,9 +40,10 @@ function connectionPart(connection: Connection): string {
 
 /** Row ids tell nothing: rows are known by their keys. */
 function tablePart(data: TableData, world: World): string {
-  const { schema, nextIdentity } = data;
-  if (data.isUntouched) return `${String(schema.id)} untouched ${String(nextIdentity)}`;
-  const parts: string[] = [String(schema.id), String(nextIdentity)];
+  const { schema } = data;
+  const identity = `${String(data.nextIdentity)}${data.hasGivenIdentity ? "" : " fresh"}`;
+  if (data.isUntouched) return `${String(schema.id)} untouched ${identity}`;
+  const parts: string[] = [String(schema.id), identity];
   for (const { row, key } of data.clustered.entries) {
     parts.push(row.image === undefined ? `-${key.map(String).join("|")}` : imageText(row.image));
     if (row.writer !== undefined) parts.push(`w${String(row.writer.session)}`);

@@ -14,6 +14,8 @@ export class TableData {
   #isCopy = false;
   #nextRowId = 1;
   nextIdentity: bigint;
+  /** Has a number been given since the table was made or truncated? A new seed means something else then. */
+  hasGivenIdentity = false;
   /** Rows written so far, also with the values they had. */
   writeCount = 0;
   /** No step writes here any more: copies of the world share the rows for good. To write here is a fault. */
@@ -22,7 +24,7 @@ export class TableData {
   constructor(schema: TableSchema, indexes?: Index[]) {
     this.schema = schema;
     this.#indexes = indexes ?? schema.indexes.map((index) => new Index(schema, index));
-    this.nextIdentity = schema.columns.find((column) => column.identity)?.identity?.seed ?? 1n;
+    this.nextIdentity = firstIdentity(schema);
   }
 
   get clustered(): Index {
@@ -66,6 +68,7 @@ export class TableData {
     const copy = new TableData(this.schema, this.#indexes);
     copy.#nextRowId = this.#nextRowId;
     copy.nextIdentity = this.nextIdentity;
+    copy.hasGivenIdentity = this.hasGivenIdentity;
     copy.#isShared = true;
     copy.#isCopy = true;
     copy.isConstant = this.isConstant;
@@ -91,6 +94,13 @@ export class TableData {
     this.own();
     this.writeCount += 1;
     for (const index of this.#indexes) index.replaceEntries([]);
+  }
+
+  /** The rows go, and identities begin anew [doc: TRUNCATE TABLE]. */
+  truncate(): void {
+    this.clear();
+    this.nextIdentity = firstIdentity(this.schema);
+    this.hasGivenIdentity = false;
   }
 
   /** A row of a table variable, or of set-up: no locks, no undo, committed since ever. */
@@ -123,6 +133,10 @@ export class TableData {
       }
     }
   }
+}
+
+function firstIdentity(schema: TableSchema): bigint {
+  return schema.columns.find((column) => column.identity)?.identity?.seed ?? 1n;
 }
 
 export function newEntry(index: Index, image: Image, row: Row): Entry {

@@ -18,6 +18,8 @@ export type ObjectDefinition =
   | AlterTableSet
   | CreateIndex
   | CreateSequence
+  | RestartSequence
+  | ReseedIdentity
   | CreateType
   | CreateSchema
   | CreateRole
@@ -137,6 +139,20 @@ export interface CreateSequence extends StatementNode {
   readonly increment: bigint;
   /** undefined: the server's own choice; 0: NO CACHE. */
   readonly cache: number | undefined;
+}
+
+/** ALTER SEQUENCE name RESTART WITH value. */
+export interface RestartSequence extends StatementNode {
+  readonly kind: "restartSequence";
+  readonly name: ObjectName;
+  readonly value: bigint;
+}
+
+/** DBCC CHECKIDENT (N'table', RESEED, value). */
+export interface ReseedIdentity extends StatementNode {
+  readonly kind: "reseedIdentity";
+  readonly table: ObjectName;
+  readonly value: bigint;
 }
 
 export interface CreateType extends StatementNode {

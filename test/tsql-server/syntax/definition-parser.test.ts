@@ -101,6 +101,39 @@ const tables: readonly FormCase[] = [
     bad: "CREATE SEQUENCE dbo.S START 1;",
     error: "expected AS, found `START`",
   },
+  {
+    form: "ALTER SEQUENCE .. RESTART WITH",
+    good: "ALTER SEQUENCE dbo.S RESTART WITH -5;",
+    tree: { kind: "restartSequence", name: { schema: "dbo", name: "S" }, value: -5n },
+    bad: "ALTER SEQUENCE dbo.S INCREMENT BY 2;",
+    error: "expected RESTART, found `INCREMENT`",
+  },
+  {
+    form: "ALTER SEQUENCE without a number, which begins with the first one",
+    good: "ALTER SEQUENCE [dbo].[a b] RESTART WITH 1;",
+    bad: "ALTER SEQUENCE dbo.S RESTART;",
+    error: "expected WITH, found `;`",
+  },
+  {
+    form: "DBCC CHECKIDENT with a seed",
+    good: "DBCC CHECKIDENT ('[dbo].[a b]', RESEED, 50);",
+    tree: { kind: "reseedIdentity", table: { schema: "dbo", name: "a b" }, value: 50n },
+    bad: "DBCC CHECKIDENT (N'dbo.T', NORESEED);",
+    error: "expected RESEED, found `NORESEED`",
+  },
+  {
+    form: "the table of DBCC CHECKIDENT as a text of one or two names",
+    good: "DBCC CHECKIDENT (N'T', RESEED, 50);",
+    tree: { table: { schema: undefined, name: "T" } },
+    bad: "DBCC CHECKIDENT (N'db.dbo.T', RESEED, 50);",
+    error: "expected `table` or `schema.table`, found `db.dbo.T`",
+  },
+  {
+    form: "no other command of DBCC",
+    good: "DBCC CHECKIDENT (N'dbo.T', RESEED, 50);",
+    bad: "DBCC CHECKTABLE (N'dbo.T');",
+    error: "expected CHECKIDENT, found `CHECKTABLE`",
+  },
 ];
 
 const others: readonly FormCase[] = [

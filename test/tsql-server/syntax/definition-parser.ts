@@ -12,6 +12,7 @@ import type {
   Drop,
   DroppableClass,
   Permission,
+  ReseedIdentity,
 } from "./ast-definitions";
 import type { Definition, Parameter, Statement } from "./ast-statements";
 import { TableParser } from "./table-parser";
@@ -61,6 +62,7 @@ export abstract class DefinitionParser extends TableParser {
     if (this.take("CREATE")) return this.#create(start);
     if (this.take("ALTER")) return this.#alter(start);
     if (this.take("DROP")) return this.#drop(start);
+    if (this.take("DBCC")) return this.#reseed(start);
     if (this.take("TRUNCATE")) {
       this.need("TABLE");
       return { ...start, kind: "truncateTable", table: this.objectName() };
@@ -260,8 +262,29 @@ export abstract class DefinitionParser extends TableParser {
       return { ...start, kind: "alterRole", role, action, member: this.name() };
     }
     if (this.take("DATABASE")) return this.#alterDatabase(start);
+    if (this.take("SEQUENCE")) {
+      const name = this.objectName();
+      this.need("RESTART", "WITH");
+      return { ...start, kind: "restartSequence", name, value: this.signedNumber() };
+    }
     this.need("TABLE");
     return this.#alterTable(start, this.objectName());
+  }
+
+  /** The one command of DBCC that changes what statements do; the table's name is a text, as it may have two parts. */
+  #reseed(start: Start): ReseedIdentity {
+    this.need("CHECKIDENT", "(");
+    const { line } = this;
+    const written = this.text("a table's name as a text");
+    const parts = /^(?:(?:(\w+)|\[([^\]]+)\])\.)?(?:(\w+)|\[([^\]]+)\])$/.exec(written);
+    const schema = parts?.[1] ?? parts?.[2];
+    const name = parts?.[3] ?? parts?.[4];
+    if (name === undefined)
+      this.reject(line, `expected \`table\` or \`schema.table\`, found \`${written}\``);
+    this.need(",", "RESEED", ",");
+    const value = this.signedNumber();
+    this.need(")");
+    return { ...start, kind: "reseedIdentity", table: { schema, name, line }, value };
   }
 
   #alterTable(start: Start, table: ObjectName): AlterTableAdd | AlterTableDrop | AlterTableSet {
@@ -343,6 +366,7 @@ const definitionWords: ReadonlySet<string> = new Set([
   "ALTER",
   "DROP",
   "TRUNCATE",
+  "DBCC",
   "GRANT",
   "DENY",
   "REVOKE",

@@ -9,7 +9,7 @@ import type { EngineName } from "../../tsql-server/engine/options";
 /** One after the other: each step ends, or waits, before the next one begins. */
 export interface LitmusCase {
   readonly title: string;
-  /** Of the table of lock rules (L1 ..), or a letter for other rules: E errors and transactions, P application locks, N names at CREATE, R rights. */
+  /** Of the table of lock rules (L1 ..), or a letter for other rules: E errors and transactions, P application locks, N names at CREATE, R rights, S sequences and identities. */
   readonly rules: readonly string[];
   /** The document or thread that gives the outcome. */
   readonly source: string;

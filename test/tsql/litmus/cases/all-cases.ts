@@ -3,6 +3,7 @@ import { appLockCases } from "./app-locks";
 import { creationCases } from "./creation";
 import { errorCases } from "./errors";
 import { hintCases } from "./hints";
+import { numberCases } from "./numbers";
 import { queueCases } from "./queues";
 import { rangeCases } from "./ranges";
 import { readCases } from "./reads";
@@ -18,6 +19,7 @@ export const litmusCases: Readonly<Record<string, readonly LitmusCase[]>> = {
   "order of arrival and queues": queueCases,
   "errors and transactions": errorCases,
   "application locks": appLockCases,
+  "numbers that begin anew": numberCases,
   "names at CREATE": creationCases,
   "rights and owners": rightCases,
 };

@@ -306,4 +306,56 @@ export const rightCases: readonly LitmusCase[] = [
       },
     ],
   },
+  {
+    title: "ALTER on a sequence or on its schema restarts it; UPDATE, which takes numbers, doesn't",
+    rules: ["R", "S"],
+    source: "ALTER SEQUENCE (Transact-SQL), Permissions",
+    setup: script(
+      "CREATE SEQUENCE dbo.S AS bigint START WITH 1 INCREMENT BY 1;",
+      someone,
+      `GRANT UPDATE ON OBJECT::dbo.S TO ${user};`,
+    ),
+    steps: [
+      { on: "A", sql: asUser("SELECT NEXT VALUE FOR dbo.S AS n;"), then: rows([1]) },
+      { on: "A", sql: asUser("ALTER SEQUENCE dbo.S RESTART WITH 7;"), then: fails(15151) },
+      { on: "A", sql: `GRANT ALTER ON SCHEMA::dbo TO ${user};`, then: done },
+      { on: "A", sql: asUser("ALTER SEQUENCE dbo.S RESTART WITH 7;"), then: done },
+      { on: "A", sql: asUser("ALTER SEQUENCE dbo.None RESTART WITH 7;"), then: fails(15151) },
+      { on: "A", sql: `REVOKE ALTER ON SCHEMA::dbo FROM ${user};`, then: done },
+      { on: "A", sql: asUser("SELECT NEXT VALUE FOR dbo.S AS n;"), then: rows([7]) },
+    ],
+  },
+  {
+    title: "the owner of a schema sets seeds there; ALTER and CONTROL on the table don't suffice",
+    rules: ["R", "S"],
+    source: "DBCC CHECKIDENT (Transact-SQL), Permissions",
+    setup: script(
+      "CREATE USER TaskgateLitmusOwner WITHOUT LOGIN;",
+      "CREATE SCHEMA TaskgateLitmusOther AUTHORIZATION TaskgateLitmusOwner;",
+      "CREATE TABLE TaskgateLitmusOther.T (Id int IDENTITY(1, 1) NOT NULL PRIMARY KEY, V int NOT NULL);",
+      someone,
+    ),
+    steps: [
+      {
+        on: "A",
+        sql: `GRANT ALTER, CONTROL ON OBJECT::TaskgateLitmusOther.T TO ${user};`,
+        then: done,
+      },
+      {
+        on: "A",
+        sql: asUser("DBCC CHECKIDENT (N'TaskgateLitmusOther.T', RESEED, 7);"),
+        then: fails(2557),
+      },
+      {
+        on: "A",
+        sql: "EXECUTE AS USER = 'TaskgateLitmusOwner'; DBCC CHECKIDENT (N'TaskgateLitmusOther.T', RESEED, 7); REVERT;",
+        then: done,
+      },
+      {
+        on: "A",
+        sql: "INSERT INTO TaskgateLitmusOther.T (V) VALUES (0); SELECT Id FROM TaskgateLitmusOther.T;",
+        then: rows([7]),
+      },
+    ],
+  },
 ];
