@@ -40,12 +40,6 @@ export const judgedBlocks: readonly JudgedBlock[] = [
     why: "a case of the contract runs the statements on every store",
   },
   {
-    page: "docs/operate/runbook.md",
-    marker: /^raise-mssql$/,
-    by: "test/docs/runbook.test.ts",
-    why: "it doesn't run: the T-SQL server of the tests has no DBCC; its names are compared with the schema",
-  },
-  {
     page: cli,
     marker: /^examples-(?!dev$|eject$|init$|work$)/,
     by: "test/functions/command-examples.test.ts",

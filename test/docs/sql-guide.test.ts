@@ -1,7 +1,4 @@
-// The driver must see errors of sockets here as it does outside jest.
-import "../support/node-errors";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import sql from "mssql";
 import { builtInTasks } from "../../shared/functions/built-in-tasks";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
 import type { TaskStore } from "../../shared/ports/task-store";
@@ -11,6 +8,7 @@ import { statusOf } from "../support/builders";
 import { createTestDatabase, withClient } from "../support/test-postgres";
 import { openWorkerBench } from "../unit/worker/worker-bench";
 import type { AnyTaskKind } from "../../shared/worker/define/task-kind";
+import { connectMssql } from "./mssql-pool";
 import { loadBlock, pasteSql, testBlocksRan } from "./run-blocks";
 
 /*
@@ -60,15 +58,7 @@ async function openPostgres(): Promise<Database> {
 async function openTsql(): Promise<Database> {
   const server = await startTaskgateServer();
   const store = openStore({ url: server.url, connectionsMax: 3, random: realRandom, sleep });
-  const { hostname, port, username, password, pathname } = new URL(server.url);
-  const pool = await new sql.ConnectionPool({
-    server: hostname,
-    port: Number(port),
-    user: decodeURIComponent(username),
-    password: decodeURIComponent(password),
-    database: pathname.slice(1),
-    options: { trustServerCertificate: true, encrypt: false },
-  }).connect();
+  const pool = await connectMssql(server.url);
   const query = async (text: string): Promise<Record<string, unknown>[]> => {
     const { recordset } = await pool.request().batch<Record<string, unknown>>(text);
     return recordset;

@@ -1,7 +1,5 @@
-// The driver must see errors of sockets here as it does outside jest.
-import "../support/node-errors";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import sql from "mssql";
+import type sql from "mssql";
 import { createClient, defineTask, StoreForbiddenError, taskRef } from "../../shared";
 import type { Client, TaskClient, TaskKind, TaskRef } from "../../shared";
 import { realRandom, sleep } from "../../shared/platform/real-clock";
@@ -10,6 +8,7 @@ import type { SimulatedServer } from "../tsql-server/tds/simulated-server";
 import { startTaskgateServer } from "../tsql/wire/start-taskgate-server";
 import { openWorkerBench } from "../unit/worker/worker-bench";
 import { readBlock } from "./markdown";
+import { connectMssql } from "./mssql-pool";
 import { loadBlock, noteRun, testBlocksRan } from "./run-blocks";
 
 /*
@@ -41,25 +40,13 @@ beforeAll(async () => {
   server = await startTaskgateServer({ setUp });
   client = createClient({ store: server.urlOf(worker), tasks: [ship] });
   await client.watermark.read(ship, { watermark: "none" });
-  [owner, orders] = await Promise.all([connect(server.url), connect(server.urlOf(shop))]);
+  [owner, orders] = await Promise.all([connectMssql(server.url), connectMssql(server.urlOf(shop))]);
 }, 60_000);
 afterAll(async () => {
   await client.close();
   await Promise.all([owner.close(), orders.close()]);
   await server.close();
 });
-
-function connect(url: string): Promise<sql.ConnectionPool> {
-  const { hostname, port, username, password, pathname } = new URL(url);
-  return new sql.ConnectionPool({
-    server: hostname,
-    port: Number(port),
-    user: decodeURIComponent(username),
-    password: decodeURIComponent(password),
-    database: pathname.slice(1),
-    options: { trustServerCertificate: true, encrypt: false },
-  }).connect();
-}
 
 test("placeOrder in a transaction of mssql needs the rights of the page, and then commits order and task, or neither", async () => {
   const { placeOrder } = await loadBlock<{
