@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { at, define, enqueue, enqueueOne, startWorker } from "../support/builders";
 import { expectError } from "../support/expect-error";
-import { useStore } from "../support/store-setup";
+import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 
 const none = { oldestReady: null, finished: 0, overMs: null, kinds: [] };
@@ -65,6 +65,22 @@ export function describePace(setup: StoreSetup): void {
       expect(pace.overMs).toBeGreaterThanOrEqual(5_000);
       expect(pace.overMs).toBeLessThan(3_600_000);
     });
+
+    testWith(setup, "exact clock")(
+      "a task counts until an hour after its end, and no longer",
+      async () => {
+        const opened = open();
+        const { store } = opened;
+        const name = await define(store);
+        await enqueueOne(store, name);
+        const worker = await startWorker(store, name);
+        await worker.complete([await worker.claimOne()]);
+        await opened.advance(3_599_999);
+        expect(await store.readPace({ name, max: 10 })).toMatchObject({ finished: 1 });
+        await opened.advance(1);
+        expect(await store.readPace({ name, max: 10 })).toMatchObject({ finished: 0 });
+      },
+    );
 
     test("durations are told by kind: of half and of 99 in 100", async () => {
       const { store } = open();

@@ -30,6 +30,7 @@ import type { SetupStep } from "../cases/model-case";
 import { endsOfKeys } from "./many-keys";
 import { claimsAlone, manyPlaces } from "./many-places";
 import { manyWaves } from "./many-waves";
+import { manyRows } from "./many-rows";
 
 /** An operation in a situation in which it has something to do. */
 export interface OperationCase {
@@ -88,7 +89,9 @@ function ownCases(): OperationCase[] {
 export function rowCases(): OperationCase[] {
   return [
     ...operationCases(),
-    ...[...claimsAlone, ...endsOfKeys].map(({ name, setup, call }) => toCase(name, setup, call)),
+    ...[...claimsAlone, ...endsOfKeys, ...manyRows].map(({ name, setup, call }) =>
+      toCase(name, setup, call),
+    ),
   ];
 }
 

@@ -3,6 +3,7 @@ import { shippedWorld } from "../shipped/shipped-world";
 import { engines } from "../shipped/engines";
 import type { EngineName, EngineOptions } from "../../tsql-server/engine/options";
 import { caseChecks } from "./case-checks";
+import type { CaseSearch } from "./case-checks";
 import type { Check } from "./check";
 import { little, plenty, runContract } from "./contract-checks";
 import { costChecks, costOptions } from "./cost-checks";
@@ -30,6 +31,8 @@ export interface Pass {
   /** For one mutant: so much of their sizes together; missing: all. */
   readonly sizeMax?: (mutant: Mutant) => number;
   readonly isFor: (mutant: Mutant, isExplained: boolean) => boolean;
+  /** What its checks run depends on the order of callers, so one that runs the module may run more of it. */
+  readonly isByOrder?: true;
 }
 
 /** quick: of the contract no slow tests, and none without row versions; full: all that run what a mutant changes. */
@@ -72,6 +75,8 @@ export async function preparePasses(sources: readonly Source[], depth: Depth): P
   const { checks, failures } = await runContract(tests, world, isFull ? plenty : little);
   const failing = failingChecks();
   const covers = coverOf(sources, world.coverage);
+  const casesOnAzure = casesOn("azure", sources);
+  const casesWithoutVersions = casesOn("locking", sources);
   const quick = isFull ? Math.ceil(checks.length * (1 - slowPart)) : checks.length;
   const passes: Pass[] = [
     {
@@ -117,13 +122,26 @@ export async function preparePasses(sources: readonly Source[], depth: Depth): P
     },
     {
       options: engines.azure,
-      checks: casesOn("azure", sources),
+      checks: casesOnAzure("switches"),
+      isFor: isForCases,
+      isByOrder: true,
+    },
+    {
+      options: engines.locking,
+      checks: casesWithoutVersions("switches"),
+      isFor: (mutant, isExplained) =>
+        isForCases(mutant, isExplained) && isAboutLocks(mutant, isExplained),
+      isByOrder: true,
+    },
+    {
+      options: engines.azure,
+      checks: casesOnAzure("part"),
       sizeMax: casesMax,
       isFor: isForCases,
     },
     {
       options: engines.locking,
-      checks: casesOn("locking", sources),
+      checks: casesWithoutVersions("part"),
       sizeMax: casesMax,
       isFor: (mutant, isExplained) =>
         isForCases(mutant, isExplained) && isAboutLocks(mutant, isExplained),
@@ -148,9 +166,14 @@ function once<Result>(make: () => Promise<Result>): () => Promise<Result> {
 }
 
 /** Making all cases takes longer than trying a mutant: only those that may run what it changes are made. */
-function casesOn(engine: EngineName, sources: readonly Source[]): Pass["checks"] {
+function casesOn(
+  engine: EngineName,
+  sources: readonly Source[],
+): (search: CaseSearch) => Pass["checks"] {
   const cases = once(() => Promise.resolve(caseChecks(engine, sources)));
-  return async ({ source }) => (await cases())(moduleOf(source));
+  return (search) =>
+    async ({ source }) =>
+      (await cases())(moduleOf(source), search);
 }
 
 /** Other engines only differ in their waits. */

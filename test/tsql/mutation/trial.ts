@@ -62,9 +62,11 @@ export class Trial {
   /** Those that run what the mutant changes, within what the pass allows, in the order in which they are tried. */
   async #choose(mutant: Mutant, wanted: Wanted, pass: Pass): Promise<Check[]> {
     const checks = await pass.checks(mutant);
-    const fitting = checks
-      .filter(({ ran }) => wanted?.some((key) => ran.has(key)) ?? true)
-      .sort((a, b) => a.size - b.size);
+    const running = checks.filter(({ ran }) => wanted?.some((key) => ran.has(key)) ?? true);
+    const isUnseen = running.length === 0 && pass.isByOrder === true;
+    const fitting = (isUnseen ? runningModule(checks, mutant) : running).sort(
+      (a, b) => a.size - b.size,
+    );
     const sizeMax = pass.sizeMax?.(mutant) ?? Number.POSITIVE_INFINITY;
     let size = 0;
     const affordable = fitting.filter((check, place) => {
@@ -99,6 +101,12 @@ export class Trial {
         .map(({ statement }) => `${moduleOf(other) ?? ""}#${statement.statementId}`),
     );
   }
+}
+
+/** Those that run something of the mutant's module. */
+function runningModule(checks: readonly Check[], { source }: Mutant): Check[] {
+  const prefix = `${moduleOf(source) ?? ""}#`;
+  return checks.filter(({ ran }) => [...ran].some((key) => key.startsWith(prefix)));
 }
 
 /** Statements as `module#id`, of which one must run; undefined: unknown. */

@@ -41,6 +41,15 @@ function outcomesOf(answer: CaseAnswer | undefined): string {
   return (JSON.parse(list) as { outcome: string }[]).map((one) => one.outcome).join();
 }
 
+/** A state is told of tasks that were over before; one that was asked to end may be over by the time of the answer. */
+function isStateOfGone(answer: CaseAnswer | undefined): string | undefined {
+  const list = String(answer?.rows[0]?.["Results"] ?? "[]");
+  const told = (JSON.parse(list) as { outcome: string; state: string | null }[]).find(
+    ({ outcome, state }) => (outcome === "gone") !== (state !== null),
+  );
+  return told && `the cancel says ${told.outcome} of a task that is ${String(told.state)}`;
+}
+
 /** The task is either ended or was asked to. */
 function isTold(answer: CaseAnswer | undefined, ...wanted: readonly string[]): string | undefined {
   const found = outcomesOf(answer);
@@ -94,6 +103,7 @@ export const cancelCases: readonly ModelCase[] = [
     ends: (end) =>
       allOf(
         isTold(end.answers[1]?.[0], "requested", "busy", "gone"),
+        isStateOfGone(end.answers[1]?.[0]),
         expectTasks(taskIds(end, "Archive"), 1),
         isAskedOnlyIfTold(end, 1),
       ),

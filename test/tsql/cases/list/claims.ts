@@ -328,6 +328,7 @@ export const longClaimCases: readonly ModelCase[] = [
       start(3, 2),
       later(30_001),
     ],
+    readersWait: true,
     callers: [[work({ execution: 3, call: 1, want: 2 })], [finish(2)], [reclaim]],
     waits: [executionRow],
     isLong: true,

@@ -14,7 +14,7 @@ import {
 } from "../calls";
 import { allOf, isAny, numberOf, statusOf } from "../endings";
 import type { Ending, ModelCase } from "../model-case";
-import { definitionRow, executionRow } from "../permitted-waits";
+import { definitionRow, executionRow, sharedRow } from "../permitted-waits";
 
 const waits = [definitionRow];
 
@@ -50,6 +50,22 @@ export const definitionCases: readonly ModelCase[] = [
     waits,
     ends: (end) =>
       end.rows("TaskDefinition").length === 3 ? undefined : "expected three definitions",
+  },
+  {
+    name: "register-x-register-of-one-new-shared-limit",
+    about: "two definitions name one new shared limit: it is made once, and both share it",
+    setup: [],
+    callers: [
+      [register({ shared: [{ name: "s" }] })],
+      [register({ name: "b", shared: [{ name: "s" }] })],
+    ],
+    waits: [definitionRow, sharedRow],
+    ends: (end) => {
+      const counts = ["SharedLimit", "SharedTokenDemand", "TaskDefinitionSharedLimit"].map(
+        (table) => end.rows(table).length,
+      );
+      return counts.join() === "1,1,2" ? undefined : `there are ${counts.join(" and ")} rows`;
+    },
   },
   {
     name: "register-x-register-of-two-builds",

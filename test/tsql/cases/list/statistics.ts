@@ -100,4 +100,19 @@ export const statisticCases: readonly ModelCase[] = [
     ...beside("read", "counts are added up while they are read", { other: readStatistics }),
     victims: [0, 1],
   },
+  {
+    name: "read-statistics-x-roll-up",
+    about: "counts are added up while they are read: all that the answer calls counted is in it",
+    setup: [...counted, work({ execution: 1, call: 3, done: [second] })],
+    readersWait: true,
+    victims: [0, 1],
+    callers: [[readStatistics], [rollUp(10)]],
+    ends: (end) => {
+      const [row = {}] = end.answers[0]?.[0]?.rows ?? [];
+      const periods = JSON.parse(String(row["Periods"] ?? "[]")) as { done: number }[];
+      const done = periods.reduce((sum, period) => sum + period.done, 0);
+      const isCounted = row["CountedAt"] === row["NowAt"];
+      return isCounted && done < 2 ? `all is counted, but ${String(done)} of 2 ends` : undefined;
+    },
+  },
 ];
