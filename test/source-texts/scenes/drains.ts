@@ -231,7 +231,7 @@ export const drainScenes: readonly Scene[] = [
             file: "mssql/sql/procedures/_HandOver.sql",
             edits: [
               {
-                from: "AND NOT EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS s WHERE s.GroupId = @vGroupId AND s.Slot = n.N)",
+                from: "AND NOT EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS s WHERE s.GroupId = a.GroupId AND s.Slot = n.N)",
                 to: "",
               },
             ],
@@ -265,10 +265,9 @@ export const drainScenes: readonly Scene[] = [
             file: "mssql/sql/procedures/_HandOver.sql",
             edits: [
               {
-                from: "SELECT @vGroupId = MIN(l.GroupId)",
-                to: "SELECT @vGroupId = MAX(l.GroupId)",
+                from: "ROW_NUMBER() OVER (ORDER BY x.GroupId)",
+                to: "ROW_NUMBER() OVER (ORDER BY x.GroupId DESC)",
               },
-              { from: "WHERE l.GroupId > @vGroupId;", to: "WHERE l.GroupId < @vGroupId;" },
             ],
           },
         },

@@ -210,6 +210,34 @@ describe("updates and deletes", () => {
     expect(answer.counts).toEqual([2]);
   });
 
+  test("a delete with a join shows columns of the joined rows as well", () => {
+    const sql = `DECLARE @gone TABLE (Id int NOT NULL, N int NOT NULL);
+      DELETE t OUTPUT deleted.Id, v.n INTO @gone (Id, N)
+      FROM (VALUES (3, 30), (1, 10), (9, 90)) AS v (i, n) INNER JOIN dbo.T AS t ON t.Id = v.i;
+      SELECT Id, N FROM @gone ORDER BY Id;`;
+    expect(bench.rows(sql)).toEqual([
+      [1, 10],
+      [3, 30],
+    ]);
+    expect(bench.rows("SELECT Id FROM dbo.T;")).toEqual([[2]]);
+  });
+
+  test("a TOP in CROSS APPLY takes as many rows as the row beside it says", () => {
+    const sql = `SELECT v.i, x.Id FROM (VALUES (1, 2), (2, 0), (3, 1)) AS v (i, n)
+      CROSS APPLY (SELECT TOP (v.n) t.Id FROM dbo.T AS t ORDER BY t.Id DESC) AS x ORDER BY v.i, x.Id;`;
+    expect(bench.rows(sql)).toEqual([
+      [1, 2],
+      [1, 3],
+      [3, 3],
+    ]);
+  });
+
+  test("TOP counts with the rows of the statement before", () => {
+    const sql =
+      "DELETE FROM dbo.T WHERE Id = 1; DELETE TOP (2 - @@ROWCOUNT) FROM dbo.T; SELECT COUNT(*) FROM dbo.T;";
+    expect(bench.rows(sql)).toEqual([[1]]);
+  });
+
   test("an update by a list of keys walks from key to key", () => {
     bench.ask(
       "DELETE FROM dbo.T WHERE Id IN (SELECT v.n FROM (VALUES (3), (1), (9), (NULL)) AS v (n));",

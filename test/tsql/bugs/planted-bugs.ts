@@ -278,7 +278,10 @@ const groupBugs: readonly PlantedBug[] = [
     name: "a hand-over doesn't lock the group's row",
     file: handOver,
     edits: [
-      { from: "WITH (ROWLOCK, UPDLOCK) -- lock, then look: kept to the end", to: "WITH (ROWLOCK)" },
+      {
+        from: "WITH (ROWLOCK, UPDLOCK, INDEX (PK_TaskGroup)) -- the row itself, as it is now",
+        to: "WITH (ROWLOCK, INDEX (PK_TaskGroup))",
+      },
     ],
     foundBy: "enqueue-x-hand-over",
     engine: "azure",
@@ -301,8 +304,10 @@ const groupBugs: readonly PlantedBug[] = [
     name: "groups are handed over from the highest on",
     file: handOver,
     edits: [
-      { from: "SELECT @vGroupId = MIN(l.GroupId)", to: "SELECT @vGroupId = MAX(l.GroupId)" },
-      { from: "WHERE l.GroupId > @vGroupId;", to: "WHERE l.GroupId < @vGroupId;" },
+      {
+        from: "ROW_NUMBER() OVER (ORDER BY x.GroupId)",
+        to: "ROW_NUMBER() OVER (ORDER BY x.GroupId DESC)",
+      },
     ],
     foundBy: "ends-of-two-groups-x-enqueue-of-both",
     engine: "azure",

@@ -7,6 +7,7 @@ import type { Situation } from "./situation";
 import { spreadFigures } from "./spread-figures";
 import { scheduleFigures, waitingFigures } from "./scheduled-figures";
 import { tokenFigures } from "./token-figures";
+import { workFigures } from "./work-figures";
 
 /*
  * The figures by which the T-SQL is to become cheaper: what a task's life costs, what tokens cost when there are many, what
@@ -20,6 +21,7 @@ export async function measureLife(engine: EngineName): Promise<Situation[]> {
     ...(await lifeFigures(template)),
     ...(await lifeFigures(template, chinese)).slice(0, 1),
     ...(await wholeLives(template)),
+    ...(await workFigures(template)),
     ...(await tokenFigures(template)),
     ...(await enqueueFigures(template)),
     ...(await scheduleFigures(template)),

@@ -27,7 +27,8 @@
 --         Two executions delete different Ready rows, as each skips what the other holds. The definition is read before
 --         anything is locked: without row versions that read may wait for a call that changes its tokens
 -- Plan:   primary keys; claims the first @Want unlocked entries of PK_Ready: the cost doesn't depend on the backlog. Is there a ready or
---         due task: the last entry tells. Statements are counted: most of the time of a small call goes there
+--         due task: the last entry tells. Statements are counted: most of the time of a small call goes there. Completes some and
+--         claims some: at most 25 without groups, waves, keys and a rate
 -- Once:   completions by (task, fence); claims by call number
 -- Twin:   postgres/sql/functions/work.sql, _claimed.sql, _keep_solo.sql
 CREATE OR ALTER PROCEDURE Taskgate.Work
@@ -88,11 +89,19 @@ BEGIN
         UNION ALL
         SELECT 5, CONVERT(int, j.[key]), j.[value] FROM OPENJSON(@StartedTaskIds) AS j) AS p
       GROUP BY p.Ord;
-      SELECT @vDoneCount = COALESCE(SUM(l.Lists & 1), 0), @vFenceCount = COALESCE(SUM(l.Lists & 2) / 2, 0),
-             @vDurationCount = COALESCE(SUM(l.Lists & 4) / 4, 0),
-             @vTaskCount = COUNT(DISTINCT l.TaskId) + COALESCE(MAX(CASE WHEN l.TaskId IS NULL THEN l.Lists & 1 ELSE 0 END), 0)
-      FROM @vList AS l;
     END;
+    -- Settings first, with nothing locked, in two statements: a reader that holds one row must not wait for the other.
+    SELECT @vDoneCount = n.Done, @vFenceCount = n.Fences, @vDurationCount = n.Durations, @vTaskCount = n.Tasks,
+           @vDefinition = x.TaskDefinitionId, @vWorker = x.Worker,
+           @vIsEmpty = CASE WHEN @vWant > 0 AND x.State = 1 AND x.CallNumber < @CallNumber AND n.Done = 0
+                              AND @StartedTaskIds IS NULL THEN 1 ELSE 0 END
+    FROM (
+      SELECT COALESCE(SUM(l.Lists & 1), 0) AS Done, COALESCE(SUM(l.Lists & 2) / 2, 0) AS Fences,
+             COALESCE(SUM(l.Lists & 4) / 4, 0) AS Durations,
+             COUNT(DISTINCT l.TaskId) + COALESCE(MAX(CASE WHEN l.TaskId IS NULL THEN l.Lists & 1 ELSE 0 END), 0) AS Tasks
+      FROM @vList AS l) AS n
+    LEFT JOIN Taskgate.TaskExecution AS x ON x.TaskExecutionId = @TaskExecutionId AND (@StartId IS NULL OR x.OperationId = @StartId)
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek
     IF @vDoneCount <> @vFenceCount OR (@DoneDurationsMs IS NOT NULL AND @vDoneCount <> @vDurationCount)
     BEGIN
       SET @vMessage = N'done_fences: expected as many as done_task_ids (' + CONVERT(nvarchar(11), @vDoneCount) + N')';
@@ -104,12 +113,6 @@ BEGIN
       THROW 50422, @vMessage, 1;
     END;
 
-    -- Settings first, with nothing locked, in two statements: a reader that holds one row must not wait for the other.
-    SELECT @vDefinition = x.TaskDefinitionId, @vWorker = x.Worker,
-           @vIsEmpty = CASE WHEN @vWant > 0 AND x.State = 1 AND x.CallNumber < @CallNumber AND @vDoneCount = 0
-                              AND @StartedTaskIds IS NULL THEN 1 ELSE 0 END
-    FROM Taskgate.TaskExecution AS x
-    WHERE x.TaskExecutionId = @TaskExecutionId AND (@StartId IS NULL OR x.OperationId = @StartId);
     -- The probes of the queues never wait, so that this reader keeps nobody from the definition's row. From the far end: claims
     -- and promotions leave deleted entries at the near one, and a probe would step over all of them.
     SELECT @vLeaseMs = d.LeaseMs, @vLeaseUntil = DATEADD(MILLISECOND, d.LeaseMs, @vNow), @vPrefetchMax = d.PrefetchMax,
@@ -195,25 +198,19 @@ BEGIN
           -- 2. Completed tasks leave.
           IF @vDoneCount > 0
           BEGIN
-            INSERT INTO @vEnded (TaskId, Fence, Outcome, DurationMs, Result)
-            SELECT h.TaskId, h.Fence, 10, l.DurationMs, l.Result
+            DELETE c
+            OUTPUT deleted.TaskId, deleted.Fence, 10, l.DurationMs, l.Result INTO @vEnded (TaskId, Fence, Outcome, DurationMs, Result)
             FROM @vList AS l
-            INNER JOIN @vHeld AS h ON h.TaskId = l.TaskId AND h.Fence = l.Fence;
+            INNER JOIN @vHeld AS h ON h.TaskId = l.TaskId AND h.Fence = l.Fence
+            INNER JOIN Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK) -- by the whole key; ours by the execution's row, so in any order
+              ON c.TaskExecutionId = @TaskExecutionId AND c.Fence = h.Fence AND c.Ordinal = h.Ordinal
+            OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per claim
             IF @@ROWCOUNT > 0
-            BEGIN
-              DELETE c
-              FROM @vEnded AS e
-              INNER JOIN @vHeld AS h ON h.TaskId = e.TaskId
-              INNER JOIN Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK) -- by the whole key; ours by the execution's row
-                ON c.TaskExecutionId = @TaskExecutionId AND c.Fence = h.Fence AND c.Ordinal = h.Ordinal
-              OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per claim
               EXEC Taskgate._EndTasks @Ended = @vEnded, @TaskExecutionId = @TaskExecutionId, @Now = @vNow, @Released = @vReleased,
                 @oWoken = @vWokenIds OUTPUT, @oOpening = @vOpening OUTPUT, @RetainDoneMs = @vRetainDoneMs,
                 @KeepPayload = @vKeepPayload;
-            END;
           END;
           IF @StartedTaskIds IS NOT NULL
-          BEGIN
             UPDATE c
             SET IsPrefetched = 0
             FROM @vList AS l
@@ -221,20 +218,25 @@ BEGIN
             INNER JOIN Taskgate.Claim AS c WITH (ROWLOCK, UPDLOCK) -- by the whole key; ours by the execution's row
               ON c.TaskExecutionId = @TaskExecutionId AND c.Fence = h.Fence AND c.Ordinal = h.Ordinal
             OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per claim
-            UPDATE h SET IsPrefetched = 0 FROM @vHeld AS h INNER JOIN @vList AS l ON l.StartedTaskId = h.TaskId;
-          END;
 
           -- 3. Claim: as many as wanted, as the tokens and their prefetched claims allow.
-          SELECT @vHeldCount = n.Held, @vRunningCount = n.Running, @vEndedCount = n.Ended,
+          SELECT @vHeldCount = n.Held, @vRunningCount = n.Running + s.Started, @vEndedCount = n.Ended,
                  @vIsSolo = CASE n.Held WHEN 0 THEN 0 ELSE @vIsSolo END,
                  @vMax = CASE WHEN @vWant > m.Rest THEN m.Rest ELSE @vWant END,
                  @vStatus = CASE WHEN @vWant = 0 THEN N'done' WHEN @vPaused = 1 THEN N'paused'
-                                 WHEN m.Rest <= 0 THEN N'limited' ELSE N'none' END
+                                 WHEN m.Rest <= 0 THEN N'limited' ELSE N'none' END,
+                 @vAsksNextDue = CASE WHEN @vWant > 0 AND @vPaused = 0 AND m.Rest > 0 AND (n.Held = 0 OR @vIsSolo = 0) THEN 1 ELSE 0 END
           FROM (
             SELECT COUNT(*) - COUNT(e.TaskId) AS Held, COUNT(e.TaskId) AS Ended,
                    COALESCE(SUM(CASE WHEN e.TaskId IS NULL AND h.IsPrefetched = 0 THEN 1 ELSE 0 END), 0) AS Running
             FROM @vHeld AS h
             LEFT JOIN @vEnded AS e ON e.TaskId = h.TaskId) AS n
+          CROSS JOIN (
+            SELECT COUNT(DISTINCT h.TaskId) AS Started -- the copy doesn't know of them yet
+            FROM @vList AS l
+            INNER JOIN @vHeld AS h ON h.TaskId = l.StartedTaskId AND h.IsPrefetched = 1
+            LEFT JOIN @vEnded AS e ON e.TaskId = h.TaskId
+            WHERE e.TaskId IS NULL) AS s
           CROSS APPLY (SELECT @vTokenCount * (1 + @vPrefetchMax) - n.Held AS Rest) AS m
           OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per claim
           IF @vEndedCount < @vDoneCount
@@ -245,18 +247,15 @@ BEGIN
           BEGIN
             IF @vIsDue = 1
             BEGIN
-              SET @vCount = CASE WHEN @vMax > 128 THEN 2 * @vMax ELSE 256 END;
-              EXEC Taskgate._Promote @TaskDefinitionId = @vDefinition, @Max = @vCount, @Now = @vNow,
+              SET @vRest = CASE WHEN @vMax > 128 THEN 2 * @vMax ELSE 256 END;
+              EXEC Taskgate._Promote @TaskDefinitionId = @vDefinition, @Max = @vRest, @Now = @vNow,
                 @oPromoted = @vPromoted OUTPUT;
             END;
             IF @vHasRate = 1 -- last of all that is locked: others skip it, and nothing is waited for while it is held
-            BEGIN
-              SET @vCount = @vMax;
-              EXEC Taskgate._CountPermits @TaskDefinitionId = @vDefinition, @Want = @vCount, @oAllowed = @vMax OUTPUT,
+              EXEC Taskgate._CountPermits @TaskDefinitionId = @vDefinition, @Want = @vMax, @oAllowed = @vMax OUTPUT,
                 @oFrom = @vFrom OUTPUT, @oIntervalUs = @vIntervalUs OUTPUT, @oRetryInMs = @vPermitInMs OUTPUT;
-            END;
             IF @vMax = 0
-              SELECT @vStatus = N'limited', @vRetryInMs = @vPermitInMs;
+              SELECT @vStatus = N'limited', @vRetryInMs = @vPermitInMs, @vAsksNextDue = 0;
             ELSE IF @AfterTaskId IS NULL
             BEGIN
               WITH NextReady AS (
@@ -281,9 +280,9 @@ BEGIN
               DELETE FROM NextReady
               OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.IsSolo INTO @vTaken (Priority, Rank, TaskId, IsSolo)
               OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@vMax = 100)); -- a seek without a sort
-              SET @vRest = @vMax - @@ROWCOUNT;
-              IF @vRest > 0
+              IF @@ROWCOUNT < @vMax
               BEGIN
+                SELECT @vRest = @vMax - COUNT(*) FROM @vTaken AS t;
                 WITH NextReady AS (
                   SELECT TOP (@vRest) r.Priority, r.Rank, r.TaskId, r.IsSolo
                   FROM Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK, INDEX (PK_Ready)) -- keep them, skip others', in key order
@@ -292,12 +291,8 @@ BEGIN
                 DELETE FROM NextReady
                 OUTPUT deleted.Priority, deleted.Rank, deleted.TaskId, deleted.IsSolo INTO @vTaken (Priority, Rank, TaskId, IsSolo)
                 OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@vRest = 100)); -- a seek without a sort
-                SET @vRest = @vRest - @@ROWCOUNT;
-              END;
-              IF @vRest > 0
-              BEGIN
                 WITH NextReady AS (
-                  SELECT TOP (@vRest) r.Priority, r.Rank, r.TaskId, r.IsSolo
+                  SELECT TOP (@vRest - @@ROWCOUNT) r.Priority, r.Rank, r.TaskId, r.IsSolo
                   FROM Taskgate.Ready AS r WITH (ROWLOCK, UPDLOCK, READPAST, FORCESEEK, INDEX (PK_Ready)) -- keep them, skip others', in key order
                   WHERE r.TaskDefinitionId = @vDefinition AND r.Priority > @AfterPriority
                   ORDER BY r.Priority, r.Rank, r.TaskId)
@@ -306,7 +301,13 @@ BEGIN
                 OPTION (MAXDOP 1, KEEPFIXED PLAN, OPTIMIZE FOR (@vRest = 100)); -- a seek without a sort
               END;
             END;
-            SELECT @vCount = COUNT(*), @vHasSolo = MAX(CASE t.IsSolo WHEN 1 THEN 1 ELSE 0 END) FROM @vTaken AS t;
+            SELECT @vStatus = N'claimed', @vLast = n.Taken, @vHasSolo = n.HasSolo, @vFence = NEXT VALUE FOR Taskgate.FenceSequence,
+                   @vStarted = CASE WHEN @vTokenCount < @vRunningCount THEN 0
+                                    WHEN @vTokenCount - @vRunningCount > n.Taken THEN n.Taken ELSE @vTokenCount - @vRunningCount END,
+                   @vRetryInMs = CASE WHEN n.Taken = @vMax THEN @vPermitInMs END,
+                   @vAsksNextDue = CASE WHEN n.Taken < @vMax THEN 1 ELSE 0 END
+            FROM (SELECT COUNT(*) AS Taken, MAX(CASE t.IsSolo WHEN 1 THEN 1 ELSE 0 END) AS HasSolo FROM @vTaken AS t) AS n
+            WHERE n.Taken > 0; -- else no number is drawn, and all stays as it was
 
             -- A task that was lost twice runs alone, so that it can't take its neighbours along a third time: the claim keeps the
             -- tasks before the first such one, or only it when it comes first and nothing else is held.
@@ -318,7 +319,7 @@ BEGIN
               WHERE t.LostCount >= 2
               OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
               SET @vIsSolo = CASE WHEN @vFirstSolo = 1 AND @vHeldCount = 0 THEN 1 ELSE 0 END;
-              SET @vCount = CASE WHEN @vIsSolo = 1 THEN 1 ELSE COALESCE(@vFirstSolo - 1, @vCount) END;
+              SET @vCount = CASE WHEN @vIsSolo = 1 THEN 1 ELSE COALESCE(@vFirstSolo - 1, @vLast) END;
               INSERT INTO Taskgate.Ready WITH (ROWLOCK) (TaskDefinitionId, Priority, Rank, TaskId, IsSolo)
               SELECT @vDefinition, c.Priority, c.Rank, c.TaskId, CASE WHEN t.LostCount >= 2 THEN 1 ELSE 0 END
               FROM (SELECT x.Priority, x.Rank, x.TaskId, ROW_NUMBER() OVER (ORDER BY x.Priority, x.Rank, x.TaskId) AS Ordinal
@@ -326,23 +327,21 @@ BEGIN
               INNER JOIN Taskgate.Task AS t ON t.TaskId = c.TaskId
               WHERE c.Ordinal > @vCount
               OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
+              SELECT @vStatus = CASE @vCount WHEN 0 THEN N'none' ELSE N'claimed' END, @vLast = NULLIF(@vCount, 0),
+                     @vFence = CASE WHEN @vCount > 0 THEN @vFence END,
+                     @vStarted = CASE WHEN @vStarted > @vCount THEN @vCount ELSE @vStarted END,
+                     @vRetryInMs = CASE WHEN @vCount = @vMax THEN @vPermitInMs END,
+                     @vAsksNextDue = CASE WHEN @vCount < @vMax THEN 1 ELSE 0 END;
             END;
-            IF @vCount > 0
+            IF @vLast IS NOT NULL
             BEGIN
-              SELECT @vStatus = N'claimed', @vLast = @vCount, @vFence = NEXT VALUE FOR Taskgate.FenceSequence,
-                     @vStarted = CASE WHEN @vTokenCount < @vRunningCount THEN 0
-                                      WHEN @vTokenCount - @vRunningCount > @vCount THEN @vCount ELSE @vTokenCount - @vRunningCount END;
               INSERT INTO Taskgate.Claim WITH (ROWLOCK) (TaskExecutionId, Fence, Ordinal, TaskId, ClaimedAt, IsPrefetched)
               SELECT @TaskExecutionId, @vFence, c.Ordinal, c.TaskId, @vNow, CASE WHEN c.Ordinal > @vStarted THEN 1 ELSE 0 END
               FROM (SELECT x.TaskId, ROW_NUMBER() OVER (ORDER BY x.Priority, x.Rank, x.TaskId) AS Ordinal FROM @vTaken AS x) AS c
-              WHERE c.Ordinal <= @vCount;
+              WHERE c.Ordinal <= @vLast;
               IF @vHasRate = 1
-              BEGIN
-                EXEC Taskgate._UsePermits @TaskDefinitionId = @vDefinition, @Count = @vCount, @From = @vFrom, @IntervalUs = @vIntervalUs;
-                IF @vCount = @vMax SET @vRetryInMs = @vPermitInMs;
-              END;
+                EXEC Taskgate._UsePermits @TaskDefinitionId = @vDefinition, @Count = @vLast, @From = @vFrom, @IntervalUs = @vIntervalUs;
             END;
-            IF @vCount < @vMax SET @vAsksNextDue = 1;
           END;
 
           UPDATE x

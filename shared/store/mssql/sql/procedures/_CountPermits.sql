@@ -19,36 +19,33 @@ CREATE OR ALTER PROCEDURE Taskgate._CountPermits
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  DECLARE @vNow datetime2(6), @vNextFreeAt datetime2(7), @vCount int, @vPeriodMs int, @vBurst int, @vLeadUs bigint, @vLeft bigint,
+  DECLARE @vNow datetime2(6), @vNextFreeAt datetime2(7), @vCount int, @vPeriodMs int, @vBurst int, @vLeadUs bigint,
           @vTurnAt datetime2(6), @vPassedUs bigint, @vTurnInMs bigint, @vStepUs bigint;
 
-  SET @oAllowed = @Want;
-  SET @oFrom = NULL;
-  SET @oIntervalUs = NULL;
-  SET @oRetryInMs = NULL;
   SELECT @vNextFreeAt = b.NextFreeAt, @vCount = COALESCE(b.RateCountOverride, b.RateCount),
          @vPeriodMs = CASE WHEN b.RateCountOverride IS NULL THEN b.RatePeriodMs ELSE b.RatePeriodMsOverride END,
          @vBurst = CASE WHEN b.RateCountOverride IS NULL THEN b.RateBurst ELSE b.RateBurstOverride END
   FROM Taskgate.RateBucket AS b WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_RateBucket)) -- keep it, skip another's; the row itself
   WHERE b.TaskDefinitionId = @TaskDefinitionId;
-  IF @vNextFreeAt IS NULL
+  IF @vNextFreeAt IS NULL OR @vCount < 1
   BEGIN
-    IF EXISTS (
-      SELECT 1 FROM Taskgate.RateBucket AS b WITH (INDEX (IX_RateBucket_Definition)) -- not the row: another call holds it
-      WHERE b.TaskDefinitionId = @TaskDefinitionId)
-    BEGIN
-      SET @oAllowed = 0;
-      SET @oRetryInMs = 5 + ABS(CONVERT(bigint, CHECKSUM(NEWID()))) % 16;
-    END;
-    RETURN; -- else it was taken away meanwhile
+    -- Is there a row, then another call holds it. Else it was taken away meanwhile, or an operator said: none.
+    SELECT @oAllowed = CASE WHEN b.IsHeld = 1 THEN 0 ELSE @Want END, @oFrom = NULL, @oIntervalUs = NULL,
+           @oRetryInMs = CASE WHEN b.IsHeld = 1 THEN 5 + ABS(CONVERT(bigint, CHECKSUM(NEWID()))) % 16 END
+    FROM (
+      SELECT CASE WHEN @vNextFreeAt IS NULL AND EXISTS (
+        SELECT 1 FROM Taskgate.RateBucket AS x WITH (INDEX (IX_RateBucket_Definition)) -- not the row: another call holds it
+        WHERE x.TaskDefinitionId = @TaskDefinitionId) THEN 1 ELSE 0 END AS IsHeld) AS b;
+    RETURN;
   END;
-  IF @vCount < 1 RETURN; -- an operator said: none
-  SET @vNow = SYSUTCDATETIME();
-  SET @oFrom = CASE WHEN @vNextFreeAt > @vNow THEN @vNextFreeAt ELSE @vNow END;
-  SET @oIntervalUs = (@vPeriodMs * CONVERT(bigint, 1000) + @vCount - 1) / @vCount; -- rounded up: never faster than asked for
-  SET @vLeadUs = DATEDIFF_BIG(MICROSECOND, @vNow, @oFrom);
-  SET @vLeft = @vBurst - (@vLeadUs + @oIntervalUs - 1) / @oIntervalUs;
-  SET @oAllowed = CASE WHEN @vLeft < 0 THEN 0 WHEN @vLeft < @Want THEN @vLeft ELSE @Want END;
+  SET @vNow = SYSUTCDATETIME(); -- apart: the clock of one statement stands still from before it has the row
+  SELECT @oFrom = f.FromAt, @oIntervalUs = f.IntervalUs, @vLeadUs = l.LeadUs, @oRetryInMs = NULL,
+         @oAllowed = CASE WHEN n.Free < 0 THEN 0 WHEN n.Free < @Want THEN n.Free ELSE @Want END
+  FROM (
+    SELECT CONVERT(datetime2(6), CASE WHEN @vNextFreeAt > @vNow THEN @vNextFreeAt ELSE @vNow END) AS FromAt,
+           (@vPeriodMs * CONVERT(bigint, 1000) + @vCount - 1) / @vCount AS IntervalUs) AS f -- rounded up: never faster than asked for
+  CROSS APPLY (SELECT DATEDIFF_BIG(MICROSECOND, @vNow, f.FromAt) AS LeadUs) AS l
+  CROSS APPLY (SELECT @vBurst - (l.LeadUs + f.IntervalUs - 1) / f.IntervalUs AS Free) AS n;
   IF @oAllowed = @Want RETURN;
   SET @vLeadUs = @vLeadUs - (@vBurst - 1 - @oAllowed) * @oIntervalUs; -- until the next permit
   SET @oRetryInMs = (@vLeadUs + 999) / 1000;

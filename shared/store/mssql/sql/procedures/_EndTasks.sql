@@ -12,7 +12,7 @@
 --         @AreBlocked: 1: these tasks were never admitted: they hold no slot and are counted in no wave
 -- Out:    @oWoken: JSON array of ids of definitions that got ready tasks; @oOpening: JSON array of ids of batches whose next wave is
 --         still being opened; both stay what the caller hands over, '[]' and null, when there are none
--- Raises: 50413, 50422 a result that is too large or isn't the text of a JSON object or array
+-- Raises: 50413, 50422 a result that is too large or isn't the text of a JSON object or array: told with the tasks locked
 -- Locks:  Task (only the owner of the claim or of the container's row gets here; before the archive, so that the holder of a task's row knows whether it has ended), new rows of Archive and EndedEarly, Attempt of tasks without retention. Then Dedupe in key order; groups ascending; waves as _EndInWaves; each
 --         level once. Joins the caller's transaction
 -- Isolation: a key that another call replaces after its window isn't locked here: a plain read recognises it.
@@ -27,12 +27,12 @@ CREATE OR ALTER PROCEDURE Taskgate._EndTasks
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  DECLARE @vMessage nvarchar(2048), @vNumber int, @vMore nvarchar(max), @vHasGone bit, @vHasTied bit,
+  DECLARE @vMessage nvarchar(2048), @vMore nvarchar(max), @vHasGone bit, @vHasTied bit,
           @vHasEarly bit, @vHasKeys bit, @vHasGroups bit, @vHasWaves bit;
   DECLARE @vRetention TABLE (
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, DoneMs bigint NOT NULL, DeadMs bigint NOT NULL);
   DECLARE @vTask TABLE (
-    TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, Stays bit NOT NULL, IsTied bit NOT NULL,
+    TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Problem nvarchar(400) NULL, TaskDefinitionId int NOT NULL, Stays bit NOT NULL, IsTied bit NOT NULL,
     GroupId int NULL, WaveId bigint NULL,
     DedupeKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
     PendingGroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL, PendingGroupIsGlobal bit NULL);
@@ -41,19 +41,6 @@ BEGIN
     PRIMARY KEY CLUSTERED (TaskDefinitionId, DedupeKey));
   DECLARE @vLeaving Taskgate.GroupedTaskList, @vInWaves Taskgate.WaveTaskList;
 
-  -- Readers join and parse results.
-  SELECT TOP (1)
-         @vNumber = CASE WHEN x.Bytes > 65536 THEN 50413 ELSE 50422 END,
-         @vMessage = CASE
-                     WHEN x.Bytes > 65536 THEN N'result: expected at most 65536 bytes (' + CONVERT(nvarchar(20), x.Bytes) + N')'
-                     ELSE N'result: expected the text of a JSON object or array ('
-                       + REPLACE(LEFT(e.Result, 100), N'%', N'%%') + N')' END
-  FROM @Ended AS e
-  CROSS APPLY (SELECT DATALENGTH(CONVERT(varchar(max), e.Result COLLATE Latin1_General_100_BIN2_UTF8)) AS Bytes) AS x
-  WHERE e.Result IS NOT NULL
-    AND (x.Bytes > 65536 OR Taskgate._JsonKind(e.Result) = N'')
-  ORDER BY e.TaskId;
-  IF @vMessage IS NOT NULL THROW @vNumber, @vMessage, 1;
   IF @Retention IS NOT NULL
     INSERT INTO @vRetention (TaskDefinitionId, DoneMs, DeadMs)
     SELECT v.TaskDefinitionId, v.DoneMs, v.DeadMs
@@ -66,14 +53,30 @@ BEGIN
       FROM @Ended AS e INNER JOIN Taskgate.Task AS t ON t.TaskId = e.TaskId) AS x
     INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = x.TaskDefinitionId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
-  INSERT INTO @vTask (TaskId, TaskDefinitionId, Stays, IsTied, GroupId, WaveId, DedupeKey, PendingGroupKey, PendingGroupIsGlobal)
-  SELECT t.TaskId, t.TaskDefinitionId, CASE WHEN e.Outcome = 10 AND @KeepPayload = 1 AND @RetainDoneMs > 0 THEN 1 ELSE 0 END,
+  INSERT INTO @vTask (TaskId, Problem, TaskDefinitionId, Stays, IsTied, GroupId, WaveId, DedupeKey, PendingGroupKey, PendingGroupIsGlobal)
+  SELECT t.TaskId,
+         CASE WHEN e.Result IS NULL THEN NULL -- readers join and parse results
+              WHEN x.Bytes > 65536 THEN N'result: expected at most 65536 bytes (' + CONVERT(nvarchar(20), x.Bytes) + N')'
+              WHEN Taskgate._JsonKind(e.Result) = N''
+                THEN N'result: expected the text of a JSON object or array (' + REPLACE(LEFT(e.Result, 100), N'%', N'%%') + N')' END,
+         t.TaskDefinitionId, CASE WHEN e.Outcome = 10 AND @KeepPayload = 1 AND @RetainDoneMs > 0 THEN 1 ELSE 0 END,
          CASE WHEN COALESCE(t.GroupId, t.WaveId) IS NULL AND COALESCE(t.CheckpointUtf8, t.LastErrorUtf8) IS NULL
                 AND COALESCE(t.[Checkpoint], t.LastError) IS NULL AND t.ProgressText IS NULL THEN 0 ELSE 1 END,
          t.GroupId, t.WaveId, t.DedupeKey, t.PendingGroupKey, t.PendingGroupIsGlobal
   FROM @Ended AS e
   INNER JOIN Taskgate.Task AS t WITH (ROWLOCK, UPDLOCK) ON t.TaskId = e.TaskId -- each row as it is now, kept to the end
+  CROSS APPLY (SELECT DATALENGTH(CONVERT(varchar(max), e.Result COLLATE Latin1_General_100_BIN2_UTF8)) AS Bytes) AS x
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task, ascending
+  SELECT @vMessage = (SELECT TOP (1) p.Problem FROM @vTask AS p WHERE p.Problem IS NOT NULL ORDER BY p.TaskId),
+         @vHasGone = CASE WHEN MIN(CONVERT(tinyint, t.Stays)) = 0 THEN 1 ELSE 0 END,
+         @vHasTied = MAX(CASE WHEN t.Stays = 1 AND t.IsTied = 1 THEN 1 ELSE 0 END),
+         @vHasEarly = CASE WHEN @AreBlocked = 1 OR COUNT(t.PendingGroupKey) > 0 THEN 1 ELSE 0 END,
+         @vHasKeys = CASE WHEN COUNT(t.DedupeKey) > 0 THEN 1 ELSE 0 END,
+         @vHasGroups = CASE WHEN COUNT(t.GroupId) > 0 OR EXISTS (SELECT 1 FROM @Released AS r) THEN 1 ELSE 0 END,
+         @vHasWaves = CASE WHEN COUNT(t.WaveId) > 0 THEN 1 ELSE 0 END
+  FROM @vTask AS t;
+  IF @vMessage LIKE N'result: expected at most%' THROW 50413, @vMessage, 1;
+  IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   -- Straight from table to table: payloads don't pass through a variable. A done task is never redriven: it names no group.
   INSERT INTO Taskgate.Archive WITH (ROWLOCK) (
     TaskId, TaskDefinitionId, Kind, Priority, Rank, CreatedAt, FinishedAt, PurgeAfter, TaskExecutionId, Fence, DurationMs, GroupId,
@@ -92,13 +95,6 @@ BEGIN
     SELECT CASE e.Outcome WHEN 11 THEN COALESCE(@RetainDeadMs, d.DeadMs) ELSE COALESCE(@RetainDoneMs, d.DoneMs) END AS Ms) AS r
   WHERE e.Outcome <> 10 OR r.Ms > 0
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
-  SELECT @vHasGone = CASE WHEN MIN(CONVERT(tinyint, t.Stays)) = 0 THEN 1 ELSE 0 END,
-         @vHasTied = MAX(CASE WHEN t.Stays = 1 AND t.IsTied = 1 THEN 1 ELSE 0 END),
-         @vHasEarly = CASE WHEN @AreBlocked = 1 OR COUNT(t.PendingGroupKey) > 0 THEN 1 ELSE 0 END,
-         @vHasKeys = CASE WHEN COUNT(t.DedupeKey) > 0 THEN 1 ELSE 0 END,
-         @vHasGroups = CASE WHEN COUNT(t.GroupId) > 0 OR EXISTS (SELECT 1 FROM @Released AS r) THEN 1 ELSE 0 END,
-         @vHasWaves = CASE WHEN COUNT(t.WaveId) > 0 THEN 1 ELSE 0 END
-  FROM @vTask AS t;
   IF @vHasGone = 1
   BEGIN
     -- Kept nowhere: its earlier attempts go, too.

@@ -11,10 +11,10 @@ CREATE OR ALTER PROCEDURE Taskgate._UsePermits
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  DECLARE @vAheadUs bigint = @Count * @IntervalUs;
-  IF @vAheadUs > 0 -- in two steps: as a number of microseconds it may be too great for an int
+  IF @Count * @IntervalUs > 0 -- in two steps: as a number of microseconds it may be too great for an int
     UPDATE b
-    SET NextFreeAt = DATEADD(MICROSECOND, CONVERT(int, @vAheadUs % 1000000), DATEADD(SECOND, CONVERT(int, @vAheadUs / 1000000), @From))
+    SET NextFreeAt = DATEADD(MICROSECOND, CONVERT(int, @Count * @IntervalUs % 1000000),
+                             DATEADD(SECOND, CONVERT(int, @Count * @IntervalUs / 1000000), @From))
     FROM Taskgate.RateBucket AS b WITH (ROWLOCK, UPDLOCK, INDEX (PK_RateBucket)) -- the row is ours already
     WHERE b.TaskDefinitionId = @TaskDefinitionId;
 END;
