@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { TaskId } from "../../shared/core/ids";
-import type { NewTask, TaskStore } from "../../shared/ports/task-store";
+import type { ClaimPlace, NewTask, TaskStore } from "../../shared/ports/task-store";
 import {
   at,
   define,
@@ -12,6 +12,7 @@ import {
   stateOf,
   statusOf,
 } from "../support/builders";
+import type { Worker } from "../support/builders";
 import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
@@ -41,6 +42,80 @@ export function describePromoteScheduled(setup: StoreSetup): void {
   });
   describe("promote_scheduled", () => {
     describePromote(setup);
+  });
+  describe("work and tasks that are due", () => {
+    describeWork(setup);
+  });
+}
+
+function describeWork(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  /** A worker that has claimed the first of two ready tasks; a third is due in a second. */
+  async function claimOne(): Promise<{
+    opened: TestStore;
+    ids: TaskId[];
+    worker: Worker;
+    after: ClaimPlace;
+  }> {
+    const opened = open();
+    const name = await define(opened.store, { limit: 10 });
+    const ids = await enqueue(opened.store, name, [{}, {}, { runInMs: 1_000 }]);
+    const worker = await startWorker(opened.store, name, { want: 10 });
+    const { last } = await worker.work({ want: 1 });
+    if (last === null) throw new Error("no place");
+    return { opened, ids, worker, after: last };
+  }
+
+  test("work with the scan hint claims a task that became due within the last two seconds", async () => {
+    const { opened, ids, worker, after } = await claimOne();
+    await opened.advance(1_500);
+    const answer = await worker.work({ want: 9, after });
+    expect(idsOf(answer.claimed)).toEqual(ids.slice(1));
+    expect(answer.nextDueMs).toBeNull();
+  });
+
+  test("work with the scan hint leaves a task that became due earlier to a call without it", async () => {
+    const { opened, ids, worker, after } = await claimOne();
+    await opened.advance(9_000);
+    const hinted = await worker.work({ want: 9, after });
+    expect(idsOf(hinted.claimed)).toEqual([ids[1]]);
+    expect(hinted.nextDueMs).toBeNull();
+    expect(await worker.work({ want: 9, after })).toMatchObject({
+      status: "none",
+      nextDueMs: null,
+    });
+    expect(idsOf(await worker.claim(9))).toEqual([ids[2]]);
+  });
+
+  test("work that may claim nothing tells of no scheduled task: nothing is wanted, there is no room, or the definition is paused", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 1, prefetchMax: 1 });
+    await enqueue(store, name, [{}, {}, {}, { runInMs: 60_000 }]);
+    const worker = await startWorker(store, name);
+    const [first, second] = await worker.claim(2);
+    if (first === undefined || second === undefined) throw new Error("nothing was claimed");
+    const started = [second.taskId];
+    const limited = await worker.work({ want: 1, started });
+    expect(limited).toMatchObject({ status: "limited", nextDueMs: null });
+    expect(await worker.complete([first])).toMatchObject({ status: "done", nextDueMs: null });
+    await store.pauseDefinition({ name, changedBy: "an operator" });
+    const paused = await worker.complete([second], 1);
+    expect(paused).toMatchObject({ status: "paused", nextDueMs: null });
+  });
+
+  test("work that makes some of many due tasks ready tells that others are due, also when it claims all that it wants", async () => {
+    const opened = open();
+    const name = await define(opened.store, { limit: 10 });
+    await enqueue(
+      opened.store,
+      name,
+      Array.from({ length: 257 }, () => ({ runInMs: 1_000 })),
+    );
+    const worker = await startWorker(opened.store, name, { want: 10 });
+    await opened.advance(9_000);
+    expect(await worker.work({ want: 1 })).toMatchObject({ status: "claimed", nextDueMs: 0 });
+    expect(await worker.work({ want: 1 })).toMatchObject({ status: "claimed", nextDueMs: null });
   });
 }
 

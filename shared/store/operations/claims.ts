@@ -59,7 +59,10 @@ export interface WorkInput {
   started: readonly TaskId[];
   /** 0..1000 */
   want: number;
-  /** Look only at or after this place first; drop it after an empty answer and once a second. */
+  /**
+   * Look only at or after this place, and of due tasks only at those of the last two seconds. Drop it after an empty answer,
+   * after a `nextDueMs` of 0, and once a second.
+   */
   after?: ClaimPlace;
 }
 
@@ -119,6 +122,7 @@ export interface WorkAnswer extends OpenedWaves {
   releaseRequested: boolean;
   /** Tokens that are free for any worker: `acquireTokens`. 0: none, or not known. */
   freeTokens: number;
+  /** Until the next scheduled task, when fewer were claimed than wanted or 128 due ones were made ready; 0: some are still due. */
   nextDueMs: number | null;
   /** The rate let fewer be claimed than wanted: until it lets another one; null: it didn't. */
   retryInMs: number | null;

@@ -45,7 +45,7 @@ export const work: Implementation<"work"> = (memory, input) => {
   }
 
   // What the completions below schedule for now, such as grouped tasks of a wave, is the next call's.
-  const isDue = dueOf(memory, definition).length > 0;
+  const isDue = isSomeDue(memory, definition, input);
   const { refused, ...opened } = completeDone(memory, execution, input.done);
   reportStarted(execution, input.started);
   const { status, claimed, due, retryInMs } = claimWanted(memory, execution, { ...input, isDue });
@@ -84,14 +84,25 @@ function answerIdle(memory: Memory, execution: ExecutionRow, input: WorkInput): 
   const isEmpty = input.want > 0 && input.done.length === 0 && input.started.length === 0;
   if (!isEmpty || input.callNumber <= execution.lastCall.callNumber) return null;
   const definition = definitionOf(memory.state, execution);
-  const hasSome = hasReady(memory.state, definition) || dueOf(memory, definition).length > 0;
-  if (hasSome && !definition.isPaused) return null;
+  const isDue = isSomeDue(memory, definition, input);
+  if ((hasReady(memory.state, definition) || isDue) && !definition.isPaused) return null;
   return {
     ...nothingClaimed,
     status: definition.isPaused ? "paused" : "none",
     overLimit: overLimitOf(memory.state, definition),
-    nextDueMs: nextDueMs(memory, definition),
+    nextDueMs: nextLookMs(memory, definition, isDue),
   };
+}
+
+/** Behind a place only those of the last two seconds: a call without one saw the rest, at most a second ago. */
+function isSomeDue(memory: Memory, definition: DefinitionRow, input: WorkInput): boolean {
+  const sinceMs = input.after === undefined ? undefined : memory.nowMs - 2_000;
+  return dueOf(memory, definition, sinceMs).length > 0;
+}
+
+/** When nothing was found due, nothing before now is looked at. */
+function nextLookMs(memory: Memory, definition: DefinitionRow, isDue: boolean): number | null {
+  return nextDueMs(memory, definition, isDue ? undefined : memory.nowMs);
 }
 
 /**
@@ -167,12 +178,13 @@ function claimWanted(
   if (execution.isSolo) return { ...nothing, status: "none" };
 
   const max = Math.min(input.want, room);
-  if (input.isDue) promoteDue(memory, definition, Math.max(2 * max, 256));
+  const promoted = input.isDue ? promoteDue(memory, definition, Math.max(2 * max, 256)) : 0;
+  const due = promoted >= 128 ? nextLookMs(memory, definition, true) : null;
   const permits = permitsOf(memory, definition, max);
   const want = permits?.allowed ?? max;
   if (permits !== null && want === 0) {
     usePermits(definition, permits, 0);
-    return { ...nothing, status: "limited", retryInMs: permits.retryInMs };
+    return { ...nothing, status: "limited", due, retryInMs: permits.retryInMs };
   }
   const tasks = takeReady(memory, execution, { want, after: input.after });
   const claimed = addClaims(memory, execution, tasks);
@@ -181,7 +193,7 @@ function claimWanted(
     status: claimed.length > 0 ? "claimed" : "none",
     claimed,
     retryInMs: claimed.length === want ? (permits?.retryInMs ?? null) : null,
-    due: claimed.length < want ? nextDueMs(memory, definition) : null,
+    due: claimed.length < want ? nextLookMs(memory, definition, input.isDue) : due,
   };
 }
 

@@ -4,19 +4,30 @@ import { admit, groupsOf, hasSlot, joinGroup, makeGroups } from "./groups";
 import { addReady, definitionNamed, hasReady, taskOf } from "./rows";
 import type { DefinitionRow, Memory, ScheduledRow, TaskRow } from "./state";
 
-/** Scheduled tasks of a definition that are due, in the order of their instants. */
-export function dueOf(memory: Memory, definition: DefinitionRow): ScheduledRow[] {
+/** Scheduled tasks of a definition that are due, in the order of their instants: those that became due behind one. */
+export function dueOf(
+  memory: Memory,
+  definition: DefinitionRow,
+  sinceMs = Number.NEGATIVE_INFINITY,
+): ScheduledRow[] {
   return memory.state.scheduled.filter(
-    (row) => row.definitionId === definition.definitionId && row.runAtMs <= memory.nowMs,
+    ({ definitionId, runAtMs }) =>
+      definitionId === definition.definitionId && runAtMs <= memory.nowMs && runAtMs > sinceMs,
   );
 }
 
 /**
  * Milliseconds until the definition's next scheduled task, 0 when it is due; null: none is
- * scheduled.
+ * scheduled. Behind an instant, if one is given.
  */
-export function nextDueMs(memory: Memory, definition: DefinitionRow): number | null {
-  const next = memory.state.scheduled.find((row) => row.definitionId === definition.definitionId);
+export function nextDueMs(
+  memory: Memory,
+  definition: DefinitionRow,
+  fromMs = Number.NEGATIVE_INFINITY,
+): number | null {
+  const next = memory.state.scheduled.find(
+    (row) => row.definitionId === definition.definitionId && row.runAtMs > fromMs,
+  );
   return next === undefined ? null : Math.max(Math.ceil(next.runAtMs - memory.nowMs), 0);
 }
 

@@ -1,4 +1,4 @@
-import type { ClaimPlace } from "../../ports/task-store";
+import type { ClaimPlace, WorkAnswer } from "../../ports/task-store";
 
 /** The longest time for which a cursor may hide older rows. */
 const hintMs = 1_000;
@@ -7,9 +7,15 @@ const hintMs = 1_000;
 export class ClaimCursor {
   #place: { after: ClaimPlace; sinceMs: number } | null = null;
 
-  /** `last`: of the tasks claimed by the call that was sent at `sentAtMs`; null: it claimed none. */
-  note(last: ClaimPlace | null, sentAtMs: number): void {
-    this.#place = last === null ? null : { after: last, sinceMs: this.#place?.sinceMs ?? sentAtMs };
+  /**
+   * What the call told that was sent at `sentAtMs`. After one that claimed nothing, and while tasks are still due, the next one
+   * looks from the start.
+   */
+  note({ last, nextDueMs }: Pick<WorkAnswer, "last" | "nextDueMs">, sentAtMs: number): void {
+    this.#place =
+      last === null || nextDueMs === 0
+        ? null
+        : { after: last, sinceMs: this.#place?.sinceMs ?? sentAtMs };
   }
 
   /** For the next call; null at least once a second, so that a claim looks from the start. */

@@ -128,7 +128,7 @@ export class WorkCalls {
     telemetry.count("taskgate.task.refused", answer.refused.length, { definition });
     if (call.claim > 0) {
       telemetry.count("taskgate.task.claimed", answer.claimed.length);
-      this.#cursor.note(answer.last, call.sentAt.monotonicMs);
+      this.#cursor.note(answer, call.sentAt.monotonicMs);
     }
     this.#events.onAnswer(answer, call);
   }

@@ -5,7 +5,7 @@ import type { Cost } from "./measure";
 import { startedTasks } from "./scene";
 import type { Situation } from "./situation";
 import { spreadFigures } from "./spread-figures";
-import { scheduleFigures, waitingFigures } from "./scheduled-figures";
+import { promotedFigures, scheduleFigures, waitingFigures } from "./scheduled-figures";
 import { tokenFigures } from "./token-figures";
 import { workFigures } from "./work-figures";
 
@@ -25,6 +25,7 @@ export async function measureLife(engine: EngineName): Promise<Situation[]> {
     ...(await tokenFigures(template)),
     ...(await enqueueFigures(template)),
     ...(await scheduleFigures(template)),
+    ...(await promotedFigures(template)),
     ...(await waitingFigures(template)),
     ...(await spreadFigures()),
   ];

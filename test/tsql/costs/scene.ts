@@ -86,6 +86,19 @@ export function plantGroups(world: World, count: number): void {
   );
 }
 
+/** Deleted entries of Scheduled of definition 1, whose tasks were promoted a minute ago. */
+export function plantPromoted(world: World, count: number): void {
+  loadScript(
+    world,
+    `INSERT INTO Taskgate.Scheduled (TaskDefinitionId, RunAt, TaskId)
+     SELECT 1, DATEADD(SECOND, -60, SYSUTCDATETIME()), 1000000 + (a.N - 1) * 1000 + b.N
+     FROM Taskgate.Number AS a CROSS JOIN Taskgate.Number AS b
+     WHERE (a.N - 1) * 1000 + b.N <= ${count};
+     DELETE FROM Taskgate.Scheduled WHERE TaskDefinitionId = 1 AND TaskId > 1000000;`,
+    "promoted tasks",
+  );
+}
+
 /** Deletes them again; only ghosts are left. */
 export function deleteReady(world: World): void {
   const text = "DELETE FROM Taskgate.Ready WHERE TaskDefinitionId = 1 AND Priority = -1000;";

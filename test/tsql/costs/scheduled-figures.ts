@@ -1,9 +1,9 @@
 import type { TaskId } from "../../../shared/core/ids";
-import { at, define, enqueue } from "../../support/builders";
+import { at, define, enqueue, startInput, startWorker } from "../../support/builders";
 import type { World } from "../../tsql-server/engine/world";
 import type { Situation } from "./situation";
 import { filled, measure } from "./measure";
-import { plantReady } from "./scene";
+import { deleteReady, plantPromoted, plantReady } from "./scene";
 import type { Scene } from "./scenario";
 
 /* What calls read when much is scheduled, or waits. */
@@ -38,9 +38,11 @@ export async function scheduleFigures(template: World): Promise<Situation[]> {
   });
 }
 
-/** Tasks that are ready, and as many that wait for one group. */
+/** Tasks that are ready behind as many that were claimed, and as many that wait for one group. */
 async function pile({ store, world, name }: Scene, count: number): Promise<TaskId> {
   await define(store, {}, name);
+  plantReady(world, "before", count);
+  deleteReady(world);
   plantReady(world, "behind", count);
   let first: TaskId | undefined;
   for (let left = count; left > 0; left -= 10_000) {
@@ -62,6 +64,57 @@ export async function waitingFigures(template: World): Promise<Situation[]> {
   );
 }
 
+const hour = 3_600_000;
+
+/** Calls beside one task that is due in an hour, behind the deleted entries of promoted ones. */
+export async function promotedFigures(template: World): Promise<Situation[]> {
+  const found: Situation[] = [];
+  for (const [call, prepare] of Object.entries(callsBehindPromoted)) {
+    for (const count of [100, 5_000]) {
+      const world = template.fork();
+      plantPromoted(world, count);
+      const { ghosts } = await measure(world, 1, prepare);
+      const promoted = `${count.toLocaleString("en-US")} promoted`;
+      found.push({ name: `${call}, behind ${promoted}`, figures: { ghosts } });
+    }
+  }
+  return found;
+}
+
+const callsBehindPromoted: Readonly<
+  Record<string, (scene: Scene) => Promise<() => Promise<unknown>>>
+> = {
+  "Work with the scan hint, the last ready task is claimed": async ({ store, name }) => {
+    await define(store, {}, name);
+    await enqueue(store, name, [{}, {}, { runInMs: hour }]);
+    const worker = await startWorker(store, name, { want: 4 });
+    const { last } = await worker.work({ want: 1 });
+    return () => worker.work({ want: 4, ...(last === null ? {} : { after: last }) });
+  },
+  "Work, nothing is ready": async ({ store, name }) => {
+    await define(store, {}, name);
+    await enqueue(store, name, [{ runInMs: hour }]);
+    const worker = await startWorker(store, name);
+    return () => worker.work({ want: 1 });
+  },
+  "StartExecution, nothing is ready": async ({ store, name }) => {
+    await define(store, {}, name);
+    await enqueue(store, name, [{ runInMs: hour }]);
+    return () => store.startExecution(startInput(name, { needsReady: true }));
+  },
+  "EnqueueTasks into a strict group, another task is due": async ({ store, world, name }) => {
+    await define(store, { groupStrict: true }, name);
+    await enqueue(store, name, [{ runInMs: 1_000 }, { runInMs: hour }]);
+    world.clock += 1_000;
+    return () => enqueue(store, name, [{ group: "g" }]);
+  },
+  "EnqueueTasks into a strict group, nothing is due": async ({ store, name }) => {
+    await define(store, { groupStrict: true }, name);
+    await enqueue(store, name, [{ runInMs: hour }]);
+    return () => enqueue(store, name, [{ group: "g" }]);
+  },
+};
+
 async function readBy(
   template: World,
   calls: Readonly<Record<string, (scene: Scene, taskId: TaskId) => Promise<unknown>>>,
@@ -80,12 +133,12 @@ async function readBy(
     if (taskId === undefined) throw new Error("Nothing was enqueued");
     const task = taskId;
     for (const [call, run] of Object.entries(calls)) {
-      const { tally } = await measure(world, 1, async (scene) =>
+      const { tally, ghosts } = await measure(world, 1, async (scene) =>
         Promise.resolve(() => run(scene, task)),
       );
       found.push({
         name: `${call}, ${count.toLocaleString("en-US")} ${around.of}`,
-        figures: { "rows read": tally.rowsExamined },
+        figures: { "rows read": tally.rowsExamined, ghosts },
       });
     }
   }

@@ -3,7 +3,7 @@
 -- Out:    bigint
 -- Raises: -
 -- Locks:  none; entries that another transaction is writing are skipped: their writer tells when they are due
--- Plan:   first entry of PK_Scheduled under the definition
+-- Plan:   first entry of PK_Scheduled under the definition, behind the deleted ones of promoted tasks. A caller that has found none due calls _NextDueFrom
 -- Twin:   postgres/sql/functions/_next_due_ms.sql
 CREATE OR ALTER FUNCTION Taskgate._NextDueMs (@TaskDefinitionId int)
 RETURNS bigint

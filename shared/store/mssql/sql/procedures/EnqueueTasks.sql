@@ -181,7 +181,8 @@ BEGIN
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per group
       -- A strict group's task doesn't overtake one that is due and not promoted yet: it is due now, too. Nothing is locked so far.
       IF EXISTS (SELECT 1 FROM @vGroup AS v WHERE v.Strict = 1)
-        IF EXISTS (SELECT 1 FROM Taskgate.Scheduled AS s WITH (FORCESEEK) WHERE s.TaskDefinitionId = @vDefinition AND s.RunAt <= @vNow) -- one probe
+        IF (SELECT TOP (1) s.TaskId FROM Taskgate.Scheduled AS s WITH (FORCESEEK) WHERE s.TaskDefinitionId = @vDefinition AND s.RunAt <= @vNow
+            ORDER BY s.RunAt DESC) IS NOT NULL -- the last one that is due: at the first ones promotions leave deleted entries
         BEGIN
           UPDATE t SET RunAt = @vNow, Place = 4
           FROM @vTask AS t INNER JOIN @vGroup AS v ON v.Scope = t.Scope AND v.GroupKey = t.GroupKey WHERE t.Place = 1 AND v.Strict = 1

@@ -111,13 +111,15 @@ BEGIN
   CROSS APPLY (
     SELECT COUNT(*) AS Ready
     FROM (SELECT TOP (10000) y.TaskId
-          FROM Taskgate.Ready AS y WITH (FORCESEEK) -- the first entries, regardless of statistics
-          WHERE y.TaskDefinitionId = x.TaskDefinitionId) AS c) AS r
+          FROM Taskgate.Ready AS y WITH (FORCESEEK) -- the last entries, regardless of statistics: claims leave deleted ones at the first
+          WHERE y.TaskDefinitionId = x.TaskDefinitionId
+          ORDER BY y.Priority DESC, y.Rank DESC, y.TaskId DESC) AS c) AS r
   CROSS APPLY (
     SELECT COUNT(*) AS Scheduled
     FROM (SELECT TOP (10000) y.TaskId
-          FROM Taskgate.Scheduled AS y WITH (FORCESEEK) -- the first entries, regardless of statistics
-          WHERE y.TaskDefinitionId = x.TaskDefinitionId) AS c) AS s
+          FROM Taskgate.Scheduled AS y WITH (FORCESEEK) -- the last ones likewise: promotions do
+          WHERE y.TaskDefinitionId = x.TaskDefinitionId
+          ORDER BY y.RunAt DESC, y.TaskId DESC) AS c) AS s
   CROSS APPLY (
     SELECT COUNT(*) AS Waiting
     FROM (SELECT TOP (10000) y.TaskId

@@ -89,7 +89,7 @@ BEGIN
         IF @vReady = 0
         BEGIN
           SET @vStatus = N'none';
-          SET @vNextDueMs = Taskgate._NextDueMs(@vDefinition);
+          SET @vNextDueMs = Taskgate._NextDueFrom(@vDefinition, @vNow); -- none is due
         END;
       END;
       IF @vStatus IS NULL

@@ -3,7 +3,7 @@
 --         @DoneTaskIds, @DoneFences: JSON arrays of ids of tasks that ended well, same length;
 --         @DoneDurationsMs: JSON array of numbers or nulls, @DoneResults: JSON array of JSON texts or nulls: same length, or null
 --         @StartedTaskIds: JSON array of ids of prefetched claims that were started meanwhile, or null
---         @Want int 0..1000; @After..: scan hint: look only at or after this place first (the last one claimed), or null
+--         @Want int 0..1000; @After..: scan hint: look only at or after this place (the last one claimed), and for due tasks only among those of the last two seconds, or null
 --         @StartId uniqueidentifier: what the execution was started by, its @OperationId: a database that lost commits gives its number
 --           again; null: not compared
 -- Out:    Status: claimed | none | limited (no token, no room for another prefetched claim, or the rate: RetryInMs)
@@ -16,7 +16,7 @@
 --         RefusedTaskIds: completions that changed nothing, joined by commas, or null; LeaseMs: from now, null: not renewed
 --         OverLimit: tokens held by all above the limit or a shared one; ReleaseRequested: none are, but one is wanted for a denied
 --           execution (_IsAsked, _IsAskedShared): call ReleaseSurplus when some are idle; FreeTokens: for any worker, if no limit is shared
---         NextDueMs bigint: until the next scheduled task, when fewer were claimed than wanted
+--         NextDueMs bigint: until the next scheduled task, when fewer were claimed than wanted or 128 due ones were made ready; 0: some are still due
 --         RetryInMs bigint: the rate let fewer be claimed than wanted: until it lets another one; null: it didn't
 --         Woken: JSON array of other definitions that got ready tasks; Opening: of batches to be pumped (PumpBatch); or null
 -- Raises: 50409 a call number older than the last; 50413, 50422 a bad result; 50422 want or call number out of range, a task twice
@@ -27,8 +27,8 @@
 --         Two executions delete different Ready rows, as each skips what the other holds. The definition is read before
 --         anything is locked: without row versions that read may wait for a call that changes its tokens
 -- Plan:   primary keys; claims the first @Want unlocked entries of PK_Ready: the cost doesn't depend on the backlog. Is there a ready or
---         due task: the last entry tells. Statements are counted: most of the time of a small call goes there. Completes some and
---         claims some: at most 25 without groups, waves, keys and a rate
+--         due task: the last entry tells. Joins are loops in the written order. Statements are counted: most of the time of a small
+--         call goes there. One that completes some and claims some has at most 25, but for groups, waves, keys and a rate
 -- Once:   completions by (task, fence); claims by call number
 -- Twin:   postgres/sql/functions/work.sql, _claimed.sql, _keep_solo.sql
 CREATE OR ALTER PROCEDURE Taskgate.Work
@@ -114,7 +114,8 @@ BEGIN
     END;
 
     -- The probes of the queues never wait, so that this reader keeps nobody from the definition's row. From the far end: claims
-    -- and promotions leave deleted entries at the near one, and a probe would step over all of them.
+    -- and promotions leave deleted entries at the near one, and a probe would step over all of them. With the scan hint only what
+    -- became due in the last two seconds is looked at: a call without it has seen the rest, at most a second ago.
     SELECT @vLeaseMs = d.LeaseMs, @vLeaseUntil = DATEADD(MILLISECOND, d.LeaseMs, @vNow), @vPrefetchMax = d.PrefetchMax,
            @vPaused = d.Paused, @vRetainDoneMs = d.RetainDoneMs, @vKeepPayload = d.KeepPayload,
            @vHasRate = CASE WHEN @vWant > 0 AND EXISTS (
@@ -128,6 +129,7 @@ BEGIN
              SELECT TOP (1) s.TaskId
              FROM Taskgate.Scheduled AS s WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe; versions or not, no wait
              WHERE s.TaskDefinitionId = d.TaskDefinitionId AND s.RunAt <= @vNow
+               AND s.RunAt > CASE WHEN @AfterTaskId IS NULL THEN CONVERT(datetime2(3), '0001-01-01') ELSE DATEADD(SECOND, -2, @vNow) END
              ORDER BY s.RunAt DESC) IS NOT NULL THEN 1 ELSE 0 END,
            @vIsReady = CASE WHEN @vIsEmpty = 1 AND (
              SELECT TOP (1) r.TaskId
@@ -242,7 +244,8 @@ BEGIN
           IF @vEndedCount < @vDoneCount
             SELECT @vRefused = STRING_AGG(l.Item, N',') WITHIN GROUP (ORDER BY l.Ord)
             FROM @vList AS l
-            WHERE NOT EXISTS (SELECT 1 FROM @vEnded AS e WHERE e.TaskId = l.TaskId);
+            WHERE NOT EXISTS (SELECT 1 FROM @vEnded AS e WHERE e.TaskId = l.TaskId)
+            OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per task
           IF @vStatus = N'none' AND @vIsSolo = 0
           BEGIN
             IF @vIsDue = 1
@@ -392,6 +395,7 @@ BEGIN
          @vPayloads AS [Payloads], @vExtras AS [Extras], @vStarted AS [Started], @vLastPriority AS [LastPriority],
          @vLastRank AS [LastRank], @vRefused AS [RefusedTaskIds], @vAnswerLeaseMs AS [LeaseMs], @vOverLimit AS [OverLimit],
          @vReleaseRequested AS [ReleaseRequested], CASE @vReleaseRequested WHEN 1 THEN 0 ELSE @vFreeTokens END AS [FreeTokens],
-         CASE @vAsksNextDue WHEN 1 THEN Taskgate._NextDueMs(@vDefinition) END AS [NextDueMs], @vRetryInMs AS [RetryInMs],
+         CASE WHEN @vAsksNextDue = 1 AND @vIsDue = 0 THEN Taskgate._NextDueFrom(@vDefinition, @vNow)
+              WHEN @vAsksNextDue = 1 OR @vPromoted >= 128 THEN Taskgate._NextDueMs(@vDefinition) END AS [NextDueMs], @vRetryInMs AS [RetryInMs],
          CASE WHEN @vWokenIds <> N'[]' THEN Taskgate._DefinitionNames(@vWokenIds, @vDefinition) END AS [Woken], @vOpening AS [Opening];
 END;

@@ -5,7 +5,8 @@
 -- Locks:  TaskGroup ascending, then their slots and waiters. Joins the caller's transaction
 -- Isolation: a call that changes a group's slots or waiters locks its row first, so the statements after the lock see all that the
 --         last holder committed; of two callers that end tasks of one group the second waits, then counts the first one's slots
--- Plan:   primary keys; first entries of PK_GroupWaiting under each group. As many statements for a thousand groups as for one
+-- Plan:   primary keys; first entries of PK_GroupWaiting under each group; joins are loops in the written order. As many statements
+--         for a thousand groups as for one
 -- Twin:   postgres/sql/functions/_hand_over.sql
 CREATE OR ALTER PROCEDURE Taskgate._HandOver
   @Leaving Taskgate.GroupedTaskList READONLY, @oWoken nvarchar(max) OUTPUT
@@ -39,7 +40,8 @@ BEGIN
   IF @vLocked < @vCount
   BEGIN
     SELECT @vMessage = N'group_id: a task names a group that is gone (' + CONVERT(nvarchar(11), MIN(w.GroupId)) + N')'
-    FROM @vWanted AS w WHERE NOT EXISTS (SELECT 1 FROM @vGate AS a WHERE a.GroupId = w.GroupId);
+    FROM @vWanted AS w WHERE NOT EXISTS (SELECT 1 FROM @vGate AS a WHERE a.GroupId = w.GroupId)
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per group
     THROW 50499, @vMessage, 1;
   END;
 

@@ -3,7 +3,7 @@
 --         p_done_task_ids, p_done_fences bigint[]: tasks that ended well, same length, in claim order where possible (faster);
 --         p_done_durations_ms int[], p_done_results text (JSON array of JSON texts or nulls): same length, or null
 --         p_started_task_ids bigint[]: prefetched claims that were started meanwhile, or null
---         p_want int 0..1000; p_after_*: scan hint: look only at or after this place first (the last one claimed), or null
+--         p_want int 0..1000; p_after_*: scan hint: look only at or after this place (the last one claimed), and for due tasks only among those of the last two seconds, or null
 --         p_start_id uuid: what the execution was started by, its p_operation_id: a database that lost commits gives its number again;
 --           null: not compared
 -- Out:    status: claimed | none | limited (no token, no room for another prefetched claim, or the rate: retry_in_ms) | done (nothing was wanted) | paused
@@ -17,7 +17,7 @@
 --         over_limit: tokens held by all above the limit, or above a shared one; release_requested: none are, but this process
 --           should give one to a denied execution (_is_asked, _is_asked_shared). Call release_surplus when some are idle; free_tokens: so
 --           many are free for any process; not said where a limit is shared, nor before a reservation ends (_reserved_ms)
---         next_due_ms: until the next scheduled task, when fewer were claimed than wanted
+--         next_due_ms: until the next scheduled task, when fewer were claimed than wanted or 128 due ones were made ready; 0: some are still due
 --         retry_in_ms: the rate let fewer be claimed than wanted: until it lets another one; null: it didn't
 --         woken: JSON array of other definitions that got ready tasks, or null; opening: JSON array of batches to be pumped
 --         (pump_batch), or null
@@ -42,6 +42,8 @@ set search_path = taskgate, pg_temp set standard_conforming_strings = on set pla
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now timestamptz := _now();
+  v_due_from timestamptz := case when p_after_task_id is null then '-infinity' else v_now - interval '2 seconds' end;   -- a call without the hint saw the rest, at most a second ago
+  v_promoted int := 0;
   v_done_count int := coalesce(cardinality(p_done_task_ids), 0);
   e record;
   c record;
@@ -72,15 +74,15 @@ begin
   -- An empty call that finds nothing writes nothing and takes no lock; the heartbeat renews the lease.
   if v_want > 0 and v_done_count = 0 and p_started_task_ids is null then
     select x.task_definition_id, d.paused,
-           exists (select 1 from ready r where r.task_definition_id = x.task_definition_id)
-        or exists (select 1 from scheduled s where s.task_definition_id = x.task_definition_id and s.run_at <= v_now) as has_some
+           exists (select 1 from ready r where r.task_definition_id = x.task_definition_id) as has_ready,
+           exists (select 1 from scheduled s where s.task_definition_id = x.task_definition_id and s.run_at <= v_now and s.run_at > v_due_from) as is_due
       into e
       from task_execution x join task_definition d on d.task_definition_id = x.task_definition_id
      where x.task_execution_id = p_task_execution_id and x.state = 1 and x.call_number < p_call_number
        and (p_start_id is null or x.operation_id = p_start_id);
-    if found and (e.paused or not e.has_some) then
+    if found and (e.paused or not (e.has_ready or e.is_due)) then
       status := case when e.paused then 'paused' else 'none' end; over_limit := _over_limit(e.task_definition_id);
-      next_due_ms := _next_due_ms(e.task_definition_id);
+      next_due_ms := case when e.is_due then _next_due_ms(e.task_definition_id) else _next_due_from(e.task_definition_id, v_now) end;
       return;
     end if;
   end if;
@@ -89,7 +91,7 @@ begin
   select x.task_definition_id, x.state, x.worker, x.build, x.token_count, x.call_number, x.call_fence, x.call_refused, x.is_solo,
          x.inflight, x.inflight_fence, x.inflight_at, x.prefetched,
          d.paused, d.lease_ms, d.prefetch_max, d.execution_tokens, d.retain_done_ms, d.keep_payload, coalesce(d.concurrency_limit_override, d.concurrency_limit) as task_limit,
-         v_want > 0 and exists (select 1 from scheduled s where s.task_definition_id = x.task_definition_id and s.run_at <= v_now) as is_due,
+         v_want > 0 and exists (select 1 from scheduled s where s.task_definition_id = x.task_definition_id and s.run_at <= v_now and s.run_at > v_due_from) as is_due,
          v_want > 0 and exists (select 1 from rate_bucket b where b.task_definition_id = x.task_definition_id) as has_rate,
          exists (select 1 from task_definition_shared_limit l where l.task_definition_id = x.task_definition_id) as has_shared,
          exists (select 1 from token_demand q where q.task_definition_id = x.task_definition_id and q.denied_at > v_now - d.lease_ms * interval '1 ms' - interval '2 seconds') as has_demand   -- else nothing is asked for or reserved
@@ -176,7 +178,7 @@ begin
   status := case when v_want = 0 then 'done' when e.paused then 'paused' when v_free <= 0 then 'limited' else 'none' end;
   if status = 'none' and not e.is_solo then
     v_want := least(v_want, v_free);
-    if e.is_due then perform _promote(e.task_definition_id, greatest(2 * v_want, 256), v_now); end if;
+    if e.is_due then v_promoted := _promote(e.task_definition_id, greatest(2 * v_want, 256), v_now); end if;
     if e.has_rate then                               -- last of all that may be held: skipped by others, and nothing is waited for after it
       select * into v_permits from _count_permits(e.task_definition_id, v_want);
       v_want := v_permits.o_allowed;
@@ -218,7 +220,9 @@ begin
         if cardinality(v_ids) = v_want then retry_in_ms := v_permits.o_retry_in_ms; end if;
       end if;
     end if;
-    if coalesce(cardinality(v_ids), 0) < v_want then next_due_ms := _next_due_ms(e.task_definition_id); end if;
+    if coalesce(cardinality(v_ids), 0) < v_want or v_promoted >= 128 then
+      next_due_ms := case when e.is_due then _next_due_ms(e.task_definition_id) else _next_due_from(e.task_definition_id, v_now) end;
+    end if;
   end if;
 
   update task_execution
