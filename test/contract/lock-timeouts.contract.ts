@@ -27,14 +27,14 @@ export function describeLockTimeouts(setup: StoreSetup): void {
 /** What a user's transaction writes without changing anything, so that others find it locked. */
 const lockAll: Record<Exclude<StoreDialect, "memory">, string[]> = {
   postgres: [
-    "update taskgate.task_definition set name = name where name in ('locked', 'paused')",
+    "update taskgate.task_definition set name = name where name in ('locked', 'paused', 'crowded')",
     "update taskgate.task_execution set worker = worker where worker = 'locked'",
     "update taskgate.task set kind = kind",
     "update taskgate.task_group set slots = slots",
     "update taskgate.batch set operation_id = operation_id",
   ],
   mssql: [
-    "UPDATE Taskgate.TaskDefinition SET Name = Name WHERE Name IN (N'locked', N'paused');",
+    "UPDATE Taskgate.TaskDefinition SET Name = Name WHERE Name IN (N'locked', N'paused', N'crowded');",
     "UPDATE Taskgate.TaskExecution SET Worker = Worker WHERE Worker = N'locked';",
     "UPDATE Taskgate.Task SET Kind = Kind;",
     "UPDATE Taskgate.TaskGroup SET Slots = Slots;",
@@ -47,6 +47,8 @@ interface Scene {
   readonly store: TaskStore;
   readonly worker: Worker;
   readonly beating: Worker;
+  /** It holds more than its limit allows: without that nothing is given back, and nothing locked. */
+  readonly crowded: Worker;
   /** A task of `worker`, and a prefetched one of `beating`. */
   readonly claimed: Awaited<ReturnType<Worker["claimOne"]>>;
   readonly prefetched: Awaited<ReturnType<Worker["claim"]>>;
@@ -79,8 +81,8 @@ const calls: Record<string, Call> = {
   enqueue_tasks: ({ store }) => enqueue(store, "locked", [{ group: "g" }]),
   acquire_tokens: ({ store, worker }) =>
     store.acquireTokens({ executionId: worker.executionId, want: 1 }),
-  release_surplus: ({ store, worker }) =>
-    store.releaseSurplus({ executionId: worker.executionId, keep: 1 }),
+  release_surplus: ({ store, crowded }) =>
+    store.releaseSurplus({ executionId: crowded.executionId, keep: 1 }),
   release_tokens: ({ store, worker }) =>
     store.releaseTokens({ executionId: worker.executionId, keep: 1 }),
   start_execution: ({ store }) => store.startExecution(startInput("locked")),
@@ -171,7 +173,7 @@ function reasonOf(error: unknown): string {
   return isTimeout ? "gave up" : String(error);
 }
 
-/** A dead worker with a claim, one that holds a grouped task, one of another definition with a prefetched claim, and a task that is due. */
+/** A dead worker with a claim, one that holds a grouped task, one of another definition with a prefetched claim, one above its limit, and a task that is due. */
 async function prepare(opened: TestStore): Promise<Scene> {
   const { store, plain } = opened;
   const settings = { limit: null, prefetchMax: 5, groupSlots: 5 };
@@ -180,6 +182,7 @@ async function prepare(opened: TestStore): Promise<Scene> {
   await define(store, settings, "other");
   await define(store, settings, "paused");
   await define(store, settings, "later");
+  await define(store, { ...settings, limit: 2 }, "crowded");
   await store.pauseDefinition({ name: "paused", changedBy: "me" });
   await enqueue(store, "locked", [{ group: "g" }, {}, {}]);
   await enqueue(store, "other", 2);
@@ -195,7 +198,9 @@ async function prepare(opened: TestStore): Promise<Scene> {
   const plan = { name: "a batch", failurePolicy: "halt", waves: 1 } as const;
   const made = { ...plan, operationId: operationId() };
   await store.createBatch(made);
-  return { store: plain, worker, beating, claimed, prefetched, made };
+  const crowded = await startWorker(store, "crowded", { want: 2 });
+  await setLimit(store, "crowded", 1);
+  return { store: plain, worker, beating, crowded, claimed, prefetched, made };
 }
 
 /** What any of the calls would have changed. */

@@ -209,6 +209,24 @@ function describeAnswers(setup: StoreSetup): void {
     expect(await follow(opened, rich.number, plan)).toEqual([{ granted: 0 }]);
   });
 
+  test.each([
+    { afterMs: 0, granted: 0 },
+    { afterMs: 10_001, granted: 1 },
+  ])(
+    "a plan that found no free token grants $granted after $afterMs ms of a lease of 10 seconds",
+    async ({ afterMs, granted }) => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 2, leaseMs: 10_000 });
+      const asker = await startWorker(store, name);
+      await startWorker(store, name, { worker: "another" });
+      const plan = await planOf(opened, asker.number);
+      expect(plan.count).toBe(0);
+      await opened.advance(afterMs);
+      expect(await follow(opened, asker.number, plan)).toEqual([{ granted }]);
+    },
+  );
+
   test("work counts the held tokens in the text that older code has written", async () => {
     const opened = open();
     const { store } = opened;
@@ -242,30 +260,36 @@ function describeAnswers(setup: StoreSetup): void {
 }
 
 /** What _PlanTokens tells, for _SettleTokens. */
-type Plan = Readonly<Record<"stamp" | "count" | "offset" | "piece", unknown>>;
+type Plan = Readonly<Record<"stamp" | "count" | "offset" | "piece" | "more" | "until", unknown>>;
 
 /** How an execution would come to all tokens of its definition. */
 async function planOf(opened: TestStore, execution: ExecutionNumber): Promise<Plan> {
   const [plan] = await opened.raw(`
     ${declareDefinition(execution)}
-    DECLARE @s bigint, @c int, @f int, @p varchar(max);
+    DECLARE @s bigint, @c int, @f int, @p varchar(max), @m nvarchar(max), @u datetime2(3);
     EXEC Taskgate._PlanTokens @TaskDefinitionId = @d, @TaskExecutionId = ${execution}, @Want = @w, @Keep = NULL,
-      @oStamp = @s OUTPUT, @oCount = @c OUTPUT, @oOffset = @f OUTPUT, @oPiece = @p OUTPUT;
-    SELECT CONVERT(nvarchar(20), @s) AS stamp, @c AS [count], @f AS offset, @p AS piece;`);
+      @oStamp = @s OUTPUT, @oCount = @c OUTPUT, @oOffset = @f OUTPUT, @oPiece = @p OUTPUT, @oMore = @m OUTPUT, @oUntil = @u OUTPUT;
+    SELECT CONVERT(nvarchar(20), @s) AS stamp, @c AS [count], @f AS offset, @p AS piece, @m AS more, CONVERT(nvarchar(30), @u, 126) AS until;`);
   return plan as Plan;
 }
 
 /** How many tokens the execution gets by that plan. */
 function follow(opened: TestStore, execution: ExecutionNumber, plan: Plan): Promise<unknown> {
-  const { stamp, count, offset, piece } = plan;
+  const { stamp, count, offset, piece, more, until } = plan;
   return opened.raw(`
     ${declareDefinition(execution)}
     DECLARE @n int, @g int, @b bigint, @x bit;
     EXEC Taskgate._SettleTokens @TaskDefinitionId = @d, @TaskExecutionId = ${execution}, @Want = @w, @Keep = NULL,
       @OverLimitKeep = NULL, @Shared = N'', @oOwn = @n OUTPUT, @oGranted = @g OUTPUT, @oFreed = @n OUTPUT, @oHeld = @n OUTPUT,
       @oLimit = @n OUTPUT, @oTokenFence = @b OUTPUT, @oPaused = @x OUTPUT, @oDead = @n OUTPUT, @oIsLive = @x OUTPUT,
-      @PlanStamp = ${String(stamp)}, @PlanCount = ${String(count)}, @PlanOffset = ${String(offset)}, @PlanPiece = '${String(piece)}';
+      @PlanStamp = ${String(stamp)}, @PlanCount = ${String(count)}, @PlanOffset = ${String(offset)}, @PlanPiece = '${String(piece)}',
+      @PlanMore = ${textOf(more)}, @PlanUntil = ${textOf(until)};
     SELECT @g AS granted;`);
+}
+
+/** A literal of T-SQL. */
+function textOf(value: unknown): string {
+  return typeof value === "string" ? `N'${value}'` : "NULL";
 }
 
 /** Its definition, and a wish for all tokens of that. */

@@ -1,16 +1,20 @@
 import { describe, expect, test } from "@jest/globals";
-import { define, setLimit, startInput, startWorker, statusOf } from "../support/builders";
+import { at, define, setLimit, startInput, startWorker, statusOf } from "../support/builders";
+import type { Worker } from "../support/builders";
 import { expectError } from "../support/expect-error";
 import { useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
 
 /**
- * T-SQL alone: a call decides by a definition's list of tokens before it locks the row, and writes a piece of the list. What somebody
+ * T-SQL alone: a call decides by a definition's list of tokens before it locks the row, and writes pieces of the list. What somebody
  * has changed by hand is no ground for that: it is decided, and told, under the lock.
  */
 export function describeTokenList(setup: StoreSetup): void {
   describe("a list of tokens that was changed by hand", () => {
     describeChanged(setup);
+  });
+  describe("a long list of tokens", () => {
+    describeLong(setup);
   });
   describe("the tokens of before the list", () => {
     describeBefore(setup);
@@ -70,6 +74,54 @@ function describeChanged(setup: StoreSetup): void {
     const opened = open();
     const { name, list } = await oneOfThree(opened);
     await expectRefused(opened, name, list.replace('0","', '" ,"'));
+  });
+}
+
+function describeLong(setup: StoreSetup): void {
+  const open = useStore(setup);
+
+  async function entriesOf(opened: TestStore): Promise<string[]> {
+    return JSON.parse(await listOf(opened)) as string[];
+  }
+
+  test.each([
+    { what: "piece by piece where they lie more than 40 entries apart", step: 50, count: 5 },
+    { what: "in one piece where they lie closer", step: 10, count: 20 },
+    { what: "in one piece where there would be more than eight", step: 45, count: 11 },
+  ])("tokens are taken and given back $what", async ({ step, count }) => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: step * count });
+    const singles: Worker[] = [];
+    for (let turn = 0; turn < count; turn += 1) {
+      singles.push(await startWorker(store, name));
+      await startWorker(store, name, { want: step - 1, worker: "another" });
+    }
+    const taker = at(singles, 0);
+    for (const single of singles.slice(1)) await single.finish();
+    const before = await entriesOf(opened);
+    const own = at(before, 0).slice(39);
+    const withOwn = (places: number): string[] =>
+      before.map((entry, place) =>
+        place % step === 0 && place < step * places ? entry.slice(0, 39) + own : entry,
+      );
+    const { executionId } = taker;
+
+    expect(await store.acquireTokens({ executionId, want: count })).toMatchObject({
+      tokens: count,
+      granted: count - 1,
+    });
+    expect(await entriesOf(opened)).toEqual(withOwn(count));
+    expect(await store.releaseTokens({ executionId, keep: 1 })).toMatchObject({
+      tokens: 1,
+      freed: count - 1,
+    });
+    const freed = own.replace("S:0", "S:1");
+    expect(await entriesOf(opened)).toEqual(
+      withOwn(count).map((entry, place) =>
+        place > 0 && entry.endsWith(own) ? entry.slice(0, 39) + freed : entry,
+      ),
+    );
   });
 }
 

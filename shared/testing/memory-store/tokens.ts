@@ -213,7 +213,7 @@ interface Denial {
   readonly retryInMs: number | null;
 }
 
-/** Why an execution without tokens can't be given one; null: at least one is granted. */
+/** Why an execution can't be given a token; null: at least one is granted. */
 function denial(memory: Memory, definition: DefinitionRow): Denial | null {
   if (definition.isPaused) return { status: "paused", retryInMs: null };
   const limit = limitOf(definition);
@@ -279,8 +279,14 @@ export const acquireTokens: Implementation<"acquireTokens"> = (memory, input) =>
   const definition = definitionOf(memory.state, execution);
   const note = (isDenied: boolean): "noted" | null =>
     isDenied && noteDemand(memory, definition, execution.worker) ? "noted" : null;
-  const denied = execution.tokenCount === 0 ? denial(memory, definition) : null;
-  if (denied !== null) return { ...nothing, ...denied, demand: note(denied.status === "limited") };
+  const denied = denial(memory, definition);
+  if (denied !== null) {
+    const isLimited = denied.status === "limited";
+    const demand = note(isLimited && execution.tokenCount < input.want);
+    if (execution.tokenCount === 0) return { ...nothing, ...denied, demand };
+    const tokenFence = asFence(String(definition.tokenFence));
+    return { ...nothing, status: "granted", tokens: execution.tokenCount, tokenFence, demand };
+  }
   const settled = settleTokens(memory, definition, { execution, want: input.want });
   const isLimited = settled.own === 0 && !definition.isPaused;
   const isDenied = settled.granted === 0 && settled.own < input.want && !definition.isPaused;

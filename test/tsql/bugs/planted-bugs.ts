@@ -31,13 +31,8 @@ const tokenBugs: readonly PlantedBug[] = [
     file: settle,
     edits: [
       {
-        from: `  UPDATE d
-  SET HoldLockTaskExecutionId = @TaskExecutionId
-  FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- one key, kept to the end; waiters in order of arrival
-  WHERE d.TaskDefinitionId = @TaskDefinitionId;
-  IF @@ROWCOUNT = 0`,
-        to: `  SELECT @vCount = COUNT(*) FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = @TaskDefinitionId;
-  IF @vCount = 0`,
+        from: "WITH (ROWLOCK, XLOCK, HOLDLOCK) -- one key",
+        to: "WITH (ROWLOCK) -- one key",
       },
       {
         from: "WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now, not a version of it",
@@ -109,8 +104,8 @@ const tokenBugs: readonly PlantedBug[] = [
     file: settle,
     edits: [
       {
-        from: "CASE WHEN d.TokenStamp = @PlanStamp AND",
-        to: "CASE WHEN @PlanStamp IS NOT NULL AND",
+        from: "@vIsPlanned = CASE d.TokenStamp WHEN @PlanStamp THEN 1 ELSE 0 END",
+        to: "@vIsPlanned = CASE WHEN @PlanStamp IS NOT NULL THEN 1 ELSE 0 END",
       },
     ],
     foundBy: "acquire-x-acquire",

@@ -70,6 +70,7 @@ export const spreadCases: readonly ModelCase[] = [
     ],
     callers: [[acquire(1, 3)], [start(3, 1)]],
     waits: [definitionRow, demandRow],
+    readersWait: true,
     ends: (end) =>
       heldTokens(end, 1 + tokensOf(end.answers[0]?.[0]) + tokensOf(end.answers[1]?.[0])),
   },
@@ -87,6 +88,7 @@ export const spreadCases: readonly ModelCase[] = [
     setup: [register({ limit: 4 }), start(1, 3), start(2, 1), acquire(2, 4), secondLater],
     callers: [[releaseSurplus(1, 0)], [acquire(2, 4)]],
     waits: [definitionRow, demandRow],
+    readersWait: true,
     ends: (end) => heldTokens(end, 2 + tokensOf(end.answers[1]?.[0])),
   },
   {

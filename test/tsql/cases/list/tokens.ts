@@ -93,6 +93,7 @@ export const tokenCases: readonly ModelCase[] = [
     setup: [register({ limit: 2 }), start(1, 1), start(2, 1)],
     callers: [[acquire(1, 2)], [release(2, 0)]],
     waits,
+    readersWait: true,
     ends: (end) => heldTokens(end, tokensOf(end.answers[0]?.[0])),
   },
   {

@@ -13,6 +13,5 @@ RETURN
   SELECT q.DeniedAt AS DeniedAt
   FROM Taskgate._OpenDemand(@TaskDefinitionId, @LeaseMs, @Now) AS q
   INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = @TaskDefinitionId
-  CROSS APPLY Taskgate._TokenText(d.ExecutionTokens, d.TokenList) AS x
-  CROSS APPLY Taskgate._Shares(x.Tokens, @TaskDefinitionId, @Worker) AS h
+  CROSS APPLY Taskgate._Shares(d.ExecutionTokens, d.TokenList, @TaskDefinitionId, @Worker) AS h
   WHERE h.Mine > 1 AND (h.Richest - h.Mine < 2 OR q.DeniedAt <= DATEADD(SECOND, -2, @Now));

@@ -14,5 +14,5 @@ RETURN
          h.Mine AS Mine, h.Total AS Held, h.Others AS Others, h.Poorest AS Poorest, h.Richest AS Richest
   FROM Taskgate.TaskDefinitionSharedLimit AS l WITH (FORCESEEK) -- the definition's few rows
   INNER JOIN Taskgate.SharedLimit AS s WITH (FORCESEEK) ON s.SharedLimitId = l.SharedLimitId -- each by its key: others may be locked
-  CROSS APPLY Taskgate._Shares(s.ExecutionTokens, @TaskDefinitionId, @Worker) AS h
+  CROSS APPLY Taskgate._Shares(s.ExecutionTokens, NULL, @TaskDefinitionId, @Worker) AS h
   WHERE l.TaskDefinitionId = @TaskDefinitionId AND COALESCE(s.ConcurrencyLimitOverride, s.ConcurrencyLimit) <> -1;

@@ -7,8 +7,8 @@
 -- Raises: 50422 @Want out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution; then, after the commit, TokenDemand, SharedTokenDemand by skip
 -- Isolation: of two askers the second waits for the row and decides by what the first one left
--- Plan:   primary keys only; a denial of one that holds none is one read, without lock; it writes at most
---         once a second per limit
+-- Plan:   primary keys and the definition's open executions; a denial is plain reads, without lock, also of one that holds some: what it
+--         holds is the answer; it writes at most once a second per limit
 -- Once:   a repeat grants nothing more than @Want
 -- Twin:   postgres/sql/functions/acquire_tokens.sql
 CREATE OR ALTER PROCEDURE Taskgate.AcquireTokens
@@ -22,7 +22,7 @@ BEGIN
   DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vState tinyint, @vTokenCount int, @vTokens int = 0,
           @vGranted int = 0, @vTokenFence bigint, @vRetryInMs bigint, @vDead int = 0,
           @vPaused bit, @vIsLive bit, @vIgnored nvarchar(20), @vDemand nvarchar(20), @vMine int, @vNoted bit, @vWorker nvarchar(200),
-          @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max);
+          @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max), @vPlanMore nvarchar(max), @vPlanUntil datetime2(3);
 
   IF @Want IS NULL OR @Want NOT BETWEEN 1 AND 1000
   BEGIN
@@ -36,20 +36,28 @@ BEGIN
     WHERE e.TaskExecutionId = @TaskExecutionId AND (@StartId IS NULL OR e.OperationId = @StartId);
     IF @vState IS NULL OR @vState <> 1
       SET @vStatus = N'fenced';
-    ELSE IF @vTokenCount = 0
+    ELSE
       EXEC Taskgate._DenyEarly @TaskDefinitionId = @vDefinition, @Worker = NULL, @oStatus = @vStatus OUTPUT, @oRetryInMs = @vRetryInMs OUTPUT,
         @oDemand = @vDemand OUTPUT, @oMine = @vMine OUTPUT, @IsFirst = 1;
-    IF @vStatus IS NULL
+    IF @vTokenCount > 0 AND @vStatus IN (N'paused', N'limited') -- no more than these
+    BEGIN
+      SELECT @vPaused = CASE @vStatus WHEN N'paused' THEN 1 ELSE 0 END, @vTokens = @vTokenCount, @vRetryInMs = NULL;
+      SELECT @vTokenFence = d.TokenFence FROM Taskgate.TaskDefinition AS d WHERE d.TaskDefinitionId = @vDefinition;
+      SET @vStatus = N'granted';
+    END;
+    ELSE IF @vStatus IS NULL
     BEGIN
       IF @vShared = N'' -- these are decided under the locks of all
         EXEC Taskgate._PlanTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = @Want, @Keep = NULL,
-          @oStamp = @vPlanStamp OUTPUT, @oCount = @vPlanCount OUTPUT, @oOffset = @vPlanOffset OUTPUT, @oPiece = @vPlanPiece OUTPUT;
+          @oStamp = @vPlanStamp OUTPUT, @oCount = @vPlanCount OUTPUT, @oOffset = @vPlanOffset OUTPUT, @oPiece = @vPlanPiece OUTPUT, @oMore = @vPlanMore OUTPUT,
+          @oUntil = @vPlanUntil OUTPUT;
       BEGIN TRANSACTION;
       IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
       EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = @Want, @Shared = @vShared,
         @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
         @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT,
-        @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece;
+        @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece,
+        @PlanMore = @vPlanMore, @PlanUntil = @vPlanUntil;
       COMMIT TRANSACTION;
       SET @vStatus = CASE WHEN @vIsLive = 0 THEN N'fenced' WHEN @vTokens > 0 THEN N'granted' WHEN @vPaused = 1 THEN N'paused'
                           ELSE N'limited' END;

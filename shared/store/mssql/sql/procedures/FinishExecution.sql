@@ -21,7 +21,7 @@ BEGIN
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int, @vShared nvarchar(max), @vState tinyint, @vFreed int = 0, @vGivenBack int = 0,
           @vReady bit = 0, @vNextDueMs bigint, @vWokenIds nvarchar(max) = N'[]', @vWoken nvarchar(max), @vOpening nvarchar(max),
           @vStatus nvarchar(20),
-          @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max);
+          @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max), @vPlanMore nvarchar(max);
   DECLARE @vClaim TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL);
   DECLARE @vTask TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL, TaskDefinitionId int NOT NULL, Priority smallint NOT NULL,
@@ -36,12 +36,14 @@ BEGIN
     BEGIN TRY
       IF @vShared = N'' -- these are decided under the locks of all
         EXEC Taskgate._PlanTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = NULL, @Keep = 0,
-          @oStamp = @vPlanStamp OUTPUT, @oCount = @vPlanCount OUTPUT, @oOffset = @vPlanOffset OUTPUT, @oPiece = @vPlanPiece OUTPUT;
+          @oStamp = @vPlanStamp OUTPUT, @oCount = @vPlanCount OUTPUT, @oOffset = @vPlanOffset OUTPUT, @oPiece = @vPlanPiece OUTPUT,
+          @oMore = @vPlanMore OUTPUT;
       BEGIN TRANSACTION;
       IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
       EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Keep = 0, @Shared = @vShared,
         @oFreed = @vFreed OUTPUT,
-        @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece;
+        @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece,
+        @PlanMore = @vPlanMore;
       UPDATE e
       SET State = 2, EndedAt = @vNow
       FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- tests the row as it is now

@@ -8,7 +8,7 @@
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution: the number is decided under the row's lock, so two holders never give back twice;
 --         TokenGift, SharedTokenDemand
 -- Isolation: of two holders the second waits for the row and finds that many fewer tokens above the limit
--- Plan:   primary keys only
+-- Plan:   primary keys only; where nothing is above the limit and no denial is open, plain reads without lock
 -- Once:   by value: however often it is said, the tokens in use stay; a repeat gives again only for a denial
 --         noted since
 -- Twin:   postgres/sql/functions/release_surplus.sql
@@ -21,16 +21,27 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vOverLimit int = 0,
-          @vHeld int, @vLimit int, @vIsLive bit, @vGiven int = 0, @vGivenTo nvarchar(max), @vWoken nvarchar(max);
+          @vHeld int, @vLimit int, @vIsLive bit, @vGiven int = 0, @vGivenTo nvarchar(max), @vWoken nvarchar(max), @vNow datetime2(3) = SYSUTCDATETIME(),
+          @vIsAsked bit;
 
   EXEC Taskgate._CheckRange @What = N'keep', @Value = @Keep, @Min = 0, @Max = 1000;
   BEGIN TRY
-    SELECT @vDefinition = e.TaskDefinitionId, @vShared = Taskgate._SharedIds(e.TaskDefinitionId)
+    SELECT @vDefinition = e.TaskDefinitionId, @vShared = Taskgate._SharedIds(e.TaskDefinitionId), @vTokens = e.TokenCount
     FROM Taskgate.TaskExecution AS e
     WHERE e.TaskExecutionId = @TaskExecutionId AND e.State = 1 AND (@StartId IS NULL OR e.OperationId = @StartId);
     IF @vDefinition IS NULL
       SET @vStatus = N'fenced';
-    ELSE
+    ELSE IF @vShared = N''
+      SELECT @vIsAsked = CASE
+        WHEN l.TaskLimit = -1 THEN 0
+        WHEN DATALENGTH(d.ExecutionTokens) > 0 OR d.HeldCount > l.TaskLimit THEN 1
+        WHEN EXISTS (SELECT 1 FROM Taskgate._OpenDemand(@vDefinition, d.LeaseMs, @vNow) AS q) THEN 1 ELSE 0 END
+      FROM Taskgate.TaskDefinition AS d
+      CROSS APPLY (SELECT COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit) AS l
+      WHERE d.TaskDefinitionId = @vDefinition;
+    IF @vIsAsked = 0
+      SET @vStatus = N'released'; -- others gave meanwhile, or the limit was raised
+    ELSE IF @vStatus IS NULL
     BEGIN
       BEGIN TRANSACTION;
       IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;

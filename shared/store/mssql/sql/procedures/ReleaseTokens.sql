@@ -16,7 +16,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vReady bit = 0, @vIsLive bit,
-          @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max);
+          @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max), @vPlanMore nvarchar(max);
 
   EXEC Taskgate._CheckRange @What = N'keep', @Value = @Keep, @Min = 0, @Max = 1000;
   BEGIN TRY
@@ -29,12 +29,14 @@ BEGIN
     BEGIN
       IF @vShared = N'' -- these are decided under the locks of all
         EXEC Taskgate._PlanTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = NULL, @Keep = @Keep,
-          @oStamp = @vPlanStamp OUTPUT, @oCount = @vPlanCount OUTPUT, @oOffset = @vPlanOffset OUTPUT, @oPiece = @vPlanPiece OUTPUT;
+          @oStamp = @vPlanStamp OUTPUT, @oCount = @vPlanCount OUTPUT, @oOffset = @vPlanOffset OUTPUT, @oPiece = @vPlanPiece OUTPUT,
+          @oMore = @vPlanMore OUTPUT;
       BEGIN TRANSACTION;
       IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
       EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Keep = @Keep, @Shared = @vShared,
         @oOwn = @vTokens OUTPUT, @oFreed = @vFreed OUTPUT, @oIsLive = @vIsLive OUTPUT,
-        @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece;
+        @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece,
+        @PlanMore = @vPlanMore;
       COMMIT TRANSACTION;
       SET @vStatus = N'released';
       IF @vIsLive = 0 SELECT @vStatus = N'fenced', @vTokens = 0, @vFreed = 0; -- declared dead meanwhile: its tokens may be granted to others

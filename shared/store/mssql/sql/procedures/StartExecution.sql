@@ -34,7 +34,7 @@ BEGIN
           @vRetryInMs bigint, @vNextDueMs bigint, @vDead int = 0, @vIsRepeat bit = 0,
           @vPaused bit, @vIgnored nvarchar(20), @vHasRate bit, @vShared nvarchar(max), @vAllowed int = 1, @vFrom datetime2(6), @vIntervalUs bigint,
           @vWorker nvarchar(200), @vDemand nvarchar(20), @vMine int, @vNoted bit,
-          @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max);
+          @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max), @vPlanMore nvarchar(max), @vPlanUntil datetime2(3);
   DECLARE @vNew TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
 
   IF @Want IS NULL OR @Want NOT BETWEEN 1 AND 1000
@@ -104,7 +104,8 @@ BEGIN
       SET @vWish = CASE WHEN @NeedsReady = 1 AND @vReady < @Want THEN @vReady ELSE @Want END;
       IF @vShared = N'' -- these are decided under the locks of all
         EXEC Taskgate._PlanTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = 0, @Want = @vWish, @Keep = NULL,
-          @oStamp = @vPlanStamp OUTPUT, @oCount = @vPlanCount OUTPUT, @oOffset = @vPlanOffset OUTPUT, @oPiece = @vPlanPiece OUTPUT;
+          @oStamp = @vPlanStamp OUTPUT, @oCount = @vPlanCount OUTPUT, @oOffset = @vPlanOffset OUTPUT, @oPiece = @vPlanPiece OUTPUT, @oMore = @vPlanMore OUTPUT,
+          @oUntil = @vPlanUntil OUTPUT;
       BEGIN TRANSACTION;
       IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
       SELECT @vPaused = d.Paused
@@ -122,7 +123,8 @@ BEGIN
         SELECT @vExecution = n.TaskExecutionId FROM @vNew AS n;
         EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @vExecution, @Want = @vWish, @Shared = @vShared,
           @oOwn = @vTokens OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT, @oDead = @vDead OUTPUT,
-          @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece;
+          @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece,
+          @PlanMore = @vPlanMore, @PlanUntil = @vPlanUntil;
         IF @vTokens > 0 AND @vHasRate = 1
         BEGIN
           EXEC Taskgate._CountPermits @TaskDefinitionId = @vDefinition, @Want = 1, @oAllowed = @vAllowed OUTPUT,

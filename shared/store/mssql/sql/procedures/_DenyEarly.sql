@@ -1,4 +1,4 @@
--- Taskgate._DenyEarly: is it certain, by one plain read, that no token can be granted to an execution without tokens?
+-- Taskgate._DenyEarly: is it certain, by plain reads, that no token can be granted to an execution, whatever it holds already?
 -- In:     @TaskDefinitionId int; @Worker nvarchar(200): the name of the asking process; null: a live execution
 --         @IsFirst: nothing was asked under the lock yet: where the count says that tokens are free nothing else is told
 -- Out:    @oStatus: paused | limited | null (go and lock)
@@ -9,7 +9,9 @@
 -- Raises: -; damage is said under the lock
 -- Locks:  none: a token freed at this moment would have been missed by asking a microsecond earlier.
 --         Call it with nothing locked: without row versions its reads wait for those who write
--- Plan:   primary key of TaskDefinition, then of its holders' executions, once each; the same for its shared limits; of TokenGift
+-- Isolation: without row versions the counts may be of different instants; so the row, read first, must say as well that all are held
+-- Plan:   primary key of TaskDefinition, then its open executions: TokenCount is written where the list is, so the list isn't read; a
+--         string of before is parsed, with a seek per holder; the same for its shared limits; of TokenGift
 --         TokenDemand and SharedTokenDemand for a worker that holds some
 -- Twin:   postgres/sql/functions/_deny_early.sql, _retry_in_ms.sql
 CREATE OR ALTER PROCEDURE Taskgate._DenyEarly
@@ -18,13 +20,14 @@ CREATE OR ALTER PROCEDURE Taskgate._DenyEarly
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vPaused bit, @vTokens nvarchar(max), @vList varchar(max), @vHeld int, @vLimit int, @vLive int,
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vPaused bit, @vTokens nvarchar(max), @vHeld int, @vLimit int, @vLive int,
           @vShared nvarchar(max), @vRetryInMs bigint, @vForMs bigint, @vSharedMs bigint;
   DECLARE @vToken TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL);
+  DECLARE @vHolder TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, HeldCount int NULL); -- null: as TokenCount says
 
   SELECT @oStatus = NULL, @oRetryInMs = NULL, @oDemand = NULL, @oMine = 0;
-  SELECT @vPaused = d.Paused, @vTokens = d.ExecutionTokens, @vList = d.TokenList, @vHeld = d.HeldCount, @vLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit),
+  SELECT @vPaused = d.Paused, @vTokens = d.ExecutionTokens, @vHeld = d.HeldCount, @vLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit),
          @vShared = Taskgate._SharedIds(d.TaskDefinitionId)
   FROM Taskgate.TaskDefinition AS d
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
@@ -36,21 +39,30 @@ BEGIN
   IF @vLimit = -1 AND @vShared = N'' RETURN;
   IF @IsFirst = 1 AND @vHeld < @vLimit AND @vShared = N'' AND DATALENGTH(@vTokens) = 0 -- some are free, if they aren't for others
     IF NOT EXISTS (SELECT 1 FROM Taskgate._Reserved(@TaskDefinitionId, @vNow) AS g) RETURN;
-  INSERT INTO @vToken (Ord, TokenId, IsHeld, Grantee)
-  SELECT t.Ord, t.TokenId, t.IsHeld, t.Grantee
-  FROM Taskgate._TokenText(@vTokens, @vList) AS x
-  CROSS APPLY Taskgate._ReadTokens(x.Tokens) AS t;
-  IF EXISTS (SELECT 1 FROM @vToken AS t WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL)
-    RETURN;
-  SELECT @vLive = COALESCE(SUM(h.HeldCount), 0), @oRetryInMs = MIN(DATEDIFF_BIG(MILLISECOND, @vNow, e.LeaseUntil)) + 1,
-         @oMine = COALESCE(SUM(CASE WHEN e.Worker = @Worker THEN h.HeldCount ELSE 0 END), 0)
-  FROM (SELECT t.Grantee, COUNT(*) AS HeldCount FROM @vToken AS t WHERE t.IsHeld = 1 GROUP BY t.Grantee) AS h
-  INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = h.Grantee
-  WHERE e.State = 1 AND e.LeaseUntil >= @vNow
-  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per holder
+  IF DATALENGTH(@vTokens) > 0
+  BEGIN
+    INSERT INTO @vToken (Ord, TokenId, IsHeld, Grantee)
+    SELECT t.Ord, t.TokenId, t.IsHeld, t.Grantee FROM Taskgate._ReadTokens(@vTokens) AS t;
+    IF EXISTS (SELECT 1 FROM @vToken AS t WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL)
+      RETURN;
+    INSERT INTO @vHolder (TaskExecutionId, HeldCount)
+    SELECT t.Grantee, COUNT(*) FROM @vToken AS t WHERE t.IsHeld = 1 GROUP BY t.Grantee;
+  END;
+  ELSE IF @vLimit <> -1
+    INSERT INTO @vHolder (TaskExecutionId) -- own statement: first the entries of the index, then the rows by key
+    SELECT e.TaskExecutionId
+    FROM Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- covers this read
+    WHERE e.TaskDefinitionId = @TaskDefinitionId AND e.State IN (1, 3);
+  SELECT @vLive = COALESCE(SUM(x.Held), 0), @oRetryInMs = MIN(DATEDIFF_BIG(MILLISECOND, @vNow, e.LeaseUntil)) + 1,
+         @oMine = COALESCE(SUM(CASE WHEN e.Worker = @Worker THEN x.Held ELSE 0 END), 0)
+  FROM @vHolder AS h
+  INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = h.TaskExecutionId
+  CROSS APPLY (SELECT COALESCE(h.HeldCount, e.TokenCount) AS Held) AS x
+  WHERE e.State = 1 AND e.LeaseUntil >= @vNow AND x.Held > 0
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
   IF @vLimit = -1 AND @Worker IS NOT NULL -- the shared ones count what its own string doesn't
     SELECT @oMine = COALESCE(MAX(h.Mine), 0) FROM Taskgate._SharedShares(@TaskDefinitionId, @Worker) AS h;
-  IF @vLimit <> -1 AND @vLive >= @vLimit SET @oStatus = N'limited';
+  IF @vLimit <> -1 AND @vLive >= @vLimit AND (DATALENGTH(@vTokens) > 0 OR @vHeld >= @vLimit) SET @oStatus = N'limited';
   ELSE IF @vShared <> N''
   BEGIN
     SELECT @vLive = COUNT(*), @vRetryInMs = MAX(u.RetryInMs)

@@ -16,7 +16,7 @@ CREATE OR ALTER PROCEDURE Taskgate._NoteDemand
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vTokens nvarchar(max), @vLimit int, @vMine int, @vTotal int, @vRichest int,
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vTokens nvarchar(max), @vList varchar(max), @vLimit int, @vMine int, @vTotal int, @vRichest int,
           @vPauseS int = 1, @vIsFull bit = 0, @vDue int;
   DECLARE @vFull TABLE (
     SharedLimitId int NOT NULL PRIMARY KEY CLUSTERED, TaskLimit int NOT NULL, Mine int NOT NULL, Richest int NOT NULL);
@@ -35,11 +35,10 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per limit
     IF @vDue = 0 RETURN;
   END;
-  SELECT @vTokens = x.Tokens, @vLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit)
+  SELECT @vTokens = d.ExecutionTokens, @vList = d.TokenList, @vLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit)
   FROM Taskgate.TaskDefinition AS d
-  CROSS APPLY Taskgate._TokenText(d.ExecutionTokens, d.TokenList) AS x
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
-  SELECT @vMine = h.Mine, @vTotal = h.Total, @vRichest = h.Richest FROM Taskgate._Shares(@vTokens, @TaskDefinitionId, @Worker) AS h;
+  SELECT @vMine = h.Mine, @vTotal = h.Total, @vRichest = h.Richest FROM Taskgate._Shares(@vTokens, @vList, @TaskDefinitionId, @Worker) AS h;
   IF @vLimit >= 0 AND @vTotal >= @vLimit SET @vIsFull = 1;
   IF @vIsFull = 1 AND (@vLimit < 1 OR @vRichest < @vMine + 2) RETURN;
   IF @Shared <> N''

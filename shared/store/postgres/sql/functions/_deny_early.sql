@@ -1,4 +1,4 @@
--- taskgate._deny_early: is it certain, by one plain read, that no token can be granted to an execution without tokens?
+-- taskgate._deny_early: is it certain, by plain reads, that no token can be granted to an execution, whatever it holds already?
 -- In:     p_task_definition_id int; p_worker text: the name of the asking process
 -- Out:    o_status: paused | limited | null (go and lock); o_retry_in_ms: as of _retry_in_ms
 --         o_demand: others: free tokens are reserved for others (_reserved_ms, _shared_demand), and this worker holds tokens already

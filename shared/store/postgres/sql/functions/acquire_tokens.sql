@@ -6,8 +6,8 @@
 --           and holders were asked for a token: retry soon | null
 -- Raises: TG422 p_want out of range
 -- Locks:  shared_limit, task_definition, task_execution; token_demand, shared_token_demand by skip
--- Plan:   primary keys only; a denial of one that holds none is one read, without lock; it writes at most
---         once a second per limit
+-- Plan:   primary keys only; a denial is one read, without lock, also of one that holds some: what it holds is the answer; it writes at
+--         most once a second per limit
 -- Once:   a repeat grants nothing more than p_want
 -- Twin:   mssql/sql/procedures/AcquireTokens.sql
 create or replace function taskgate.acquire_tokens(
@@ -28,13 +28,16 @@ begin
   select x.task_definition_id, x.state, x.token_count, x.worker, _shared_ids(x.task_definition_id) as shared into e from task_execution x
    where x.task_execution_id = p_task_execution_id and (p_start_id is null or x.operation_id = p_start_id);
   if e.state is distinct from 1 then status := 'fenced'; return; end if;
-  if e.token_count = 0 then
-    select * into s from _deny_early(e.task_definition_id, null);
-    if s.o_status is not null then
+  select * into s from _deny_early(e.task_definition_id, null);
+  if s.o_status is not null then
+    if s.o_status = 'limited' and e.token_count < p_want and _note_demand(e.task_definition_id, e.worker, e.shared) then demand := 'noted'; end if;
+    if e.token_count = 0 then
       status := s.o_status; retry_in_ms := s.o_retry_in_ms;
-      if status = 'limited' and _note_demand(e.task_definition_id, e.worker, e.shared) then demand := 'noted'; end if;
-      return;
+    else                                             -- no more than these
+      status := 'granted'; tokens := e.token_count;
+      select d.token_fence into token_fence from task_definition d where d.task_definition_id = e.task_definition_id;
     end if;
+    return;
   end if;
   if e.shared <> '{}' then perform _lock_shared(e.shared); end if;
   select * into s from _settle_tokens(e.task_definition_id, p_task_execution_id, p_want, null, null, e.shared);

@@ -7,7 +7,7 @@
 -- Raises: TG422 p_keep out of range
 -- Locks:  shared_limit, task_definition, task_execution: the number is decided under the row's lock, so two holders never give back twice;
 --         token_gift, shared_token_demand
--- Plan:   primary keys only
+-- Plan:   primary keys only; where nothing is above the limit and no denial is open, plain reads without lock
 -- Once:   by value: however often it is said, the tokens in use stay; a repeat gives again only for a denial
 --         noted since
 -- Twin:   mssql/sql/procedures/ReleaseSurplus.sql
@@ -20,13 +20,24 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off se
 declare
   v_definition int;
   v_shared int[];
+  v_held int;
   s record;
 begin
   perform _check_range('keep', p_keep, 0, 1000);
   tokens := 0; freed := 0; over_limit := 0; given := 0;
-  select x.task_definition_id, _shared_ids(x.task_definition_id) into v_definition, v_shared from task_execution x
+  select x.task_definition_id, _shared_ids(x.task_definition_id), x.token_count into v_definition, v_shared, v_held from task_execution x
    where x.task_execution_id = p_task_execution_id and x.state = 1 and (p_start_id is null or x.operation_id = p_start_id);
   if not found then status := 'fenced'; return; end if;
+  if v_shared = '{}' and exists (                     -- others gave meanwhile, or the limit was raised
+    select 1 from task_definition d
+     where d.task_definition_id = v_definition
+       and (coalesce(d.concurrency_limit_override, d.concurrency_limit) = -1
+            or _tokens_are_sound(d.execution_tokens)
+               and _held_tokens(d.execution_tokens) <= coalesce(d.concurrency_limit_override, d.concurrency_limit)
+               and _open_demand(v_definition, d.lease_ms, _now()) is null)) then
+    status := 'released'; tokens := v_held;
+    return;
+  end if;
   if v_shared <> '{}' then perform _lock_shared(v_shared); end if;
   select * into s from _settle_tokens(v_definition, p_task_execution_id, null, null, p_keep, v_shared);
   if not s.o_is_live then status := 'fenced'; return; end if;   -- declared dead meanwhile: its tokens may be granted to others
