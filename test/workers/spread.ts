@@ -12,6 +12,7 @@ import { createRegistry } from "../../shared/worker/define/registry";
 import { runWorker } from "../../shared/worker/run/run-worker";
 import { Chance } from "./chance";
 import { Database } from "./database";
+import { locksTokens } from "./token-locks";
 import { Host } from "./host";
 import { IdleTokens } from "./idle-tokens";
 import { connect } from "./remote-store";
@@ -59,6 +60,8 @@ export interface Spread {
   readonly statements: number;
   /** Those that changed the first definition's tokens: on a database each is a commit on the definition's row. */
   readonly tokenCommits: number;
+  /** Those that decide under the lock of the first definition's row, also where they then change nothing. */
+  readonly tokenLocks: number;
 }
 
 const quiet = (): void => undefined;
@@ -103,6 +106,7 @@ class Scene {
   readonly #sharedMax: number[] = [];
   #statements = 0;
   #tokenCommits = 0;
+  #tokenLocks = 0;
   #tokens = "";
 
   constructor(options: SpreadOptions) {
@@ -114,7 +118,11 @@ class Scene {
       random,
       tamper: null,
       observer: {
-        before: quiet,
+        before: ({ operation }) => {
+          const row = this.#row;
+          if (row !== undefined && locksTokens(operation, row, this.#database.nowMs))
+            this.#tokenLocks += 1;
+        },
         after: ({ host }, answer) => {
           this.#watch();
           if ((answer as { demand?: unknown }).demand === "noted") this.#meetFate(host);
@@ -182,6 +190,7 @@ class Scene {
       notedAtMs: this.#noted.map((atMs) => atMs - startMs),
       statements: this.#statements,
       tokenCommits: this.#tokenCommits,
+      tokenLocks: this.#tokenLocks,
     };
   }
 

@@ -6,7 +6,7 @@ import { startedTasks } from "./scene";
 import type { Situation } from "./situation";
 import { spreadFigures } from "./spread-figures";
 import { promotedFigures, scheduleFigures, waitingFigures } from "./scheduled-figures";
-import { tokenFigures } from "./token-figures";
+import { roughTokenFigures, tokenFigures } from "./token-figures";
 import { workFigures } from "./work-figures";
 
 /*
@@ -23,6 +23,7 @@ export async function measureLife(engine: EngineName): Promise<Situation[]> {
     ...(await wholeLives(template)),
     ...(await workFigures(template)),
     ...(await tokenFigures(template)),
+    ...(await roughTokenFigures(template)),
     ...(await enqueueFigures(template)),
     ...(await scheduleFigures(template)),
     ...(await promotedFigures(template)),

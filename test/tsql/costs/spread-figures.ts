@@ -16,6 +16,7 @@ export async function spreadFigures(): Promise<Situation[]> {
     executionMs: 6_000,
     arriveEveryMs: 2_000,
   });
+  const slow = await tokenFigure("three processes at limit 16, tasks of 500 ms", { taskMs: 500 });
   const rated = await spread({
     ...shared,
     hosts: 50,
@@ -27,6 +28,7 @@ export async function spreadFigures(): Promise<Situation[]> {
   return [
     limited,
     changing,
+    slow,
     {
       name: "50 workers on a rate of 10/s",
       figures: {
@@ -38,7 +40,7 @@ export async function spreadFigures(): Promise<Situation[]> {
 }
 
 async function tokenFigure(name: string, change: Partial<SpreadOptions>): Promise<Situation> {
-  const { begun, tokenCommits } = await spread({
+  const { begun, tokenCommits, tokenLocks } = await spread({
     ...shared,
     hosts: 3,
     limit: 16,
@@ -52,6 +54,7 @@ async function tokenFigure(name: string, change: Partial<SpreadOptions>): Promis
     figures: {
       tasks,
       "commits on the definition's row per 20": round((20 * tokenCommits) / tasks),
+      "calls that lock it per 20": round((20 * tokenLocks) / tasks),
     },
   };
 }
