@@ -271,6 +271,59 @@ function describeReturns(setup: StoreSetup): void {
     expect(await heldOf(store, a, shared)).toBe(0);
   });
 
+  test("tokens of a shared limit that go back name a definition whose tasks wait for them", async () => {
+    const { store } = open();
+    const { a, b } = await twoOn(store, 2);
+    const worker = await startWorker(store, a, { want: 2 });
+    const { executionId } = worker;
+    const giveBack = async (keep: number): Promise<string[]> =>
+      (await store.releaseTokens({ executionId, keep })).woken;
+    expect(await giveBack(1)).toEqual([]);
+    await enqueueOne(store, b);
+    await store.acquireTokens({ executionId, want: 2 });
+    expect(await giveBack(1)).toEqual([b]);
+    // Nothing was freed.
+    expect(await giveBack(1)).toEqual([]);
+    expect((await worker.finish()).woken).toEqual([b]);
+    expect((await worker.finish()).woken).toEqual([]);
+  });
+
+  test("tokens of a shared limit that go back name no definition that is paused, or whose execution finds its tasks", async () => {
+    const { store } = open();
+    const { a, b } = await twoOn(store, 3);
+    await enqueueOne(store, b);
+    const finish = async (): Promise<string[]> => {
+      const worker = await startWorker(store, a);
+      return (await worker.finish()).woken;
+    };
+    expect(await finish()).toEqual([b]);
+    const other = await startWorker(store, b);
+    expect(await finish()).toEqual([]);
+    await other.finish();
+    await store.pauseDefinition({ name: b, changedBy: "an operator" });
+    expect(await finish()).toEqual([]);
+    // Another limit's tokens are none of its.
+    const elsewhere = await twoOn(store, 1);
+    await enqueueOne(store, elsewhere.b);
+    expect(await finish()).toEqual([]);
+  });
+
+  test("tokens of a shared limit that go back name as many definitions as tokens, each in its turn", async () => {
+    const { store } = open();
+    const { shared, a, b } = await twoOn(store, 2);
+    const settings = { limit: 10, sharedLimits: [{ name: shared, limit: 2 }] };
+    const c = await define(store, settings);
+    for (const name of [a, b, c]) await enqueueOne(store, name);
+    const endOf = async (name: string, want: number): Promise<string[]> => {
+      const worker = await startWorker(store, name, { want });
+      return (await worker.finish()).woken;
+    };
+    expect(await endOf(a, 1)).toEqual([b]);
+    expect(await endOf(b, 1)).toEqual([c]);
+    expect(await endOf(c, 1)).toEqual([a]);
+    expect(await endOf(b, 2)).toEqual([a, c].sort());
+  });
+
   testWith(setup, "exact clock")(
     "tokens of a dead worker go to the next asker, of another definition, too",
     async () => {

@@ -36,6 +36,8 @@ const released = columns({
   tokens: int,
   freed: int,
   ready: bool,
+  /** Other definitions whose tasks wait for a shared token that was freed: leave each a hint. */
+  woken: names,
 });
 /** Answer of `releaseTokens`. */
 export type ReleaseTokensAnswer = ReturnType<typeof released>;

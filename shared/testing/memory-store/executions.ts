@@ -23,6 +23,7 @@ import { dueOf, nextDueMs } from "./schedule";
 import type { DefinitionRow, ExecutionRow, Memory } from "./state";
 import { hasOpenDemand } from "./spread";
 import { noTotals } from "./execution-totals";
+import { waitingBeside } from "./shared-tokens";
 import { deniedGrant, settleTokens, startDenial, overLimitOf } from "./tokens";
 
 /** start_execution: opens an execution with its first tokens. No token: no execution. */
@@ -235,14 +236,15 @@ export const finishExecution: Implementation<"finishExecution"> = (memory, input
   execution.state = "ended";
   execution.endedAtMs = memory.nowMs;
   const givenBack = execution.claims.length;
-  const opened = giveBack(memory, execution);
+  const { woken, opening } = giveBack(memory, execution);
+  const beside = waitingBeside(memory.state, definition, freed);
   return {
     status: "ended",
     givenBack,
     tokensFreed: freed,
     ready: hasReady(memory.state, definition),
     nextDueMs: nextDueMs(memory, definition),
-    ...tellOpened(memory.state, opened, definition),
+    ...tellOpened(memory.state, { woken: [...woken, ...beside], opening }, definition),
   };
 };
 

@@ -2,6 +2,7 @@ import { compareTexts } from "../../core/text";
 import type { SharedLimitStatus } from "../../ports/task-store";
 import { declareDead, isAlive, liveUse } from "./holders";
 import { countTokens, executionsOf } from "./execution-rows";
+import { hasReady } from "./rows";
 import type { DefinitionRow, Memory, MemoryState, SharedLimitRow } from "./state";
 import { countHeld, readableTokens, TokenPool } from "./token-pool";
 
@@ -130,4 +131,25 @@ export function countShared(state: MemoryState, row: SharedLimitRow): number {
     return isLinked && execution.state === "live";
   });
   return countTokens(counted);
+}
+
+/**
+ * Definitions that could use tokens which this one's shared limits have got back: tasks of theirs are ready, and no execution of theirs would
+ * find these. The next ones behind it, then from the first one on.
+ */
+export function waitingBeside(
+  state: MemoryState,
+  definition: DefinitionRow,
+  freed: number,
+): number[] {
+  const { definitionId } = definition;
+  const waits = (row: DefinitionRow): boolean =>
+    row !== definition &&
+    row.sharedLimitIds.some((id) => definition.sharedLimitIds.includes(id)) &&
+    !row.isPaused &&
+    hasReady(state, row) &&
+    !executionsOf(state, row).some((execution) => execution.state === "live");
+  const found = [...state.definitions.values()].filter(waits).map((row) => row.definitionId);
+  const turn = (id: number): number => (id < definitionId ? 1 : 0);
+  return found.sort((a, b) => turn(a) - turn(b) || a - b).slice(0, freed);
 }

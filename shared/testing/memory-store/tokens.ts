@@ -10,6 +10,7 @@ import {
   sharedDenial,
   sharedLimitsOf,
   sharedOverLimit,
+  waitingBeside,
 } from "./shared-tokens";
 import {
   giftAt,
@@ -306,11 +307,13 @@ export const acquireTokens: Implementation<"acquireTokens"> = (memory, input) =>
 export const releaseTokens: Implementation<"releaseTokens"> = (memory, input) => {
   expectRange("keep", input.keep, [0, limits.tokensMax]);
   const execution = findExecution(memory.state, input.executionId);
-  if (execution?.state !== "live") return { status: "fenced", tokens: 0, freed: 0, ready: false };
+  if (execution?.state !== "live")
+    return { status: "fenced", tokens: 0, freed: 0, ready: false, woken: [] };
   const definition = definitionOf(memory.state, execution);
-  const settled = settleTokens(memory, definition, { execution, keep: input.keep });
-  const ready = settled.freed > 0 && hasReady(memory.state, definition);
-  return { status: "released", tokens: settled.own, freed: settled.freed, ready };
+  const { own, freed } = settleTokens(memory, definition, { execution, keep: input.keep });
+  const ready = freed > 0 && hasReady(memory.state, definition);
+  const woken = definitionNames(memory.state, waitingBeside(memory.state, definition, freed));
+  return { status: "released", tokens: own, freed, ready, woken };
 };
 
 /**

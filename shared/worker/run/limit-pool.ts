@@ -427,10 +427,11 @@ export class LimitPool implements TokenNews {
     if (next === "part") this.#outlook.notePart();
     if (next !== "releaseRequested" && keep === 0) {
       this.#closeLease();
-      await store.finishExecution({ executionId }).catch((error: unknown) => {
+      const { woken } = await store.finishExecution({ executionId }).catch((error: unknown) => {
         this.#endGivenUp(lease);
         throw error;
       });
+      this.#wake(woken);
       return;
     }
     this.#leaving = count - keep;
@@ -455,15 +456,20 @@ export class LimitPool implements TokenNews {
       return;
     }
     lease.count = answer.tokens;
+    this.#wake(answer.woken);
     if (!("overLimit" in answer)) {
       this.#idle.forget();
       return;
     }
     this.#wantedBack = answer.overLimit;
-    for (const name of answer.woken) void this.#environment.wakeUp.hint(name);
     if (answer.freed > 0 || answer.tokens < count) this.#outlook.noteGift();
     // Others wait and no call here does: the remaining tokens are theirs, too.
     if (this.#waiting.size === 0) this.#idle.releaseAll();
+  }
+
+  /** Tasks of these definitions can use what went back. */
+  #wake(definitions: readonly string[]): void {
+    for (const name of definitions) void this.#environment.wakeUp.hint(name);
   }
 
   /** What stays when idle tokens go back. */

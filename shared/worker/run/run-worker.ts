@@ -187,7 +187,8 @@ async function finish(
           handlers: stragglers,
         },
       );
-      await store.releaseTokens({ executionId, keep: stragglers });
+      const { woken } = await store.releaseTokens({ executionId, keep: stragglers });
+      await Promise.all(woken.map((other) => wakeUp.hint(other)));
       return;
     }
     const answer = await store.finishExecution({ executionId });

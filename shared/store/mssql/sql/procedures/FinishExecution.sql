@@ -2,7 +2,8 @@
 -- In:     @TaskExecutionId bigint; @StartId: as Work
 -- Out:    Status: ended (also when it was ended before) | fenced; GivenBack: tasks; TokensFreed; Ready: tasks wait (a hint is
 --         due); NextDueMs bigint: until the next scheduled task; Woken: JSON array of other definitions that got ready
---         tasks, or null; Opening: JSON array of batches to be pumped (PumpBatch), or null
+--         tasks, or whose tasks wait for a shared token that was freed (no more than were), or null: leave each a hint;
+--         Opening: JSON array of batches to be pumped (PumpBatch), or null
 -- Raises: 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution, then tasks that were cancelled meanwhile as in _EndTasks
 -- Isolation: of two callers, or a finish and a reclaim, one changes the state under the row's lock, and the other finds it
@@ -19,7 +20,7 @@ BEGIN
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int, @vShared nvarchar(max), @vState tinyint, @vFreed int = 0, @vGivenBack int = 0,
-          @vReady bit = 0, @vNextDueMs bigint, @vWokenIds nvarchar(max) = N'[]', @vWoken nvarchar(max), @vOpening nvarchar(max),
+          @vReady bit = 0, @vNextDueMs bigint, @vWokenIds nvarchar(max) = N'[]', @vWoken nvarchar(max), @vBeside nvarchar(max), @vOpening nvarchar(max),
           @vStatus nvarchar(20),
           @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max), @vPlanMore nvarchar(max);
   DECLARE @vClaim TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL);
@@ -86,6 +87,12 @@ BEGIN
   BEGIN
     SET @vReady = Taskgate._HasReady(@vDefinition);
     SET @vNextDueMs = Taskgate._NextDueMs(@vDefinition);
+    IF @vShared <> N'' AND @vFreed > 0
+    BEGIN
+      SET @vBeside = Taskgate._WaitingBeside(@vDefinition, @vShared, @vFreed);
+      IF @vBeside IS NOT NULL -- two JSON arrays in one
+        SET @vWokenIds = CASE WHEN @vWokenIds = N'[]' THEN @vBeside ELSE LEFT(@vWokenIds, LEN(@vWokenIds) - 1) + N',' + SUBSTRING(@vBeside, 2, LEN(@vBeside)) END;
+    END;
     SET @vWoken = Taskgate._DefinitionNames(@vWokenIds, @vDefinition);
   END;
   SELECT @vStatus AS [Status], @vGivenBack AS [GivenBack], @vFreed AS [TokensFreed], @vReady AS [Ready],

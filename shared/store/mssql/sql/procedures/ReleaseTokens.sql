@@ -1,6 +1,8 @@
 -- Taskgate.ReleaseTokens: gives back tokens until the execution holds at most @Keep.
 -- In:     @TaskExecutionId bigint; @Keep int 0..1000; @StartId: as Work
--- Out:    Status: released | fenced; Tokens: still held; Freed: really given back; Ready: tasks wait for them (a hint is due)
+-- Out:    Status: released | fenced; Tokens: still held; Freed: really given back; Ready: tasks wait for them (a hint is due);
+--         Woken: JSON array of other definitions whose tasks wait for a shared token that was freed (no more than were), or null: leave
+--         each a hint
 -- Raises: 50422 @Keep out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution
 -- Isolation: an acquire that comes second waits for the row and finds the tokens free
@@ -15,7 +17,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
-  DECLARE @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vReady bit = 0, @vIsLive bit,
+  DECLARE @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vReady bit = 0, @vIsLive bit, @vWoken nvarchar(max),
           @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max), @vPlanMore nvarchar(max);
 
   EXEC Taskgate._CheckRange @What = N'keep', @Value = @Keep, @Min = 0, @Max = 1000;
@@ -41,11 +43,13 @@ BEGIN
       SET @vStatus = N'released';
       IF @vIsLive = 0 SELECT @vStatus = N'fenced', @vTokens = 0, @vFreed = 0; -- declared dead meanwhile: its tokens may be granted to others
       IF @vFreed > 0 SET @vReady = Taskgate._HasReady(@vDefinition);
+      IF @vFreed > 0 AND @vShared <> N''
+        SET @vWoken = Taskgate._DefinitionNames(Taskgate._WaitingBeside(@vDefinition, @vShared, @vFreed), @vDefinition);
     END;
   END TRY
   BEGIN CATCH
     IF XACT_STATE() <> 0 ROLLBACK TRANSACTION;
     THROW;
   END CATCH;
-  SELECT @vStatus AS [Status], @vTokens AS [Tokens], @vFreed AS [Freed], @vReady AS [Ready];
+  SELECT @vStatus AS [Status], @vTokens AS [Tokens], @vFreed AS [Freed], @vReady AS [Ready], @vWoken AS [Woken];
 END;

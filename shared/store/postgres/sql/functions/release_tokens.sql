@@ -1,6 +1,7 @@
 -- taskgate.release_tokens: gives back tokens until the execution holds at most p_keep.
 -- In:     p_task_execution_id bigint; p_keep int 0..1000; p_start_id: as work
 -- Out:    status: released | fenced; tokens: still held; freed: really given back; ready: tasks wait for them (a hint is due)
+--         woken: JSON array of other definitions whose tasks wait for a shared token that was freed (no more than were), or null: leave each a hint
 -- Raises: TG422 p_keep out of range
 -- Locks:  shared_limit, task_definition, task_execution
 -- Plan:   primary keys only
@@ -8,7 +9,7 @@
 -- Twin:   mssql/sql/procedures/ReleaseTokens.sql
 create or replace function taskgate.release_tokens(
   p_task_execution_id bigint, p_keep int, p_start_id uuid default null,
-  out status text, out tokens int, out freed int, out ready boolean)
+  out status text, out tokens int, out freed int, out ready boolean, out woken text)
 language plpgsql security definer
 set search_path = taskgate, pg_temp set standard_conforming_strings = on set plan_cache_mode = force_generic_plan set lock_timeout = '2s'
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off as $$
@@ -28,4 +29,5 @@ begin
   status := 'released';
   tokens := s.o_own; freed := s.o_freed;
   ready := freed > 0 and exists (select 1 from taskgate.ready r where r.task_definition_id = v_definition);
+  if v_shared <> '{}' and freed > 0 then woken := _definition_names(_waiting_beside(v_definition, v_shared, freed), v_definition); end if;
 end $$;
