@@ -85,13 +85,14 @@ BEGIN
   FROM OPENJSON(@Totals, N'$.hours') WITH (Hour int N'$.hour', Flights bigint N'$.flights', Delay bigint N'$.delay') AS j;
   UPDATE t
   SET FlightCount = t.FlightCount + h.FlightCount, DelaySum = t.DelaySum + h.DelaySum
-  FROM Flights.HourTotal AS t
-  INNER JOIN @vHour AS h ON h.Hour = t.Hour
-  WHERE t.Origin = @vOrigin;
+  FROM @vHour AS h
+  INNER JOIN Flights.HourTotal AS t ON t.Origin = @vOrigin AND t.Hour = h.Hour
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per hour
   INSERT INTO Flights.HourTotal (Origin, Hour, FlightCount, DelaySum)
   SELECT @vOrigin, h.Hour, h.FlightCount, h.DelaySum
   FROM @vHour AS h
-  WHERE NOT EXISTS (SELECT 1 FROM Flights.HourTotal AS t WHERE t.Origin = @vOrigin AND t.Hour = h.Hour);
+  WHERE NOT EXISTS (SELECT 1 FROM Flights.HourTotal AS t WHERE t.Origin = @vOrigin AND t.Hour = h.Hour)
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per hour
 
   INSERT INTO @vRoute (Destination, FlightCount, DelaySum, DistanceSum)
   SELECT j.Destination, j.Flights, j.Delay, j.Distance
@@ -99,13 +100,14 @@ BEGIN
     Destination nvarchar(10) N'$.destination', Flights bigint N'$.flights', Delay bigint N'$.delay', Distance bigint N'$.distance') AS j;
   UPDATE t
   SET FlightCount = t.FlightCount + r.FlightCount, DelaySum = t.DelaySum + r.DelaySum, DistanceSum = t.DistanceSum + r.DistanceSum
-  FROM Flights.RouteTotal AS t
-  INNER JOIN @vRoute AS r ON r.Destination = t.Destination
-  WHERE t.Origin = @vOrigin;
+  FROM @vRoute AS r
+  INNER JOIN Flights.RouteTotal AS t ON t.Origin = @vOrigin AND t.Destination = r.Destination
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per destination
   INSERT INTO Flights.RouteTotal (Origin, Destination, FlightCount, DelaySum, DistanceSum)
   SELECT @vOrigin, r.Destination, r.FlightCount, r.DelaySum, r.DistanceSum
   FROM @vRoute AS r
-  WHERE NOT EXISTS (SELECT 1 FROM Flights.RouteTotal AS t WHERE t.Origin = @vOrigin AND t.Destination = r.Destination);
+  WHERE NOT EXISTS (SELECT 1 FROM Flights.RouteTotal AS t WHERE t.Origin = @vOrigin AND t.Destination = r.Destination)
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per destination
 END;
 GO
 -- Flights.AddBlockTotals: leaves what one part of a file has, for AddFileTotals.
@@ -167,12 +169,14 @@ BEGIN
   GROUP BY j.Code;
   UPDATE a
   SET Name = n.Name, City = n.City, State = n.State, Country = n.Country, Latitude = n.Latitude, Longitude = n.Longitude
-  FROM Flights.Airport AS a
-  INNER JOIN @vAirport AS n ON n.Code = a.Code;
+  FROM @vAirport AS n
+  INNER JOIN Flights.Airport AS a ON a.Code = n.Code
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per airport
   INSERT INTO Flights.Airport (Code, Name, City, State, Country, Latitude, Longitude)
   SELECT n.Code, n.Name, n.City, n.State, n.Country, n.Latitude, n.Longitude
   FROM @vAirport AS n
-  WHERE NOT EXISTS (SELECT 1 FROM Flights.Airport AS a WHERE a.Code = n.Code);
+  WHERE NOT EXISTS (SELECT 1 FROM Flights.Airport AS a WHERE a.Code = n.Code)
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per airport
 END;
 GO
 -- Flights.AddSourceFile: notes that a file was imported.

@@ -10,7 +10,7 @@
 -- Isolation: as _TakeTasks: of a cancel and a claim, a promotion or another cancel one has the task's row and the others step over it.
 --         A request is written on the task's own row, where an end or a failure finds it; a move that has read the row already carries
 --         the request to the next claim. A failure that came before leaves a row in Scheduled, which is looked at under the lock
--- Plan:   primary keys; as _TakeTasks
+-- Plan:   primary keys; as _TakeTasks; joins are loops in the written order
 -- Once:   naturally: a repeat finds the task gone or asked already, and leaves no entry in the audit
 -- Twin:   postgres/sql/functions/cancel_tasks.sql
 CREATE OR ALTER PROCEDURE Taskgate.CancelTasks
@@ -51,8 +51,9 @@ BEGIN
     EXEC Taskgate._TakeTasks @Tasks = @vTasks, @ToEnd = 1, @oTaken = @vTaken OUTPUT;
     UPDATE t
     SET Place = j.Place
-    FROM @vTask AS t
-    INNER JOIN OPENJSON(@vTaken) WITH (TaskId bigint N'$.id', Place tinyint N'$.place') AS j ON j.TaskId = t.TaskId;
+    FROM OPENJSON(@vTaken) WITH (TaskId bigint N'$.id', Place tinyint N'$.place') AS j
+    INNER JOIN @vTask AS t ON t.TaskId = j.TaskId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     -- 1. The end of the tasks that this call has taken.
     IF @Reason IS NOT NULL
       UPDATE x
@@ -98,7 +99,8 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     SELECT @vChanged = N'[' + STRING_AGG(CONVERT(nvarchar(max), t.TaskId), N',') WITHIN GROUP (ORDER BY t.TaskId) + N']',
            @vDefinition = CASE WHEN MIN(t.TaskDefinitionId) = MAX(t.TaskDefinitionId) THEN MIN(t.TaskDefinitionId) ELSE 0 END
-    FROM @vTask AS t WHERE t.Place > 0 OR EXISTS (SELECT 1 FROM @vRequested AS r WHERE r.TaskId = t.TaskId AND r.WasRequested = 0);
+    FROM @vTask AS t WHERE t.Place > 0 OR EXISTS (SELECT 1 FROM @vRequested AS r WHERE r.TaskId = t.TaskId AND r.WasRequested = 0)
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     IF @vChanged IS NOT NULL
       EXEC Taskgate._AuditCall @Action = N'cancel_tasks', @TaskDefinitionId = @vDefinition, @BatchId = NULL, @TaskIds = @vChanged,
         @ChangedBy = @ChangedBy, @Reason = @Reason, @Now = @vNow;

@@ -66,6 +66,7 @@ BEGIN
     K int NOT NULL PRIMARY KEY CLUSTERED, Scope int NOT NULL, GroupKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
     GroupId int NULL, IsNeeded bit NOT NULL, Strict bit NOT NULL, UNIQUE (Scope, GroupKey));
   DECLARE @vReplacement Taskgate.ReplacementList;
+  DECLARE @vCarrier TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED); -- tasks that carry a replacement
   DECLARE @vLock Taskgate.KeyLockList;
   DECLARE @vWanted TABLE (K int NOT NULL PRIMARY KEY CLUSTERED, GroupId int NOT NULL);
   DECLARE @vGate TABLE (GroupId int NOT NULL PRIMARY KEY CLUSTERED, Slots smallint NULL, Free int NULL);
@@ -193,7 +194,8 @@ BEGIN
     INSERT INTO @vLock (Name)
     SELECT n.Name FROM Taskgate._KeyLockOf(N'operation', NULL, CONVERT(nvarchar(36), @OperationId)) AS n WHERE @OperationId IS NOT NULL
     UNION ALL SELECT n.Name FROM @vKey AS k CROSS APPLY Taskgate._KeyLockOf(N'dedupe', @vDefinition, k.DedupeKey) AS n
-    UNION ALL SELECT n.Name FROM @vGroup AS v CROSS APPLY Taskgate._KeyLockOf(N'group', v.Scope, v.GroupKey) AS n WHERE v.GroupId IS NULL;
+    UNION ALL SELECT n.Name FROM @vGroup AS v CROSS APPLY Taskgate._KeyLockOf(N'group', v.Scope, v.GroupKey) AS n WHERE v.GroupId IS NULL
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one call per key
     SET @vCount = @@ROWCOUNT;
 
     IF @vIsOwn = 1 BEGIN TRANSACTION;
@@ -273,7 +275,8 @@ BEGIN
             FROM @vGroup AS v
             WHERE v.K BETWEEN @vFrom AND @vFrom + 999 AND v.GroupId IS NULL AND v.IsNeeded = 1
               AND NOT EXISTS (
-                SELECT 1 FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = v.Scope AND g.GroupKey = v.GroupKey);
+                SELECT 1 FROM Taskgate.TaskGroup AS g WHERE g.TaskDefinitionId = v.Scope AND g.GroupKey = v.GroupKey)
+            OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per group
             SET @vFrom = @vFrom + 1000;
           END;
           UPDATE v SET GroupId = g.GroupId
@@ -365,14 +368,18 @@ BEGIN
 
       -- 7. What replaces: nothing is waited for any more. Of several entries with one key the first decides.
       IF @vReplaces = 1
+      BEGIN
         EXEC Taskgate._ReplacePayloads @Replacements = @vReplacement, @Build = @Build, @JoinsTransaction = @vJoins,
           @oReplaced = @vReplaced OUTPUT;
+        INSERT INTO @vCarrier (TaskId) SELECT CONVERT(bigint, j.[value]) FROM OPENJSON(@vReplaced) AS j;
+      END;
       IF @vHasKeys = 1 AND EXISTS (SELECT 1 FROM @vTask AS t WHERE t.IsNew = 0)
         SELECT @vOutcomes = N'[' + STRING_AGG(CONVERT(nvarchar(max), CASE WHEN t.IsNew = 1 THEN N'"enqueued"'
-                 WHEN r.[value] IS NOT NULL THEN N'"replaced"' ELSE N'"duplicate"' END), N',') WITHIN GROUP (ORDER BY t.Ord) + N']'
+                 WHEN r.TaskId IS NOT NULL THEN N'"replaced"' ELSE N'"duplicate"' END), N',') WITHIN GROUP (ORDER BY t.Ord) + N']'
         FROM @vTask AS t
-        LEFT JOIN @vKey AS k ON k.Ord = t.Ord
-        LEFT JOIN OPENJSON(@vReplaced) AS r ON CONVERT(bigint, r.[value]) = k.OwnerId;
+        LEFT JOIN @vKey AS k ON k.DedupeKey = t.DedupeKey AND k.Ord = t.Ord
+        LEFT JOIN @vCarrier AS r ON r.TaskId = k.OwnerId
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- two seeks per task
       IF @vHasTimes = 1 OR @vHasGroups = 1
         SELECT @vNextDueMs = DATEDIFF_BIG(MILLISECOND, @vNow, MIN(t.RunAt)) FROM @vTask AS t WHERE t.IsNew = 1;
       SELECT @vTaskIds = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'"' + CONVERT(nvarchar(20), t.TaskId) + N'"'), N',')
@@ -380,7 +387,7 @@ BEGIN
       FROM @vTask AS t;
       IF @ChangedBy IS NOT NULL
         SELECT @vChanged = N'[' + STRING_AGG(CONVERT(nvarchar(max), t.TaskId), N',') WITHIN GROUP (ORDER BY t.TaskId) + N']'
-        FROM (SELECT x.TaskId FROM @vTask AS x WHERE x.IsNew = 1 UNION SELECT CONVERT(bigint, j.[value]) FROM OPENJSON(@vReplaced) AS j) AS t;
+        FROM (SELECT x.TaskId FROM @vTask AS x WHERE x.IsNew = 1 UNION SELECT c.TaskId FROM @vCarrier AS c) AS t;
       IF @vChanged IS NOT NULL
         EXEC Taskgate._AuditCall @Action = N'enqueue_tasks', @TaskDefinitionId = @vDefinition, @BatchId = NULL, @TaskIds = @vChanged,
           @ChangedBy = @ChangedBy, @Reason = @Reason, @Now = @vNow;

@@ -12,7 +12,7 @@
 -- Raises: 50490 inside a transaction
 -- Locks:  none
 -- Isolation: task and containers are read by one statement, as of one moment; a task that has moved since is `moving`
--- Plan:   primary keys; the open executions of one definition
+-- Plan:   primary keys; the open executions of one definition; joins are loops in the written order
 -- Once:   a read
 -- Twin:   postgres/sql/functions/explain_task.sql
 CREATE OR ALTER PROCEDURE Taskgate.ExplainTask

@@ -16,7 +16,7 @@
 -- Locks:  TaskExecution (own), Claim (its own), new rows of Attempt, Task, then all ends as in _EndTasks: Dedupe, TaskGroup ascending,
 --         waves as _EndInWaves; new rows of Scheduled
 -- Isolation: of two callers for one execution the second waits for its row and then finds the claims gone: `again`
--- Plan:   primary keys
+-- Plan:   primary keys; joins are loops in the written order
 -- Once:   by (task, fence): the key of Attempt
 -- Twin:   postgres/sql/functions/fail_tasks.sql, _backoff_ms.sql
 CREATE OR ALTER PROCEDURE Taskgate.FailTasks
@@ -106,11 +106,13 @@ BEGIN
       WHERE c.TaskExecutionId = @TaskExecutionId;
       UPDATE f
       SET IsHeld = 1, Ordinal = a.Ordinal, ClaimedAt = a.ClaimedAt
-      FROM @vFailure AS f
-      INNER JOIN (
+      FROM (
         SELECT x.Ord, h.Ordinal, h.ClaimedAt, ROW_NUMBER() OVER (PARTITION BY h.TaskId ORDER BY x.Ord) AS K
         FROM @vFailure AS x
-        INNER JOIN @vHeld AS h ON h.TaskId = x.TaskId AND h.Fence = x.Fence) AS a ON a.Ord = f.Ord AND a.K = 1;
+        INNER JOIN @vHeld AS h ON h.TaskId = x.TaskId AND h.Fence = x.Fence) AS a
+      INNER JOIN @vFailure AS f ON f.Ord = a.Ord
+      WHERE a.K = 1
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- two seeks per task
 
       -- 2. Count, and decide. A cancel request that arrived meanwhile wins over every way of going on.
       UPDATE t
@@ -150,7 +152,8 @@ BEGIN
         SELECT CASE WHEN n.Times < 1 THEN 0 WHEN n.Times > 31 THEN 30 ELSE n.Times - 1 END AS Doublings,
                CASE f.How WHEN N'continued' THEN 5000 ELSE @vBaseMs END AS BaseMs, CASE f.How WHEN N'continued' THEN 300000 ELSE @vCapMs END AS CapMs
         FROM (SELECT CASE WHEN f.How = N'continued' THEN t.ContinuedCount / COALESCE(f.Share, 1) ELSE t.FailedCount END AS Times) AS n) AS b
-      WHERE f.IsHeld = 1;
+      WHERE f.IsHeld = 1
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
       UPDATE f
       SET WaitMs = CASE
             WHEN f.Outcome IN (N'dead', N'cancelled') THEN NULL
@@ -225,7 +228,8 @@ BEGIN
             SELECT 1 FROM Taskgate.Attempt AS a WHERE a.TaskId = f.TaskId AND a.Fence = f.Fence AND a.Outcome <> 13)
             THEN N'again' ELSE N'fenced' END
       FROM @vFailure AS f
-      WHERE f.IsHeld = 0;
+      WHERE f.IsHeld = 0
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per task
       SELECT @vResults = N'[' + STRING_AGG(CONVERT(nvarchar(max),
                N'{"task":' + COALESCE(N'"' + CONVERT(nvarchar(20), f.TaskId) + N'"', N'null') + N',"outcome":"' + f.Outcome + N'"'
                + CASE f.IsHeld WHEN 1 THEN N',"retryInMs":' + COALESCE(CONVERT(nvarchar(20), f.WaitMs), N'null') ELSE N'' END

@@ -8,7 +8,7 @@
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution, then tasks that were cancelled meanwhile as in _EndTasks
 -- Isolation: of two callers, or a finish and a reclaim, one changes the state under the row's lock, and the other finds it
 --         changed; each task is looked at once, so that a cancel request at this moment can't lose it between two looks
--- Plan:   primary keys; the last entry of PK_Ready: at the first ones claims leave deleted entries
+-- Plan:   primary keys; the last entry of PK_Ready: at the first ones claims leave deleted entries; joins are loops in the written order
 -- Once:   by state: a repeat is `ended` with zeros
 -- Twin:   postgres/sql/functions/finish_execution.sql, _give_back.sql
 CREATE OR ALTER PROCEDURE Taskgate.FinishExecution

@@ -10,7 +10,7 @@
 -- Raises: 50422 a bad value, or a payload that has no key where the kind's group is taken from; 50490 inside a transaction
 -- Locks:  Schedule by skip, new rows
 -- Isolation: the holder of the row moves it on; the next call finds another instant. Rows of other tables are read before
--- Plan:   primary keys
+-- Plan:   primary keys; joins are loops in the written order
 -- Once:   by schedule and instant: a repeat is stale
 -- Twin:   postgres/sql/functions/fire_schedule.sql
 CREATE OR ALTER PROCEDURE Taskgate.FireSchedule
@@ -48,7 +48,8 @@ BEGIN
   FROM @vRun AS r
   LEFT JOIN @vRun AS p ON p.Ord = r.Ord - 1
   WHERE r.RunAt IS NULL OR r.RunAt < @vExpected OR r.RunAt > @vNow OR r.RunAt <= p.RunAt
-  ORDER BY r.Ord;
+  ORDER BY r.Ord
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per run
   SELECT @vLast = MAX(r.RunAt) FROM @vRun AS r;
   SET @vNext = Taskgate._Instant(@NextRunAt);
   IF @NextRunAt IS NOT NULL AND (@vNext IS NULL OR @vNext <= @vExpected OR @vNext <= @vLast)
@@ -92,7 +93,8 @@ BEGIN
       WHERE s.ScheduleId = @ScheduleId;
       INSERT INTO @vId (Ord, TaskId)
       SELECT r.Ord, NEXT VALUE FOR Taskgate.TaskSequence OVER (ORDER BY r.Ord) FROM @vRun AS r; -- ids in order of the instants
-      UPDATE r SET TaskId = i.TaskId FROM @vRun AS r INNER JOIN @vId AS i ON i.Ord = r.Ord;
+      UPDATE r SET TaskId = i.TaskId FROM @vRun AS r INNER JOIN @vId AS i ON i.Ord = r.Ord
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per run
       SET @vPayload = CASE
         WHEN @vPayload IS NULL THEN N'{'
         WHEN EXISTS (SELECT 1 FROM OPENJSON(@vPayload) AS j) THEN LEFT(@vPayload COLLATE Latin1_General_100_BIN2, DATALENGTH(@vPayload) / 2 - 1) + N','

@@ -8,7 +8,7 @@
 -- Locks:  TaskExecution ascending, by skip; Claim (of those)
 -- Isolation: against a reclaim or an acquire of the same execution: the call that locks its row first decides, the other skips.
 --         Definitions are read before any row is locked, cancel requests after the commit: nothing is read while rows are held
--- Plan:   primary keys
+-- Plan:   primary keys; joins are loops in the written order
 -- Once:   naturally
 -- Twin:   postgres/sql/functions/heartbeat.sql
 CREATE OR ALTER PROCEDURE Taskgate.Heartbeat
@@ -63,7 +63,8 @@ BEGIN
          CASE WHEN EXISTS (SELECT 1 FROM @vStarted AS s WHERE s.Ord = CONVERT(int, j.[key])) THEN 1 ELSE 0 END, 0
   FROM OPENJSON(@Executions) AS j
   CROSS APPLY OPENJSON(j.[value]) WITH (Execution bigint N'$.execution', Start nvarchar(max) N'$.start') AS v
-  WHERE v.Execution IS NOT NULL;
+  WHERE v.Execution IS NOT NULL
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per execution
 
   BEGIN TRY
     UPDATE b
@@ -108,7 +109,8 @@ BEGIN
     UPDATE b
     SET IsRenewed = 1
     FROM @vBeat AS b
-    WHERE b.TaskDefinitionId IS NOT NULL AND b.TaskExecutionId IN (SELECT r.TaskExecutionId FROM @vRenewed AS r);
+    WHERE b.TaskDefinitionId IS NOT NULL AND b.TaskExecutionId IN (SELECT r.TaskExecutionId FROM @vRenewed AS r)
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per execution
     INSERT INTO @vClaims (TaskExecutionId, Claims, Cancel)
     SELECT r.TaskExecutionId, COUNT(*),
            STRING_AGG(CASE t.CancelRequested WHEN 1 THEN CONVERT(nvarchar(max), N'"' + CONVERT(nvarchar(20), t.TaskId) + N'"') END, N',')

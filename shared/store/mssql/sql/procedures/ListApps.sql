@@ -5,7 +5,7 @@
 -- Raises: 50490 inside a transaction
 -- Locks:  none
 -- Isolation: two reads, each as of its own moment
--- Plan:   both tables in the order of their keys: there are few rows
+-- Plan:   both tables in the order of their keys: there are few rows; joins are loops in the written order
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_apps.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListApps
@@ -33,7 +33,8 @@ BEGIN
   INSERT INTO @vApp (Name, Address)
   SELECT a.Name, a.Address
   FROM Taskgate.App AS a WITH (INDEX (PK_App)) -- all of them: there are few
-  WHERE NOT EXISTS (SELECT 1 FROM @vApp AS x WHERE x.Name = a.Name);
+  WHERE NOT EXISTS (SELECT 1 FROM @vApp AS x WHERE x.Name = a.Name)
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per app
   SELECT @vApps = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"app":"') COLLATE Latin1_General_100_BIN2
            + STRING_ESCAPE(x.Name, 'json') + N'","address":' + COALESCE(x.Address, N'null')
            + N',"definitions":[' + COALESCE(x.Definitions, N'') + N']}', N',') WITHIN GROUP (ORDER BY x.Name) + N']'

@@ -7,7 +7,7 @@
 -- Raises: 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: several reads, each as of its own moment
--- Plan:   primary keys; blocked tasks are counted in PK_WaveBlocked
+-- Plan:   primary keys; blocked tasks are counted in PK_WaveBlocked; joins are loops in the written order
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_batches.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListBatches
@@ -51,18 +51,19 @@ BEGIN
     SELECT COUNT(*) AS Blocked
     FROM (SELECT TOP (100000) x.TaskId
           FROM Taskgate.WaveBlocked AS x WITH (FORCESEEK) -- the wave's entries
-          WHERE x.WaveId = w.WaveId) AS c) AS h;
+          WHERE x.WaveId = w.WaveId) AS c) AS h
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per wave
   UPDATE w
   SET Unfinished = s.Unfinished
   FROM @vWave AS w
   CROSS APPLY (
     SELECT COALESCE(SUM(x.Remaining), 0) AS Unfinished
     FROM Taskgate.WaveShard AS x WITH (FORCESEEK) -- the wave's few rows
-    WHERE x.WaveId = w.WaveId) AS s;
+    WHERE x.WaveId = w.WaveId) AS s
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per wave
   UPDATE b
   SET Waves = s.Waves
-  FROM @vBatch AS b
-  INNER JOIN (
+  FROM (
     SELECT w.BatchId, STRING_AGG(CONVERT(nvarchar(max), N'{"wave":"' + CONVERT(nvarchar(20), w.WaveId)
              + N'","ordinal":' + CONVERT(nvarchar(11), w.Ordinal)
              + N',"state":"' + CASE w.State WHEN 0 THEN N'blocked' WHEN 1 THEN N'opening' WHEN 2 THEN N'open' WHEN 3 THEN N'done'
@@ -74,7 +75,9 @@ BEGIN
              + N',"finishedAt":' + COALESCE(N'"' + Taskgate._Iso(w.FinishedAt) + N'"', N'null') + N'}'), N',')
              WITHIN GROUP (ORDER BY w.Ordinal) AS Waves
     FROM @vWave AS w
-    GROUP BY w.BatchId) AS s ON s.BatchId = b.BatchId;
+    GROUP BY w.BatchId) AS s
+  INNER JOIN @vBatch AS b ON b.BatchId = s.BatchId
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per batch
   SELECT @vBatches = N'[' + COALESCE(STRING_AGG(CONVERT(nvarchar(max), N'{"batch":"' + CONVERT(nvarchar(20), b.BatchId)
            + N'","name":"' + STRING_ESCAPE(b.Name, 'json')
            + N'","state":"' + CASE b.State WHEN 0 THEN N'draft' WHEN 1 THEN N'running' WHEN 2 THEN N'halted' WHEN 3 THEN N'done'

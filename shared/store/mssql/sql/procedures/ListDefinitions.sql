@@ -8,7 +8,8 @@
 -- Raises: 50490 inside a transaction
 -- Locks:  none
 -- Isolation: several reads, each as of its own moment
--- Plan:   capped index ranges per definition: at most 60000 entries of each, whatever waits; and its open executions
+-- Plan:   capped index ranges per definition: at most 60000 entries of each, whatever waits; and its open executions;
+--         joins are loops in the written order, or planned for one row
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_definitions.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListDefinitions
@@ -56,7 +57,8 @@ BEGIN
   CROSS APPLY (
     SELECT COUNT(*) AS Claimed, COALESCE(SUM(CASE y.IsPrefetched WHEN 0 THEN 1 ELSE 0 END), 0) AS Started
     FROM Taskgate.Claim AS y WITH (INDEX (PK_Claim)) -- the execution's range
-    WHERE y.TaskExecutionId = o.TaskExecutionId) AS c;
+    WHERE y.TaskExecutionId = o.TaskExecutionId) AS c
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
   INSERT INTO @vRate (TaskDefinitionId, OperatorRate, CodeRate, PermitInMs)
   SELECT b.TaskDefinitionId, Taskgate._RateText(b.RateCountOverride, b.RatePeriodMsOverride, b.RateBurstOverride),
          Taskgate._RateText(b.RateCount, b.RatePeriodMs, b.RateBurst), Taskgate._PermitInMs(b.TaskDefinitionId, @vNow)
@@ -69,7 +71,8 @@ BEGIN
            WITHIN GROUP (ORDER BY u.Name)
   FROM @vDefinition AS x
   CROSS APPLY Taskgate._SharedUse(x.TaskDefinitionId, @vNow) AS u
-  GROUP BY x.TaskDefinitionId;
+  GROUP BY x.TaskDefinitionId
+  OPTION (USE HINT ('DISABLE_DEFERRED_COMPILATION_TV')); -- for one definition, whatever the first call has
   SELECT @vDefinitions = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"name":"' + STRING_ESCAPE(d.Name, 'json')
            + N'","limit":' + CONVERT(nvarchar(11), COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit))
            + N',"limitSource":"' + CASE WHEN d.ConcurrencyLimitOverride IS NULL THEN N'code' ELSE N'operator' END
@@ -139,6 +142,7 @@ BEGIN
     SELECT COUNT(*) AS Cancelled
     FROM (SELECT TOP (10000) y.TaskId
           FROM Taskgate.Archive AS y WITH (INDEX (IX_Archive_Finished)) -- covers this read
-          WHERE y.TaskDefinitionId = x.TaskDefinitionId AND y.Outcome = 12) AS c) AS h;
+          WHERE y.TaskDefinitionId = x.TaskDefinitionId AND y.Outcome = 12) AS c) AS h
+  OPTION (USE HINT ('DISABLE_DEFERRED_COMPILATION_TV')); -- for one definition, whatever the first call has
   SELECT N'listed' AS [Status], COALESCE(@vDefinitions, N'[]') AS [Definitions];
 END;

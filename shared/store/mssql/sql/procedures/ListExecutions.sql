@@ -5,7 +5,7 @@
 --           running: claims that count as started, never more than tokens, prefetched: the others; both 0 once the lease is over}
 -- Raises: 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
--- Plan:   IX_TaskExecution_Open, or the primary key backwards; then one seek per execution
+-- Plan:   IX_TaskExecution_Open, or the primary key backwards; then one seek per execution; joins are loops in the written order
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_executions.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListExecutions

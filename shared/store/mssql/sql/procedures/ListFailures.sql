@@ -7,7 +7,7 @@
 -- Raises: 50404 unknown definition; 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: a task that is redriven between the two reads is looked at, and left out
--- Plan:   IX_Archive_Finished backwards per definition; then one seek per task
+-- Plan:   IX_Archive_Finished backwards per definition; then one seek per task; joins are loops in the written order
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_failures.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListFailures

@@ -6,7 +6,7 @@
 -- Locks:  none
 -- Isolation: each group's numbers are as of one moment, of different groups maybe of different ones
 -- Plan:   GroupWaiting as far as the 1000th group, with a definition by IX_GroupWaiting_Definition; UQ_TaskGroup_Key in its order, with a definition only its part; the slots and the first waiters
---         of each group
+--         of each group; joins are loops in the written order
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_groups.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListGroups
@@ -54,13 +54,15 @@ BEGIN
     SELECT 1, g.GroupId
     FROM Taskgate.TaskGroup AS g WITH (INDEX (UQ_TaskGroup_Key)) -- the whole key; covers this read
     WHERE g.TaskDefinitionId = @vDefinition AND g.GroupKey = @vKey AND DATALENGTH(g.GroupKey) = DATALENGTH(@vKey)
-      AND NOT EXISTS (SELECT 1 FROM @vWaiting AS w WHERE w.GroupId = g.GroupId);
+      AND NOT EXISTS (SELECT 1 FROM @vWaiting AS w WHERE w.GroupId = g.GroupId)
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per group
   ELSE IF @Name IS NOT NULL
     INSERT INTO @vListed (N, GroupId)
     SELECT TOP (@Max - @vFirst) @vFirst + ROW_NUMBER() OVER (ORDER BY g.GroupKey), g.GroupId
     FROM Taskgate.TaskGroup AS g WITH (INDEX (UQ_TaskGroup_Key), FORCESEEK) -- the definition's, in its order; covers this read
     WHERE g.TaskDefinitionId = @vDefinition AND NOT EXISTS (SELECT 1 FROM @vWaiting AS w WHERE w.GroupId = g.GroupId)
-    ORDER BY g.GroupKey;
+    ORDER BY g.GroupKey
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per group
   ELSE
     INSERT INTO @vListed (N, GroupId)
     SELECT TOP (@Max - @vFirst) @vFirst + ROW_NUMBER() OVER (ORDER BY g.TaskDefinitionId, g.GroupKey), g.GroupId
@@ -68,7 +70,8 @@ BEGIN
     WHERE (@GroupKey IS NULL
         OR (g.GroupKey = @GroupKey COLLATE Latin1_General_100_BIN2 AND DATALENGTH(g.GroupKey) = DATALENGTH(@GroupKey)))
       AND NOT EXISTS (SELECT 1 FROM @vWaiting AS w WHERE w.GroupId = g.GroupId)
-    ORDER BY g.TaskDefinitionId, g.GroupKey;
+    ORDER BY g.TaskDefinitionId, g.GroupKey
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per group
   SELECT @vGroups = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"definition":') COLLATE Latin1_General_100_BIN2
            + COALESCE(N'"' + STRING_ESCAPE(d.Name, 'json') + N'"', N'null')
            + N',"key":"' + STRING_ESCAPE(g.GroupKey, 'json')

@@ -6,7 +6,7 @@
 -- Raises: 50404 unknown definition; 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: each schedule is as of one moment, different ones maybe of different ones
--- Plan:   UQ_Schedule_Name in its order; primary keys
+-- Plan:   UQ_Schedule_Name in its order; primary keys; joins are loops in the written order
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_schedules.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListSchedules

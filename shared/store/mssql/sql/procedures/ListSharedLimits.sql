@@ -6,7 +6,8 @@
 -- Raises: 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: each limit's tokens are as of one moment, without a limit each execution's
--- Plan:   UQ_SharedLimit_Name in its order, then primary keys; without a limit the open executions of the definitions that draw from it
+-- Plan:   UQ_SharedLimit_Name in its order, then primary keys; without a limit the open executions of the definitions that draw from it;
+--         joins are loops in the written order, or planned for one row
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_shared_limits.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListSharedLimits
@@ -47,7 +48,8 @@ BEGIN
   CROSS APPLY Taskgate._ReadTokens(x.ExecutionTokens) AS t
   WHERE t.IsHeld = 1 AND NOT EXISTS ( -- in a damaged string: without a holder
     SELECT 1 FROM Taskgate._ReadTokens(x.ExecutionTokens) AS b WHERE b.TokenId IS NULL OR b.IsHeld IS NULL OR b.Grantee IS NULL)
-  GROUP BY x.SharedLimitId, t.Grantee;
+  GROUP BY x.SharedLimitId, t.Grantee
+  OPTION (USE HINT ('DISABLE_DEFERRED_COMPILATION_TV')); -- for one limit, whatever the first call has
   -- Without a limit no string counts them.
   INSERT INTO @vHolder (SharedLimitId, TaskExecutionId, Held)
   SELECT x.SharedLimitId, e.TaskExecutionId, NULL
@@ -88,6 +90,7 @@ BEGIN
   LEFT JOIN @vUser AS z ON z.SharedLimitId = x.SharedLimitId
   CROSS APPLY (
     SELECT COALESCE(SUM(h.Held), 0) AS Held
-    FROM @vHolder AS h WHERE h.SharedLimitId = x.SharedLimitId) AS u;
+    FROM @vHolder AS h WHERE h.SharedLimitId = x.SharedLimitId) AS u
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- two seeks per limit
   SELECT N'listed' AS [Status], COALESCE(@vSharedLimits, N'[]') AS [SharedLimits];
 END;

@@ -4,7 +4,8 @@
 --           of {definition, name, at, by, reason}; at most @Max each
 -- Raises: 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
--- Plan:   PK_Stop, PK_StoppedDefinition, PK_StoppedSchedule; primary keys; a schedule that its code has removed isn't told
+-- Plan:   PK_Stop, PK_StoppedDefinition, PK_StoppedSchedule; primary keys; a schedule that its code has removed isn't told;
+--         joins are loops in the written order
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_stopped.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListStopped

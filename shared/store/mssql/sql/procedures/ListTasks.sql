@@ -17,7 +17,7 @@
 -- Locks:  none
 -- Isolation: a task that moves on between the reads is left out: one that was done has its row still, so the archive is asked, by skip
 -- Plan:   the container's key under the definition, IX_GroupWaiting_Definition, IX_Archive_Finished backwards, each from the page's place
---           on, one range per column of the place; then two seeks per task. A key by PK_Dedupe
+--           on, one range per column of the place; then two seeks per task. A key by PK_Dedupe; joins are loops in the written order
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_tasks.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListTasks

@@ -4,7 +4,7 @@
 -- Raises: 50404 unknown definition; 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: each watermark is as of one moment
--- Plan:   PK_BlockWatermark in its order
+-- Plan:   PK_BlockWatermark in its order; joins are loops in the written order
 -- Once:   a read
 -- Twin:   postgres/sql/functions/list_watermarks.sql
 CREATE OR ALTER PROCEDURE Taskgate.ListWatermarks

@@ -11,7 +11,8 @@
 -- Isolation: found by plain reads, locked by key, tested again. A row that another call holds is left to the next purge, so this one
 --         waits for none but a cancel that has found a task just before it was done, and outlived its retention. A repeated operation goes from its id to its row, so ids are locked before rows
 -- Plan:   IX_Archive_Purge, IX_Operation_DoneAt, IX_Dedupe_Expires, PK_TaskExecution from their old ends; then whole keys. At most 10000
---         attempts: a task that has more loses them call by call, and goes with the last; so does a batch with more than @Max waves
+--         attempts: a task that has more loses them call by call, and goes with the last; so does a batch with more than @Max waves;
+--         joins are loops in the written order
 -- Once:   naturally
 -- Twin:   postgres/sql/functions/purge.sql
 CREATE OR ALTER PROCEDURE Taskgate.Purge
@@ -103,7 +104,8 @@ BEGIN
     BEGIN
       DELETE m
       FROM @vMine AS m
-      WHERE EXISTS (SELECT 1 FROM Taskgate.Attempt AS p WITH (FORCESEEK) WHERE p.TaskId = m.TaskId); -- one probe per task
+      WHERE EXISTS (SELECT 1 FROM Taskgate.Attempt AS p WITH (FORCESEEK) WHERE p.TaskId = m.TaskId) -- one probe per task
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per task
       IF @@ROWCOUNT > 0 SET @vMore = 1;
     END;
     DELETE a

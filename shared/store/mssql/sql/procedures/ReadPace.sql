@@ -8,7 +8,8 @@
 -- Raises: 50404 unknown definition; 50422 @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: a task that moves on between two reads is left out: one that was done has its row still, so the archive is asked, by skip
--- Plan:   one probe and one range of PK_Ready per priority; PK_Task, PK_Wave; IX_Archive_Finished backwards, then one seek per task
+-- Plan:   one probe and one range of PK_Ready per priority; PK_Task, PK_Wave; IX_Archive_Finished backwards, then one seek per task;
+--         joins are loops in the written order
 -- Once:   a read
 -- Twin:   postgres/sql/functions/read_pace.sql
 CREATE OR ALTER PROCEDURE Taskgate.ReadPace
@@ -72,11 +73,12 @@ BEGIN
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   UPDATE d
   SET Place = m.Place, Measured = m.Measured
-  FROM @vDone AS d
-  INNER JOIN (
+  FROM (
     SELECT y.TaskId, ROW_NUMBER() OVER (PARTITION BY y.Kind ORDER BY y.DurationMs) AS Place,
            COUNT(*) OVER (PARTITION BY y.Kind) AS Measured
-    FROM @vDone AS y WHERE y.DurationMs IS NOT NULL) AS m ON m.TaskId = d.TaskId;
+    FROM @vDone AS y WHERE y.DurationMs IS NOT NULL) AS m
+  INNER JOIN @vDone AS d ON d.TaskId = m.TaskId
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   SELECT @vKinds = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"kind":"') COLLATE Latin1_General_100_BIN2
            + STRING_ESCAPE(g.Kind, 'json')
            + N'","finished":' + CONVERT(nvarchar(11), g.Finished)

@@ -9,7 +9,7 @@
 -- Raises: 50404 unknown definition; 50422 @Grain, @Max out of range; 50490 inside a transaction
 -- Locks:  none
 -- Isolation: without row versions a read may wait for a call that counts
--- Plan:   PK_Statistic, a range of it per definition; PK_StatisticTime, one per period
+-- Plan:   PK_Statistic, a range of it per definition; PK_StatisticTime, one per period; joins are loops in the written order
 -- Once:   a read
 -- Twin:   postgres/sql/functions/read_statistics.sql
 CREATE OR ALTER PROCEDURE Taskgate.ReadStatistics
@@ -59,6 +59,7 @@ BEGIN
            STRING_AGG(CASE x.Measure WHEN 2 THEN CONVERT(nvarchar(max), e.Entry) END, N',') WITHIN GROUP (ORDER BY x.Bucket) AS Waited
     FROM Taskgate.StatisticTime AS x WITH (FORCESEEK) -- the period's few rows
     CROSS APPLY (SELECT N'[' + CONVERT(nvarchar(11), x.Bucket) + N',' + CONVERT(nvarchar(11), x.Tasks) + N']' AS Entry) AS e
-    WHERE x.TaskDefinitionId = p.TaskDefinitionId AND x.Grain = @Grain AND x.At = p.At) AS t;
+    WHERE x.TaskDefinitionId = p.TaskDefinitionId AND x.Grain = @Grain AND x.At = p.At) AS t
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per period
   SELECT N'read' AS [Status], Taskgate._Iso(@vNow) AS [NowAt], Taskgate._Iso(@vCountedAt) AS [CountedAt], COALESCE(@vPeriods, N'[]') AS [Periods];
 END;

@@ -10,7 +10,7 @@
 --         never a token row: the next asker finds the dead holder by itself
 -- Isolation: candidates are found without waiting, then locked by key and tested again; of two callers each takes what the other
 --         doesn't hold, and a worker whose lease was renewed meanwhile is left alone
--- Plan:   IX_TaskExecution_Open: the few live executions; then primary keys
+-- Plan:   IX_TaskExecution_Open: the few live executions; then primary keys; joins are loops in the written order
 -- Once:   by state
 -- Twin:   postgres/sql/functions/reclaim_expired.sql
 CREATE OR ALTER PROCEDURE Taskgate.ReclaimExpired
@@ -102,7 +102,8 @@ BEGIN
           SET @vBack = @vBack + @@ROWCOUNT;
           INSERT INTO @vEnded (TaskId, Fence, Outcome)
           SELECT t.TaskId, c.Fence, CASE t.IsCancelled WHEN 1 THEN 12 ELSE 11 END
-          FROM @vTask AS t INNER JOIN @vClaim AS c ON c.TaskId = t.TaskId WHERE t.IsOver = 1;
+          FROM @vTask AS t INNER JOIN @vClaim AS c ON c.TaskId = t.TaskId WHERE t.IsOver = 1
+          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
           UPDATE x
           SET LostCount = @vCount, DeadCount = x.DeadCount + (SELECT COUNT(*) FROM @vTask AS t WHERE t.IsOver = 1 AND t.IsCancelled = 0)
           FROM Taskgate.TaskExecution AS x WITH (ROWLOCK, UPDLOCK) -- the row is ours already
@@ -133,7 +134,8 @@ BEGIN
 
   INSERT INTO @vWoken (TaskDefinitionId)
   SELECT DISTINCT CONVERT(int, j.[value]) FROM OPENJSON(@vWokenIds) AS j
-  WHERE NOT EXISTS (SELECT 1 FROM @vWoken AS w WHERE w.TaskDefinitionId = CONVERT(int, j.[value]));
+  WHERE NOT EXISTS (SELECT 1 FROM @vWoken AS w WHERE w.TaskDefinitionId = CONVERT(int, j.[value]))
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per definition
   SELECT @vWokenIds = N'[' + STRING_AGG(CONVERT(nvarchar(max), w.TaskDefinitionId), N',') + N']' FROM @vWoken AS w;
   SELECT CASE WHEN @vExecutions > 0 THEN N'reclaimed' ELSE N'none' END AS [Status], @vExecutions AS [Executions],
          @vBack AS [TasksBack], @vLost AS [TasksLost], @vDead AS [TasksDead],

@@ -15,7 +15,7 @@
 --         ones; TaskGroup ascending; waves and batches as _RejoinWaves; new rows; as _AuditCall
 -- Isolation: the call that holds the archive's row redrives the task; another caller skips it. An equal dedupe key is
 --         taken by one of two redrives or enqueues, as in EnqueueTasks: the row of a key is read under the key's own lock
--- Plan:   primary keys; IX_Archive_Finished from its old end
+-- Plan:   primary keys; IX_Archive_Finished from its old end; joins are loops in the written order
 -- Once:   naturally: a repeat finds the task unfinished, and leaves no entry in the audit
 -- Twin:   postgres/sql/functions/redrive_tasks.sql
 CREATE OR ALTER PROCEDURE Taskgate.RedriveTasks
@@ -154,7 +154,8 @@ BEGIN
       SET Outcome = N'duplicate'
       FROM @vTask AS t
       INNER JOIN @vKey AS k ON k.TaskDefinitionId = t.TaskDefinitionId AND k.DedupeKey = t.DedupeKey
-      WHERE t.Outcome = N'redriven' AND COALESCE(k.OwnerId, k.TaskId) <> t.TaskId;
+      WHERE t.Outcome = N'redriven' AND COALESCE(k.OwnerId, k.TaskId) <> t.TaskId
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     END;
 
     -- 5. Groups: locked ascending, looked at, filled.
@@ -186,12 +187,13 @@ BEGIN
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per slot
       UPDATE t
       SET Place = CASE WHEN r.K <= a.Free THEN 2 ELSE 3 END, Slot = CASE WHEN r.K <= a.Free THEN f.Slot END
-      FROM @vTask AS t
-      INNER JOIN (
+      FROM (
         SELECT x.TaskId, ROW_NUMBER() OVER (PARTITION BY x.GroupId ORDER BY x.Priority, x.Rank, x.TaskId) AS K
-        FROM @vTask AS x WHERE x.Outcome = N'redriven' AND x.GroupId IS NOT NULL AND x.Place = 1) AS r ON r.TaskId = t.TaskId
+        FROM @vTask AS x WHERE x.Outcome = N'redriven' AND x.GroupId IS NOT NULL AND x.Place = 1) AS r
+      INNER JOIN @vTask AS t ON t.TaskId = r.TaskId
       INNER JOIN @vGate AS a ON a.GroupId = t.GroupId
-      LEFT JOIN @vSlot AS f ON f.GroupId = t.GroupId AND f.K = r.K;
+      LEFT JOIN @vSlot AS f ON f.GroupId = t.GroupId AND f.K = r.K
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek each per task
     END;
 
     -- 6. Waves that are open count them again, those of waves that have ended meanwhile come back on their own.
@@ -203,8 +205,9 @@ BEGIN
       EXEC Taskgate._RejoinWaves @Rejoining = @vRejoining, @oEnded = @vEnded OUTPUT;
       UPDATE t
       SET WaveId = NULL
-      FROM @vTask AS t
-      INNER JOIN OPENJSON(@vEnded) AS j ON CONVERT(bigint, j.[value]) = t.WaveId;
+      FROM OPENJSON(@vEnded) AS j
+      INNER JOIN @vTask AS t ON t.WaveId = CONVERT(bigint, j.[value])
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one pass per wave, beside its statements in _RejoinWaves
     END;
 
     -- 7. Straight from table to table: payloads don't pass through a variable. Outside a group a task has its key only.
@@ -250,7 +253,8 @@ BEGIN
         @ChangedBy = @ChangedBy, @Reason = @Reason, @Now = @vNow;
     COMMIT TRANSACTION;
 
-    UPDATE q SET Outcome = t.Outcome FROM @vAsked AS q INNER JOIN @vTask AS t ON t.TaskId = q.TaskId;
+    UPDATE q SET Outcome = t.Outcome FROM @vAsked AS q INNER JOIN @vTask AS t ON t.TaskId = q.TaskId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     UPDATE q
     SET Outcome = N'busy'
     FROM @vAsked AS q

@@ -7,7 +7,7 @@
 --         1222 locked for longer than 2 s
 -- Locks:  the key of all apps as _LockKeys; App, DefinitionOwner: own new rows, and the app's row
 -- Isolation: registrations that have something new come one after the other; the others write nothing
--- Plan:   primary keys
+-- Plan:   primary keys; joins are loops in the written order
 -- Once:   by value
 -- Twin:   postgres/sql/functions/register_app.sql
 CREATE OR ALTER PROCEDURE Taskgate.RegisterApp
@@ -45,7 +45,11 @@ BEGIN
   INSERT INTO @vName (Name) SELECT DISTINCT CONVERT(nvarchar(200), j.[value]) COLLATE Latin1_General_100_BIN2 FROM OPENJSON(@Definitions) AS j;
 
   BEGIN TRY
-    IF EXISTS (SELECT 1 FROM @vName AS n WHERE NOT EXISTS (SELECT 1 FROM Taskgate.DefinitionOwner AS o WHERE o.Name = n.Name))
+    SELECT @vCount = COUNT(*)
+    FROM @vName AS n
+    WHERE NOT EXISTS (SELECT 1 FROM Taskgate.DefinitionOwner AS o WHERE o.Name = n.Name)
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per name
+    IF @vCount > 0
       OR NOT EXISTS (
         SELECT 1 FROM Taskgate.App AS a
         WHERE a.Name = @vApp AND (a.Address = @vAddress OR (a.Address IS NULL AND @vAddress IS NULL)))
@@ -61,7 +65,8 @@ BEGIN
       IF @@ROWCOUNT = 0 INSERT INTO Taskgate.App (Name, Address, RegisteredAt) VALUES (@vApp, @vAddress, @vNow);
       INSERT INTO Taskgate.DefinitionOwner (Name, App)
       SELECT n.Name, @vApp FROM @vName AS n
-      WHERE NOT EXISTS (SELECT 1 FROM Taskgate.DefinitionOwner AS o WHERE o.Name = n.Name);
+      WHERE NOT EXISTS (SELECT 1 FROM Taskgate.DefinitionOwner AS o WHERE o.Name = n.Name)
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per name
       COMMIT TRANSACTION;
     END;
     SELECT @vRefused = N'[' + STRING_AGG(CONVERT(nvarchar(max), N'{"name":"') COLLATE Latin1_General_100_BIN2

@@ -10,7 +10,7 @@
 -- Locks:  as _TakeTasks; Task of these; then as _HandOver, _AuditCall
 -- Isolation: the call that holds a task's row in its container decides where it goes, as in CancelTasks. A strict group's slot stays with
 --         its task, so that no other task overtakes it
--- Plan:   primary keys; as _TakeTasks
+-- Plan:   primary keys; as _TakeTasks; joins are loops in the written order
 -- Once:   by value with @RunAt; with @RunInMs a repeat counts from then; each that moves a task leaves an entry in the audit
 -- Twin:   postgres/sql/functions/reschedule_tasks.sql
 CREATE OR ALTER PROCEDURE Taskgate.RescheduleTasks
@@ -59,8 +59,9 @@ BEGIN
     EXEC Taskgate._TakeTasks @Tasks = @vTasks, @ToEnd = 0, @oTaken = @vTaken OUTPUT;
     UPDATE t
     SET Place = j.Place, GroupId = j.GroupId
-    FROM @vTask AS t
-    INNER JOIN OPENJSON(@vTaken) WITH (TaskId bigint N'$.id', Place tinyint N'$.place', GroupId int N'$.group') AS j ON j.TaskId = t.TaskId;
+    FROM OPENJSON(@vTaken) WITH (TaskId bigint N'$.id', Place tinyint N'$.place', GroupId int N'$.group') AS j
+    INNER JOIN @vTask AS t ON t.TaskId = j.TaskId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     INSERT INTO Taskgate.Scheduled WITH (ROWLOCK) (TaskDefinitionId, RunAt, TaskId)
     SELECT t.TaskDefinitionId, @vAt, t.TaskId FROM @vTask AS t WHERE t.Place > 0;
     UPDATE x
@@ -96,7 +97,8 @@ BEGIN
     SET Outcome = CASE WHEN t.Place > 0 THEN N'rescheduled' WHEN t.IsBlocked = 1 THEN N'blocked' WHEN t.IsRunning = 1 THEN N'running'
                        ELSE N'busy' END
     FROM @vAsked AS a
-    INNER JOIN @vTask AS t ON t.TaskId = a.TaskId;
+    INNER JOIN @vTask AS t ON t.TaskId = a.TaskId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     UPDATE a
     SET Outcome = N'gone', [State] = CASE h.Outcome WHEN 10 THEN N'done' WHEN 11 THEN N'dead' ELSE N'cancelled' END
     FROM @vAsked AS a

@@ -8,7 +8,8 @@
 -- Isolation: no execution waits for it. Without row versions its reads may wait for a call of an execution, which waits for nothing
 --         that is held here
 -- Plan:   TaskExecution behind the remembered place, by key; open executions that were counted before; per definition the last 1000 ready
---         entries and the first one; per definition of which tasks ended well the newest 50, by IX_Archive_Finished; IX_Statistic_At
+--         entries and the first one; per definition of which tasks ended well the newest 50, by IX_Archive_Finished; IX_Statistic_At;
+--         joins are loops in the written order
 -- Once:   each count is added once: the totals of an open execution are remembered. An execution counts at the minute in which it
 --         ended, else at this one
 -- Twin:   postgres/sql/functions/roll_up_statistics.sql
@@ -151,7 +152,8 @@ BEGIN
       FROM @vPeriod AS p
       WHERE NOT EXISTS (
         SELECT 1 FROM Taskgate.Statistic AS s WITH (FORCESEEK) -- one probe
-        WHERE s.TaskDefinitionId = p.TaskDefinitionId AND s.Grain = p.Grain AND s.At = p.At);
+        WHERE s.TaskDefinitionId = p.TaskDefinitionId AND s.Grain = p.Grain AND s.At = p.At)
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per period
 
       -- 3. How long tasks waited and ran: the entries of the index, then the tasks by key, weighted so that all are counted.
       INSERT INTO @vSample (TaskId, TaskDefinitionId, Done, MinuteAt)
@@ -162,7 +164,8 @@ BEGIN
         SELECT TOP (50) a.TaskId
         FROM Taskgate.Archive AS a WITH (INDEX (IX_Archive_Finished)) -- backwards; covers this read
         WHERE a.TaskDefinitionId = n.TaskDefinitionId AND a.Outcome = 10 AND a.FinishedAt > @vSince
-        ORDER BY a.FinishedAt DESC, a.TaskId DESC) AS x;
+        ORDER BY a.FinishedAt DESC, a.TaskId DESC) AS x
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per definition
       INSERT INTO @vMeasured (TaskId, Measure, Bucket)
       SELECT s.TaskId, m.Measure, b.Bucket
       FROM @vSample AS s
@@ -176,14 +179,14 @@ BEGIN
       INSERT INTO @vTime (TaskDefinitionId, Grain, At, Measure, Bucket, Tasks)
       SELECT g.TaskDefinitionId, l.Grain, DATEADD(MINUTE, DATEDIFF(MINUTE, @vZero, g.MinuteAt) / l.Grain * l.Grain, @vZero), g.Measure,
              g.Bucket, CASE WHEN w.Tasks < 1 THEN 1 ELSE w.Tasks END
-      FROM (SELECT s.TaskDefinitionId, s.MinuteAt, m.Measure, m.Bucket, COUNT(*) AS Found, MAX(s.Done) AS Done
-            FROM @vSample AS s
+      FROM (SELECT s.TaskDefinitionId, s.MinuteAt, m.Measure, m.Bucket, COUNT(*) AS Found, MAX(s.Done) AS Done, MAX(s.LookedAt) AS LookedAt
+            FROM (SELECT x.TaskId, x.TaskDefinitionId, x.Done, x.MinuteAt, COUNT(*) OVER (PARTITION BY x.TaskDefinitionId) AS LookedAt
+                  FROM @vSample AS x) AS s
             INNER JOIN @vMeasured AS m ON m.TaskId = s.TaskId
             GROUP BY s.TaskDefinitionId, s.MinuteAt, m.Measure, m.Bucket) AS g
-      INNER JOIN (SELECT s.TaskDefinitionId, COUNT(*) AS LookedAt FROM @vSample AS s GROUP BY s.TaskDefinitionId) AS n
-        ON n.TaskDefinitionId = g.TaskDefinitionId
-      CROSS APPLY (SELECT CONVERT(int, (2 * CONVERT(bigint, g.Found) * g.Done + n.LookedAt) / (2 * n.LookedAt)) AS Tasks) AS w -- rounded; at most Done
-      CROSS JOIN (VALUES (1), (10), (60)) AS l (Grain);
+      CROSS APPLY (SELECT CONVERT(int, (2 * CONVERT(bigint, g.Found) * g.Done + g.LookedAt) / (2 * g.LookedAt)) AS Tasks) AS w -- rounded; at most Done
+      CROSS JOIN (VALUES (1), (10), (60)) AS l (Grain)
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
       UPDATE x
       SET Tasks = x.Tasks + t.Tasks
       FROM @vTime AS t
@@ -195,7 +198,8 @@ BEGIN
       FROM @vTime AS t
       WHERE NOT EXISTS (
         SELECT 1 FROM Taskgate.StatisticTime AS x WITH (FORCESEEK) -- one probe
-        WHERE x.TaskDefinitionId = t.TaskDefinitionId AND x.Grain = t.Grain AND x.At = t.At AND x.Measure = t.Measure AND x.Bucket = t.Bucket);
+        WHERE x.TaskDefinitionId = t.TaskDefinitionId AND x.Grain = t.Grain AND x.At = t.At AND x.Measure = t.Measure AND x.Bucket = t.Bucket)
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per row
 
       -- 4. Totals to remember: of executions that may go on, and of those that are looked at again.
       DELETE c

@@ -16,7 +16,7 @@
 --         its row, and who pauses it waits. The next instant stays where expression and time zone do, so nothing is left out or
 --         done twice by a deployment. A stop that is being set is waited for at its row; one that comes later waits for this call and
 --         then finds the schedules (SetStop)
--- Plan:   unique names, primary keys
+-- Plan:   unique names, primary keys; joins are loops in the written order
 -- Once:   by value
 -- Twin:   postgres/sql/functions/set_schedules.sql
 CREATE OR ALTER PROCEDURE Taskgate.SetSchedules
@@ -106,7 +106,8 @@ BEGIN
              + REPLACE(w.Name, N'%', N'%%') + N')'
     FROM @vWanted AS w
     WHERE EXISTS (SELECT 1 FROM @vWanted AS o WHERE o.Name = w.Name AND o.Ord < w.Ord)
-    ORDER BY w.Ord;
+    ORDER BY w.Ord
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- at most 100 schedules
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   EXEC Taskgate._FindDefinition @Name = @Name, @oDefinition = @vDefinition OUTPUT;
 
@@ -141,7 +142,8 @@ BEGIN
       LEFT JOIN Taskgate.ScheduleGroup AS g ON g.ScheduleId = o.ScheduleId
       LEFT JOIN @vWanted AS w ON w.Name = o.Name
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- two seeks per schedule
-      UPDATE w SET ScheduleId = o.ScheduleId FROM @vWanted AS w INNER JOIN @vOld AS o ON o.Ord = w.Ord;
+      UPDATE w SET ScheduleId = o.ScheduleId FROM @vOld AS o INNER JOIN @vWanted AS w ON w.Ord = o.Ord
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per schedule
 
       -- 2. The schedules as they shall be.
       UPDATE s
@@ -182,12 +184,14 @@ BEGIN
       FROM @vWanted AS w WHERE w.ScheduleId IS NULL ORDER BY w.Ord;
       INSERT INTO Taskgate.StoppedSchedule WITH (ROWLOCK) (ScheduleId, StoppedAt, StoppedBy, Reason)
       SELECT n.ScheduleId, @vNow, @vStoppedBy, @vReason FROM @vNew AS n WHERE @vStoppedAt IS NOT NULL;
-      UPDATE w SET ScheduleId = n.ScheduleId FROM @vWanted AS w INNER JOIN @vNew AS n ON n.Name = w.Name;
+      UPDATE w SET ScheduleId = n.ScheduleId FROM @vWanted AS w INNER JOIN @vNew AS n ON n.Name = w.Name
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- at most 100 schedules
       INSERT INTO Taskgate.ScheduleGroup (ScheduleId, GroupKey)
       SELECT w.ScheduleId, w.GroupKey
       FROM @vWanted AS w
       LEFT JOIN @vOld AS o ON o.Ord = w.Ord
-      WHERE w.GroupKey IS NOT NULL AND (o.Ord IS NULL OR o.IsChanged = 1);
+      WHERE w.GroupKey IS NOT NULL AND (o.Ord IS NULL OR o.IsChanged = 1)
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- at most 100 schedules
       INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, ChangedAt)
       SELECT @vDefinition, N'schedule', LEFT(c.OldValue, 400), LEFT(c.NewValue, 400), N'code', @ChangedBy, @vNow
       FROM (
@@ -200,13 +204,15 @@ BEGIN
         SELECT NULL, w.Cron + N' ' + w.TimeZone + N' of ' + w.Name, w.Ord, w.Name
         FROM @vWanted AS w
         INNER JOIN @vNew AS n ON n.Name = w.Name) AS c
-      ORDER BY c.Ord, c.Name;
+      ORDER BY c.Ord, c.Name
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- at most 100 schedules
       INSERT INTO Taskgate.SettingAudit (TaskDefinitionId, Setting, OldValue, NewValue, Source, ChangedBy, Reason, ChangedAt)
       SELECT @vDefinition, N'schedule_paused', N'false of ' + w.Name, N'true of ' + w.Name, N'operator', @vStoppedBy, @vReason, @vNow
       FROM @vWanted AS w
       INNER JOIN @vNew AS n ON n.Name = w.Name
       WHERE @vStoppedAt IS NOT NULL
-      ORDER BY w.Ord;
+      ORDER BY w.Ord
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- at most 100 schedules
       SELECT @vChanged = (SELECT COUNT(*) FROM @vOld AS o WHERE o.IsChanged = 1) + (SELECT COUNT(*) FROM @vNew AS n);
       SET @vStatus = CASE @vChanged WHEN 0 THEN N'exists' ELSE N'set' END;
       SELECT @vNextRunAt = MIN(s.NextRunAt)

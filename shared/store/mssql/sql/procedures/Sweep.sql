@@ -14,7 +14,7 @@
 -- Locks:  none
 -- Isolation: several reads, each as of its own moment: a task that moves between them is found by the next tick
 -- Plan:   per definition at most 1000 ready entries, the last ones, as claims leave deleted entries at the first; two scheduled ones,
---         whatever waits; open executions; the rows of all schedules
+--         whatever waits; open executions; the rows of all schedules; joins are loops in the written order, or planned for one row
 -- Once:   a read
 -- Twin:   postgres/sql/functions/sweep.sql
 CREATE OR ALTER PROCEDURE Taskgate.Sweep
@@ -77,7 +77,8 @@ BEGIN
   INSERT INTO @vToken (TaskDefinitionId, Ord, TokenId, IsHeld, Grantee)
   SELECT d.TaskDefinitionId, t.Ord, t.TokenId, t.IsHeld, t.Grantee
   FROM @vDefinition AS d
-  CROSS APPLY Taskgate._ReadTokens(d.ExecutionTokens) AS t;
+  CROSS APPLY Taskgate._ReadTokens(d.ExecutionTokens) AS t
+  OPTION (USE HINT ('DISABLE_DEFERRED_COMPILATION_TV')); -- for one definition, whatever the first call has
   UPDATE d
   SET Held = h.Held
   FROM @vDefinition AS d
@@ -94,7 +95,8 @@ BEGIN
   FROM @vDefinition AS d
   WHERE EXISTS (
     SELECT 1 FROM @vToken AS t
-    WHERE t.TaskDefinitionId = d.TaskDefinitionId AND (t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL));
+    WHERE t.TaskDefinitionId = d.TaskDefinitionId AND (t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL))
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per definition
   UPDATE d
   SET SharedFree = u.Free,
       IsCrowdedOut = CASE WHEN u.Free = 0 AND u.Least > 0 AND (d.TaskLimit = -1 OR d.Held < d.TaskLimit) THEN 1 ELSE 0 END
@@ -103,7 +105,8 @@ BEGIN
     SELECT MIN(CASE WHEN x.Live >= x.TaskLimit THEN 0 ELSE x.TaskLimit - x.Live END) AS Free, MIN(x.TaskLimit) AS Least
     FROM Taskgate._SharedUse(d.TaskDefinitionId, @vNow) AS x
     WHERE x.TaskLimit <> -1) AS u
-  WHERE u.Free IS NOT NULL;
+  WHERE u.Free IS NOT NULL
+  OPTION (USE HINT ('DISABLE_DEFERRED_COMPILATION_TV')); -- for one definition, whatever the first call has
   UPDATE d
   SET IsCrowdedOut = 0
   FROM @vDefinition AS d

@@ -8,7 +8,7 @@
 --         Dedupe as _EndTasks; then shards ascending, then the wave's row: brief waits for completions. Joins the caller's transaction
 -- Isolation: only the holder of the latch takes blocked rows, besides a cancel of single tasks; the last read finds such a row
 --         gone, or still there: then the next call reads it again
--- Plan:   first entries of PK_WaveBlocked under the wave; primary keys
+-- Plan:   first entries of PK_WaveBlocked under the wave; primary keys; joins are loops in the written order
 -- Twin:   postgres/sql/functions/_admit_blocked.sql
 CREATE OR ALTER PROCEDURE Taskgate._AdmitBlocked
   @WaveId bigint, @Max int, @Now datetime2(3), @oMoved int OUTPUT, @oWoken nvarchar(max) OUTPUT, @oIsOver bit OUTPUT,

@@ -4,7 +4,7 @@
 -- Raises: 50404 unknown definition; 50499 damaged token string
 -- Locks:  TaskDefinition. Joins the caller's transaction
 -- Isolation: an execution's token count changes only under the definition's lock, so reading it after the lock is exact
--- Plan:   primary key; the open executions of one definition when a limit takes the place of none
+-- Plan:   primary key; the open executions of one definition when a limit takes the place of none; joins are loops in the written order
 -- Twin:   postgres/sql/functions/_change_limit.sql
 CREATE OR ALTER PROCEDURE Taskgate._ChangeLimit
   @TaskDefinitionId int, @Limit int, @Override int,

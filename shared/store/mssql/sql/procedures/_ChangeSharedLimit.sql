@@ -4,7 +4,8 @@
 -- Raises: 50499 damaged token string
 -- Locks:  TaskExecution of dead holders by skip. Joins the caller's transaction
 -- Isolation: tokens of the executions that draw from it change only under its row, so reading them after the lock is exact
--- Plan:   primary keys; the open executions of the definitions that draw from it when a limit takes the place of none
+-- Plan:   primary keys; the open executions of the definitions that draw from it when a limit takes the place of none;
+--         joins are loops in the written order
 -- Twin:   postgres/sql/functions/_change_shared_limit.sql
 CREATE OR ALTER PROCEDURE Taskgate._ChangeSharedLimit
   @SharedLimitId int, @Limit int, @Override int,

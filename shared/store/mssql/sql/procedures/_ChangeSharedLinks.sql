@@ -5,7 +5,7 @@
 -- Raises: 50499 damaged token string
 -- Locks:  -: the caller holds all old and new rows of SharedLimit, then TaskDefinition. Joins the caller's transaction
 -- Isolation: tokens of the definition's executions change only under its row, so reading them here is exact
--- Plan:   primary keys; the open executions of the definition
+-- Plan:   primary keys; the open executions of the definition; joins are loops in the written order
 -- Twin:   postgres/sql/functions/_change_shared_links.sql
 CREATE OR ALTER PROCEDURE Taskgate._ChangeSharedLinks
   @TaskDefinitionId int, @SharedLimits nvarchar(max), @RegisteredBy nvarchar(200), @Now datetime2(3),

@@ -6,7 +6,8 @@
 -- Raises: -
 -- Locks:  TaskExecution of those whose lease is over, ascending, by skip. Joins the caller's transaction
 -- Isolation: only unlocked rows are read or locked: a live holder's own call is never waited for
--- Plan:   primary keys; the open executions by id; the definitions of a shared limit once per holder that can't be read
+-- Plan:   primary keys; the open executions by id; the definitions of a shared limit once per holder that can't be read;
+--         joins are loops in the written order
 -- Twin:   postgres/sql/functions/_dead_holders.sql
 CREATE OR ALTER PROCEDURE Taskgate._DeadHolders
   @Holders nvarchar(max), @TaskDefinitionId int, @SharedLimitId int, @Now datetime2(3), @oDead nvarchar(max) OUTPUT
@@ -33,7 +34,8 @@ BEGIN
     FROM @vHolder AS h
     WHERE h.State IS NULL AND NOT EXISTS (
       SELECT 1 FROM Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- not the row itself: it may be locked
-      WHERE e.TaskDefinitionId = @TaskDefinitionId AND e.TaskExecutionId = h.TaskExecutionId AND e.State IN (1, 3));
+      WHERE e.TaskDefinitionId = @TaskDefinitionId AND e.TaskExecutionId = h.TaskExecutionId AND e.State IN (1, 3))
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per holder
   ELSE
     INSERT INTO @vDead (TaskExecutionId)
     SELECT h.TaskExecutionId
@@ -43,7 +45,8 @@ BEGIN
       FROM Taskgate.TaskDefinitionSharedLimit AS l WITH (INDEX (IX_TaskDefinitionSharedLimit_SharedLimit)) -- covers this read
       INNER JOIN Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- not the row itself: it may be locked
         ON e.TaskDefinitionId = l.TaskDefinitionId AND e.TaskExecutionId = h.TaskExecutionId AND e.State IN (1, 3)
-      WHERE l.SharedLimitId = @SharedLimitId);
+      WHERE l.SharedLimitId = @SharedLimitId)
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per definition of the limit and holder
   -- Lease over: by key, tested again; a row locked by its own worker is alive at this instant: skipped.
   UPDATE e
   SET State = 3, EndedAt = COALESCE(e.EndedAt, @Now), TokenCount = 0,

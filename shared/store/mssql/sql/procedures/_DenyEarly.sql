@@ -12,7 +12,7 @@
 -- Isolation: without row versions the counts may be of different instants; so the row, read first, must say as well that all are held
 -- Plan:   primary key of TaskDefinition, then its open executions: TokenCount is written where the list is, so the list isn't read; a
 --         string of before is parsed, with a seek per holder; the same for its shared limits; of TokenGift
---         TokenDemand and SharedTokenDemand for a worker that holds some
+--         TokenDemand and SharedTokenDemand for a worker that holds some; joins are loops in the written order
 -- Twin:   postgres/sql/functions/_deny_early.sql, _retry_in_ms.sql
 CREATE OR ALTER PROCEDURE Taskgate._DenyEarly
   @TaskDefinitionId int, @Worker nvarchar(200), @oStatus nvarchar(20) OUTPUT, @oRetryInMs bigint OUTPUT,

@@ -7,7 +7,7 @@
 --         Joins the caller's transaction
 -- Isolation: of two callers that end the last tasks of one shard the second waits for its row; of two that end the last ones of
 --         two shards the second waits for the wave's row: one of them closes it
--- Plan:   primary keys
+-- Plan:   primary keys; joins are loops in the written order
 -- Twin:   postgres/sql/functions/_end_in_waves.sql
 CREATE OR ALTER PROCEDURE Taskgate._EndInWaves
   @Ended Taskgate.WaveTaskList READONLY, @Now datetime2(3), @oWoken nvarchar(max) OUTPUT, @oOpening nvarchar(max) OUTPUT
@@ -68,7 +68,8 @@ BEGIN
       EXEC Taskgate._CloseWave @WaveId = @vWaveId, @Now = @Now, @oWoken = @vWokenIds OUTPUT, @oIsOpening = @vIsOpening OUTPUT;
       INSERT INTO @vWoken (TaskDefinitionId)
       SELECT DISTINCT CONVERT(int, j.[value]) FROM OPENJSON(@vWokenIds) AS j
-      WHERE NOT EXISTS (SELECT 1 FROM @vWoken AS o WHERE o.TaskDefinitionId = CONVERT(int, j.[value]));
+      WHERE NOT EXISTS (SELECT 1 FROM @vWoken AS o WHERE o.TaskDefinitionId = CONVERT(int, j.[value]))
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per definition
       IF @vIsOpening = 1
         INSERT INTO @vOpening (BatchId) VALUES (@vBatchId); -- once: a batch has one open wave
     END;

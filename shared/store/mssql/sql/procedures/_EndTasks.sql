@@ -17,7 +17,7 @@
 --         level once. Joins the caller's transaction
 -- Isolation: a key that another call replaces after its window isn't locked here: a plain read recognises it.
 --         Definitions aren't read where that could wait: who changes tokens goes from the definition to an execution
--- Plan:   primary keys
+-- Plan:   primary keys; joins are loops in the written order
 -- Twin:   postgres/sql/functions/_end_tasks.sql
 CREATE OR ALTER PROCEDURE Taskgate._EndTasks
   @Ended Taskgate.EndedTaskList READONLY, @TaskExecutionId bigint, @Now datetime2(3),
@@ -149,7 +149,8 @@ BEGIN
   IF @vHasWaves = 1
   BEGIN
     INSERT INTO @vInWaves (TaskId, WaveId, Outcome)
-    SELECT t.TaskId, t.WaveId, e.Outcome FROM @vTask AS t INNER JOIN @Ended AS e ON e.TaskId = t.TaskId WHERE t.WaveId IS NOT NULL;
+    SELECT t.TaskId, t.WaveId, e.Outcome FROM @vTask AS t INNER JOIN @Ended AS e ON e.TaskId = t.TaskId WHERE t.WaveId IS NOT NULL
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     EXEC Taskgate._EndInWaves @Ended = @vInWaves, @Now = @Now, @oWoken = @vMore OUTPUT, @oOpening = @oOpening OUTPUT;
     SET @oWoken = CASE N'[]' WHEN @vMore THEN @oWoken WHEN @oWoken THEN @vMore ELSE REPLACE(@oWoken + @vMore, N'][', N',') END;
   END;

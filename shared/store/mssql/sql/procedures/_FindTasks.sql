@@ -5,7 +5,7 @@
 -- Raises: 50422 not such a list; 1222 locked for longer than 2 s
 -- Locks:  none. Called before its caller's transaction: inside one, without row versions, its lock on UQ_Claim_Task would stay, and close a
 --         circle with FailTasks
--- Plan:   primary keys; UQ_Claim_Task
+-- Plan:   primary keys; UQ_Claim_Task; joins are loops in the written order
 -- Twin:   inside postgres/sql/functions/_take_tasks.sql, where a read keeps no lock
 CREATE OR ALTER PROCEDURE Taskgate._FindTasks
   @TaskIds nvarchar(max), @oTasks nvarchar(max) OUTPUT

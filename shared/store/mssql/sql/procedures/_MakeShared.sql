@@ -4,7 +4,7 @@
 -- Raises: -
 -- Locks:  SharedLimit (the places of missing names, by name; own new rows), SharedTokenDemand (own new rows). Joins the caller's transaction
 -- Isolation: two callers with one new name: the second waits for the place, then finds the row. No name ever goes
--- Plan:   unique name
+-- Plan:   unique name; joins are loops in the written order
 -- Twin:   postgres/sql/functions/_make_shared.sql
 CREATE OR ALTER PROCEDURE Taskgate._MakeShared
   @Names nvarchar(max), @oShared nvarchar(max) OUTPUT, @oMade int OUTPUT

@@ -9,14 +9,14 @@
 -- Locks:  TokenDemand, then SharedTokenDemand by skip, each for its own statement only. Call it with nothing locked: without row
 --         versions its reads wait for those who write. Where nothing is written nothing is locked
 -- Isolation: of two denied ones the second steps over the row, or finds it noted
--- Plan:   primary keys
+-- Plan:   primary keys; joins are loops in the written order, or planned for one row
 -- Twin:   postgres/sql/functions/_note_demand.sql
 CREATE OR ALTER PROCEDURE Taskgate._NoteDemand
   @TaskDefinitionId int, @Worker nvarchar(200), @Shared nvarchar(max), @oNoted bit OUTPUT
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vTokens nvarchar(max), @vList varchar(max), @vLimit int, @vMine int, @vTotal int, @vRichest int,
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vTokens nvarchar(max), @vList varchar(max), @vLimit int, @vMine int, @vTotal int, @vRichest int, @vClosed int,
           @vPauseS int = 1, @vIsFull bit = 0, @vDue int;
   DECLARE @vFull TABLE (
     SharedLimitId int NOT NULL PRIMARY KEY CLUSTERED, TaskLimit int NOT NULL, Mine int NOT NULL, Richest int NOT NULL);
@@ -47,10 +47,12 @@ BEGIN
     SELECT h.SharedLimitId, h.TaskLimit, h.Mine, h.Richest
     FROM Taskgate._SharedShares(@TaskDefinitionId, @Worker) AS h
     WHERE h.Held >= h.TaskLimit;
-    IF EXISTS (
-      SELECT 1 FROM @vFull AS f
-      WHERE f.TaskLimit < 1
-        OR f.Richest < f.Mine + 2 AND (f.Mine > 0 OR NOT EXISTS (SELECT 1 FROM Taskgate._PassesOn(f.SharedLimitId) AS p WHERE p.HeldCount > 0))) RETURN;
+    SELECT @vClosed = COUNT(*)
+    FROM @vFull AS f
+    WHERE f.TaskLimit < 1
+      OR f.Richest < f.Mine + 2 AND (f.Mine > 0 OR NOT EXISTS (SELECT 1 FROM Taskgate._PassesOn(f.SharedLimitId) AS p WHERE p.HeldCount > 0))
+    OPTION (USE HINT ('DISABLE_DEFERRED_COMPILATION_TV')); -- for one limit, whatever the first call has
+    IF @vClosed > 0 RETURN;
     SELECT @vMine = CASE WHEN MAX(f.Mine) > @vMine THEN MAX(f.Mine) ELSE @vMine END FROM @vFull AS f; -- without an own limit only they count
   END;
   IF @vMine > 0 SET @vPauseS = 2;

@@ -9,7 +9,8 @@
 -- Isolation: two callers take different rows, as each skips what the other holds; groups are locked in one statement and
 --         looked at in later ones. A group that doesn't exist yet is made by the call that has the lock of its key, here
 --         and in EnqueueTasks: the caller may hold group rows, so it must not wait for a new key in an index
--- Plan:   at most 1000 new groups; first entries of PK_Scheduled; primary keys, UQ_TaskGroup_Key; at most 1000 rows per write
+-- Plan:   at most 1000 new groups; first entries of PK_Scheduled; primary keys, UQ_TaskGroup_Key; at most 1000 rows per write;
+--         joins are loops in the written order
 -- Twin:   postgres/sql/functions/_promote.sql, _make_pending_groups.sql
 CREATE OR ALTER PROCEDURE Taskgate._Promote
   @TaskDefinitionId int, @Max int, @Now datetime2(3), @oPromoted int OUTPUT
@@ -73,7 +74,8 @@ BEGIN
     FROM @vMissing AS m
     WHERE m.GroupId IS NULL
       AND (NOT EXISTS (SELECT 1 FROM @vLock AS l WHERE l.Name = m.LockName)
-        OR EXISTS (SELECT 1 FROM OPENJSON(@vMissed) AS j WHERE j.[value] COLLATE Latin1_General_100_BIN2 = m.LockName));
+        OR EXISTS (SELECT 1 FROM OPENJSON(@vMissed) AS j WHERE j.[value] COLLATE Latin1_General_100_BIN2 = m.LockName))
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per key
     INSERT INTO Taskgate.TaskGroup WITH (ROWLOCK) (TaskDefinitionId, GroupKey, Slots, Strict)
     SELECT m.Scope, m.GroupKey, d.GroupSlots, d.GroupStrict
     FROM @vMissing AS m
@@ -92,7 +94,8 @@ BEGIN
     UPDATE x
     SET GroupId = m.GroupId
     FROM @vTask AS x
-    INNER JOIN @vMissing AS m ON m.Scope = x.Scope AND m.GroupKey = x.PendingGroupKey;
+    INNER JOIN @vMissing AS m ON m.Scope = x.Scope AND m.GroupKey = x.PendingGroupKey
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   END;
 
   -- 3. Their groups, as far as they are free: own statements, so that the next one sees what the last holder committed.
@@ -140,12 +143,13 @@ BEGIN
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per slot
     UPDATE x
     SET Place = CASE WHEN r.K <= a.Free THEN 2 ELSE 3 END, Slot = f.Slot
-    FROM @vTask AS x
-    INNER JOIN (
+    FROM (
       SELECT t.Ord, ROW_NUMBER() OVER (PARTITION BY t.GroupId ORDER BY t.Priority, t.Rank, t.TaskId) AS K
-      FROM @vTask AS t WHERE t.Place = 0) AS r ON r.Ord = x.Ord
+      FROM @vTask AS t WHERE t.Place = 0) AS r
+    INNER JOIN @vTask AS x ON x.Ord = r.Ord
     INNER JOIN @vGate AS a ON a.GroupId = x.GroupId
-    LEFT JOIN @vSlot AS f ON f.GroupId = x.GroupId AND f.K = r.K;
+    LEFT JOIN @vSlot AS f ON f.GroupId = x.GroupId AND f.K = r.K
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek each per task
   END;
 
   -- 5. Move, a thousand at a time: far below lock escalation.

@@ -7,7 +7,7 @@
 -- Locks:  SettingAudit, CallAudit by skip. Joins the caller's transaction, which holds nothing that others wait for behind an audit
 -- Isolation: entries never change; found by plain reads, locked by key. CheckInvariants asks for the last entry of a group's slots only
 -- Plan:   PK_SettingAudit from its old end, at most 1000 rows, one when that is young: an entry goes when the one that follows it is among
---         them, too. Both kinds of calls from their old ends
+--         them, too. Both kinds of calls from their old ends; joins are loops in the written order
 -- Twin:   postgres/sql/functions/_purge_audit.sql
 CREATE OR ALTER PROCEDURE Taskgate._PurgeAudit
   @Max int, @Now datetime2(3), @oEntries int OUTPUT, @oMore bit OUTPUT
@@ -62,7 +62,8 @@ BEGIN
   SELECT TOP (@Max) e.SettingAuditId
   FROM @vEntry AS e
   WHERE e.ChangedAt < @vBefore AND NOT EXISTS (SELECT 1 FROM @vLast AS l WHERE l.SettingAuditId = e.SettingAuditId)
-  ORDER BY e.SettingAuditId;
+  ORDER BY e.SettingAuditId
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per entry
   IF @@ROWCOUNT = @Max SET @oMore = 1;
   DELETE a
   FROM @vDue AS d

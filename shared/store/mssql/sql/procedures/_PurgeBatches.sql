@@ -7,7 +7,8 @@
 --         entry, its row and all of its counters could be had. Who repeats CreateBatch goes from its id to the row, and who lists waves
 --         from the batch to them, so entries are locked before rows
 -- Plan:   PK_Batch from its old end, at most 1000 rows; UQ_Wave_Ordinal; PK_WaveShard under a wave. A batch with more waves loses them
---         call by call, and goes with the last; from the first on a repeat of its CreateBatch makes a new one
+--         call by call, and goes with the last; from the first on a repeat of its CreateBatch makes a new one;
+--         joins are loops in the written order
 -- Twin:   postgres/sql/functions/_purge_batches.sql
 CREATE OR ALTER PROCEDURE Taskgate._PurgeBatches
   @Max int, @Now datetime2(3), @oBatches int OUTPUT, @oWaves int OUTPUT, @oMore bit OUTPUT
@@ -20,7 +21,7 @@ BEGIN
   DECLARE @vMine TABLE (BatchId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vWave TABLE (
     K int NOT NULL PRIMARY KEY CLUSTERED, BatchId bigint NOT NULL, Ordinal int NOT NULL, WaveId bigint NOT NULL, Shards int NOT NULL,
-    IsMine bit NOT NULL);
+    IsMine bit NOT NULL, UNIQUE (BatchId, Ordinal));
   DECLARE @vWaveEntry TABLE (WaveId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vWaveRow TABLE (WaveId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vShard TABLE (WaveId bigint NOT NULL, Shard smallint NOT NULL, PRIMARY KEY CLUSTERED (WaveId, Shard));
@@ -47,14 +48,16 @@ BEGIN
   -- Of the batch that the cut goes through some waves stay, of those behind it all.
   SELECT @vCut = w.BatchId FROM @vWave AS w WHERE w.K = @Max + 1;
   DELETE w FROM @vWave AS w WHERE w.K = @Max + 1;
-  DELETE b FROM @vBatch AS b WHERE NOT EXISTS (SELECT 1 FROM @vWave AS w WHERE w.BatchId = b.BatchId);
+  DELETE b FROM @vBatch AS b WHERE NOT EXISTS (SELECT 1 FROM @vWave AS w WHERE w.BatchId = b.BatchId)
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per batch
   UPDATE v
   SET Shards = n.Shards
   FROM @vWave AS v
   CROSS APPLY (
     SELECT COUNT(*) AS Shards
     FROM Taskgate.WaveShard AS s WITH (FORCESEEK) -- the wave's few rows
-    WHERE s.WaveId = v.WaveId) AS n;
+    WHERE s.WaveId = v.WaveId) AS n
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per wave
 
   -- 2. Batches, then waves: rows that no other call has.
   INSERT INTO @vEntry (BatchId)
@@ -95,7 +98,8 @@ BEGIN
     SET IsMine = 1
     FROM @vWave AS v
     INNER JOIN @vWaveRow AS r ON r.WaveId = v.WaveId
-    WHERE v.K BETWEEN @vFrom AND @vFrom + 199 AND v.Shards = (SELECT COUNT(*) FROM @vShard AS s WHERE s.WaveId = v.WaveId);
+    WHERE v.K BETWEEN @vFrom AND @vFrom + 199 AND v.Shards = (SELECT COUNT(*) FROM @vShard AS s WHERE s.WaveId = v.WaveId)
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- two seeks per wave
     DELETE s
     FROM @vWave AS v
     INNER JOIN Taskgate.WaveShard AS s WITH (ROWLOCK, UPDLOCK, FORCESEEK) ON s.WaveId = v.WaveId -- ours already

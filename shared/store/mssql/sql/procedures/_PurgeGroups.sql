@@ -9,7 +9,7 @@
 --         lock the looks are exact. They are statements of their own: they see what the last holder committed. The archive is looked
 --         at last: who archives a task of a group that is still to be locked holds a slot of it or waits. Who looked the group up
 --         and comes too late finds no row to lock, and leaves its task to promotion
--- Plan:   PK_TaskGroup behind the remembered place; one probe of each kind per group
+-- Plan:   PK_TaskGroup behind the remembered place; one probe of each kind per group; joins are loops in the written order
 -- Twin:   postgres/sql/functions/_purge_groups.sql, _idle_groups.sql
 CREATE OR ALTER PROCEDURE Taskgate._PurgeGroups
   @Max int, @Now datetime2(3), @oGroups int OUTPUT, @oMore bit OUTPUT
@@ -46,7 +46,8 @@ BEGIN
     OR EXISTS (
       SELECT 1
       FROM Taskgate.Archive AS a WITH (INDEX (IX_Archive_Group), FORCESEEK) -- one probe; covers this read
-      WHERE a.GroupId IS NOT NULL AND a.GroupId = s.GroupId);
+      WHERE a.GroupId IS NOT NULL AND a.GroupId = s.GroupId)
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- four probes per group
   -- 2. Lock, then look.
   INSERT INTO @vMine (GroupId, TaskDefinitionId, GroupKey)
   SELECT g.GroupId, g.TaskDefinitionId, g.GroupKey
@@ -58,13 +59,15 @@ BEGIN
   FROM @vMine AS m
   WHERE EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS x WITH (FORCESEEK) WHERE x.GroupId = m.GroupId) -- one probe
     OR EXISTS (SELECT 1 FROM Taskgate.GroupWaiting AS w WITH (FORCESEEK) WHERE w.GroupId = m.GroupId) -- one probe
-    OR EXISTS (SELECT 1 FROM Taskgate.GroupKept AS k WITH (FORCESEEK) WHERE k.GroupId = m.GroupId); -- one probe
+    OR EXISTS (SELECT 1 FROM Taskgate.GroupKept AS k WITH (FORCESEEK) WHERE k.GroupId = m.GroupId) -- one probe
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- three probes per group
   DELETE m
   FROM @vMine AS m
   WHERE EXISTS (
     SELECT 1
     FROM Taskgate.Archive AS a WITH (INDEX (IX_Archive_Group), FORCESEEK) -- one probe; covers this read
-    WHERE a.GroupId IS NOT NULL AND a.GroupId = m.GroupId);
+    WHERE a.GroupId IS NOT NULL AND a.GroupId = m.GroupId)
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per group
   -- 3. The keys, too: who looks for one without row versions must not find half of a group.
   INSERT INTO @vGone (GroupId)
   SELECT g.GroupId

@@ -8,7 +8,7 @@
 --         resumes or cancels at this moment goes on without these tasks. Joins the caller's transaction
 -- Isolation: the call that ends the last task of a wave counts down its shard, then the wave: it comes before this call, which finds the wave
 --         ended then, or after it, and finds a task more
--- Plan:   primary keys, UQ_Wave_Ordinal
+-- Plan:   primary keys, UQ_Wave_Ordinal; joins are loops in the written order
 -- Twin:   postgres/sql/functions/_rejoin_waves.sql
 CREATE OR ALTER PROCEDURE Taskgate._RejoinWaves
   @Rejoining Taskgate.WaveTaskList READONLY, @oEnded nvarchar(max) OUTPUT

@@ -7,7 +7,7 @@
 -- Locks:  Ready, Scheduled by skip; when not joining: WaveBlocked by skip, TaskGroup by skip and GroupWaiting under it; Task
 -- Isolation: runs in the caller's transaction, after its last wait. The holder of a task's row in its container keeps others from
 --         claiming it; then the task is looked at. A claim reads payloads in a statement of its own, after it has the row
--- Plan:   primary keys; IX_Scheduled_Task
+-- Plan:   primary keys; IX_Scheduled_Task; joins are loops in the written order
 -- Twin:   postgres/sql/functions/_replace_payloads.sql
 CREATE OR ALTER PROCEDURE Taskgate._ReplacePayloads
   @Replacements Taskgate.ReplacementList READONLY, @Build bigint, @JoinsTransaction bit, @oReplaced nvarchar(max) OUTPUT
@@ -40,7 +40,8 @@ BEGIN
   INNER JOIN Taskgate.Ready AS q WITH (ROWLOCK, UPDLOCK, READPAST) -- by the whole key; skip, don't wait
     ON q.TaskDefinitionId = t.TaskDefinitionId AND q.Priority = t.Priority AND q.Rank = t.Rank AND q.TaskId = t.TaskId
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
-  UPDATE t SET IsElsewhere = 1, IsOurs = 1 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;
+  UPDATE t SET IsElsewhere = 1, IsOurs = 1 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
 
   -- 2. Those of waves and full groups, as far as their movers needn't wait for us.
   UPDATE t
@@ -60,7 +61,8 @@ BEGIN
       ON h.WaveId = t.WaveId AND h.Priority = t.Priority AND h.Rank = t.Rank AND h.TaskId = t.TaskId
     WHERE t.IsElsewhere = 0
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
-    UPDATE t SET IsElsewhere = 1, IsOurs = 1 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;
+    UPDATE t SET IsElsewhere = 1, IsOurs = 1 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     INSERT INTO @vGate (GroupId)
     SELECT DISTINCT t.GroupId FROM @vTask AS t WHERE t.IsElsewhere = 1 AND t.IsOurs = 0 AND t.GroupId IS NOT NULL;
     DELETE FROM @vFound;
@@ -70,7 +72,8 @@ BEGIN
     INNER JOIN Taskgate.TaskGroup AS g WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_TaskGroup)) -- lock, then look; skip, don't wait
       ON g.GroupId = a.GroupId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per group
-    DELETE a FROM @vGate AS a WHERE NOT EXISTS (SELECT 1 FROM @vFound AS f WHERE f.TaskId = a.GroupId);
+    DELETE a FROM @vGate AS a WHERE NOT EXISTS (SELECT 1 FROM @vFound AS f WHERE f.TaskId = a.GroupId)
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one probe per group
     DELETE FROM @vFound;
     INSERT INTO @vFound (TaskId)
     SELECT w.TaskId
@@ -80,7 +83,8 @@ BEGIN
       ON w.GroupId = t.GroupId AND w.Priority = t.Priority AND w.Rank = t.Rank AND w.TaskId = t.TaskId
     WHERE t.IsOurs = 0
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
-    UPDATE t SET IsOurs = 1 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;
+    UPDATE t SET IsOurs = 1 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   END;
 
   -- 3. Scheduled ones have their instant in the key.
@@ -99,7 +103,8 @@ BEGIN
     INNER JOIN Taskgate.Scheduled AS s WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_Scheduled)) -- the row itself; skip, don't wait
       ON s.TaskDefinitionId = t.TaskDefinitionId AND s.RunAt = t.RunAt AND s.TaskId = t.TaskId
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
-    UPDATE t SET IsOurs = 1 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;
+    UPDATE t SET IsOurs = 1 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   END;
 
   -- 4. As it is now, with its place kept: has it been started?

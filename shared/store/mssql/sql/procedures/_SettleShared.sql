@@ -8,7 +8,7 @@
 -- Raises: 50499 damaged token string
 -- Locks:  as _DeadHolders. Joins the caller's transaction
 -- Isolation: as _SettleTokens: of other executions only unlocked rows are read or locked
--- Plan:   primary keys only
+-- Plan:   primary keys only; joins are loops in the written order
 -- Twin:   postgres/sql/functions/_settle_shared.sql
 CREATE OR ALTER PROCEDURE Taskgate._SettleShared
   @Shared nvarchar(max), @TaskExecutionId bigint, @Need int, @Own int = NULL,
@@ -63,8 +63,10 @@ BEGIN
           @oDead = @vDead OUTPUT;
         UPDATE t
         SET IsHeld = 0, TokenId = NEWID() -- a new id: what the old holder says of it matches nothing
-        FROM @vToken AS t
-        WHERE t.IsHeld = 1 AND t.Grantee IN (SELECT CONVERT(bigint, j.[value]) FROM OPENJSON(@vDead) AS j);
+        FROM OPENJSON(@vDead) AS j
+        INNER JOIN @vToken AS t ON t.Grantee = CONVERT(bigint, j.[value])
+        WHERE t.IsHeld = 1
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one pass per dead holder
         SET @vHeld = @vHeld - @@ROWCOUNT;
         SELECT @oDead = @oDead + COUNT(*) FROM OPENJSON(@vDead) AS j;
       END;
@@ -82,7 +84,8 @@ BEGIN
         SELECT m.LastOrd + n.N, NEWID(), 0, 0
         FROM (SELECT COALESCE(MAX(t.Ord), -1) AS LastOrd FROM @vToken AS t) AS m
         CROSS JOIN Taskgate.Number AS n WITH (FORCESEEK) -- the first so many numbers
-        WHERE n.N <= CONVERT(smallint, @vCount);
+        WHERE n.N <= CONVERT(smallint, @vCount)
+        OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek
 
       -- 4. What the asker holds now: free ones in list order; tasks that ran before this limit existed count above it, too.
       SET @vGranted = 0;
@@ -98,7 +101,8 @@ BEGIN
           SELECT m.LastOrd + n.N, NEWID(), 1, @TaskExecutionId
           FROM (SELECT COALESCE(MAX(t.Ord), -1) AS LastOrd FROM @vToken AS t) AS m
           CROSS JOIN Taskgate.Number AS n WITH (FORCESEEK) -- the first so many numbers
-          WHERE n.N <= CONVERT(smallint, @vCount);
+          WHERE n.N <= CONVERT(smallint, @vCount)
+          OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek
       END;
 
       SELECT @vTokens = STRING_AGG(CONVERT(nvarchar(max), N'I:' + LOWER(CONVERT(nchar(36), t.TokenId))

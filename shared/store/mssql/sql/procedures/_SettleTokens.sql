@@ -30,7 +30,7 @@
 -- Plan:   primary keys only; lock, read, write. XLOCK takes the key as a first write would, and makes neither a version of the row nor a log
 --         record: a call that changes nothing commits nothing. With a plan the list isn't read; else it is parsed once, and of both what
 --         changes is written. Dead holders, tokens above the limit, reserved ones and a new limit: the list is written from its first to its last change, or
---         whole where its length changes
+--         whole where its length changes. Joins are loops in the written order
 -- Twin:   postgres/sql/functions/_settle_tokens.sql
 CREATE OR ALTER PROCEDURE Taskgate._SettleTokens
   @TaskDefinitionId int, @TaskExecutionId bigint, @Want int = NULL, @Keep int = NULL, @OverLimitKeep int = NULL, @Shared nvarchar(max),
@@ -236,8 +236,10 @@ BEGIN
         @oDead = @vDead OUTPUT;
       UPDATE t
       SET IsHeld = 0, TokenId = NEWID(), IsChanged = 1 -- a new id: what the old holder says of it matches nothing
-      FROM @vToken AS t
-      WHERE t.IsHeld = 1 AND t.Grantee IN (SELECT CONVERT(bigint, j.[value]) FROM OPENJSON(@vDead) AS j);
+      FROM OPENJSON(@vDead) AS j
+      INNER JOIN @vToken AS t ON t.Grantee = CONVERT(bigint, j.[value])
+      WHERE t.IsHeld = 1
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one pass per dead holder
       SET @oHeld = @oHeld - @@ROWCOUNT;
       SELECT @oDead = @oDead + COUNT(*) FROM OPENJSON(@vDead) AS j;
     END;
@@ -255,7 +257,8 @@ BEGIN
       SELECT m.LastOrd + n.N, NEWID(), 0, 0, 1
       FROM (SELECT COALESCE(MAX(t.Ord), -1) AS LastOrd FROM @vToken AS t) AS m
       CROSS JOIN Taskgate.Number AS n WITH (FORCESEEK) -- the first so many numbers
-      WHERE n.N <= CONVERT(smallint, @vMissing);
+      WHERE n.N <= CONVERT(smallint, @vMissing)
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek
     IF @vBytes > 0 OR @vCount > 0 OR @vMissing > 0 SET @vIsWhole = 1; -- another width, or another number of entries
 
     -- 4. Grant in list order; a part of the wish is a grant, too.

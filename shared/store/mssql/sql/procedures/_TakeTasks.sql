@@ -8,7 +8,7 @@
 --         GroupWaiting under its group, Ready by skip. Joins the caller's transaction
 -- Isolation: the call that holds a task's row in its container decides where it goes. A group is locked before its waiting tasks are looked
 --         at, and the ready ones once more after that: a task that was handed over meanwhile is found there
--- Plan:   primary keys; IX_Scheduled_Task
+-- Plan:   primary keys; IX_Scheduled_Task; joins are loops in the written order
 -- Twin:   postgres/sql/functions/_take_tasks.sql
 CREATE OR ALTER PROCEDURE Taskgate._TakeTasks
   @Tasks nvarchar(max), @ToEnd bit, @oTaken nvarchar(max) OUTPUT
@@ -46,7 +46,8 @@ BEGIN
   INNER JOIN Taskgate.Scheduled AS s WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_Scheduled)) -- the row itself; skip, don't wait
     ON s.TaskDefinitionId = t.TaskDefinitionId AND s.RunAt = t.RunAt AND s.TaskId = t.TaskId
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
-  UPDATE t SET Place = 2 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;
+  UPDATE t SET Place = 2 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   DELETE FROM @vFound;
   INSERT INTO @vFound (TaskId)
   SELECT r.TaskId
@@ -55,7 +56,8 @@ BEGIN
     ON r.TaskDefinitionId = t.TaskDefinitionId AND r.Priority = t.Priority AND r.Rank = t.Rank AND r.TaskId = t.TaskId
   WHERE t.Place = 0
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
-  UPDATE t SET Place = 1 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;
+  UPDATE t SET Place = 1 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId
+  OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   IF @ToEnd = 1
   BEGIN
     DELETE FROM @vFound;
@@ -66,7 +68,8 @@ BEGIN
       ON h.WaveId = t.WaveId AND h.Priority = t.Priority AND h.Rank = t.Rank AND h.TaskId = t.TaskId
     WHERE t.Place = 0
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
-    UPDATE t SET Place = 4 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;
+    UPDATE t SET Place = 4 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   END;
   UPDATE t
   SET GroupId = x.GroupId
@@ -109,7 +112,8 @@ BEGIN
       ON w.GroupId = t.GroupId AND w.Priority = t.Priority AND w.Rank = t.Rank AND w.TaskId = t.TaskId
     WHERE t.IsWaiting = 1 AND t.Place = 0
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
-    UPDATE t SET Place = 3 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId;
+    UPDATE t SET Place = 3 FROM @vTask AS t INNER JOIN @vFound AS f ON f.TaskId = t.TaskId
+    OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
     DELETE FROM @vFound;
     INSERT INTO @vFound (TaskId)
     SELECT r.TaskId

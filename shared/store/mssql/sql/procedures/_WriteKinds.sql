@@ -4,7 +4,7 @@
 -- Raises: -
 -- Locks:  TaskKind: rows of the definition. Only registrations write them, and they come one after the other
 -- Isolation: runs in the caller's transaction, under the definition's row lock; a wait for readers ends with their statement
--- Plan:   primary key
+-- Plan:   primary key; joins are loops in the written order
 -- Twin:   postgres/sql/functions/_write_kinds.sql
 CREATE OR ALTER PROCEDURE Taskgate._WriteKinds
   @TaskDefinitionId int, @Kinds nvarchar(max), @oOld nvarchar(400) OUTPUT, @oNew nvarchar(400) OUTPUT
