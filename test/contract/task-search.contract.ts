@@ -366,6 +366,41 @@ function describePayloads(setup: StoreSetup): void {
     }
   });
 
+  test("the filter by payload finds a member four steps deep", async () => {
+    const { store } = open();
+    const name = await define(store, settings);
+    const deep = [
+      '{"a":{"b":{"c":{"d":7}}}}',
+      '{"a":{"b":{"c":{"d":"7"}}}}',
+      '{"a":{"b":{"c":{"d":null}}}}',
+    ];
+    const others = [
+      ...[
+        '{"a":{"b":{"c":7}}}',
+        '{"a":{"b":7}}',
+        '{"a":{"b":[{"c":{"d":7}}]}}',
+        '{"a":{"b":null}}',
+      ],
+      ...[
+        '{"a":{"b":{"d":7}}}',
+        '{"a":{"b":{"c":{"d":7,"d":7}}}}',
+        '{"a":{"b":{"c":{"d":{"d":7}}}}}',
+      ],
+    ];
+    const ids = await enqueue(
+      store,
+      name,
+      [...deep, ...others].map((payload) => ({ payload })),
+    );
+    const page = { name, state: "ready", max: 100, path: "a.b.c.d" } as const;
+    const [number, text, nothing] = ids;
+
+    const seven = await store.listTasks({ ...page, value: "7" });
+    expect(seven.tasks.map(({ task }) => task)).toEqual([number, text]);
+    const none = await store.listTasks({ ...page, value: "null" });
+    expect(none.tasks.map(({ task }) => task)).toEqual([nothing]);
+  });
+
   test("the filter by payload finds a member of the first level, and one of another name", async () => {
     const { store } = open();
     const name = await define(store, settings);

@@ -1,4 +1,5 @@
 import type { EngineName } from "../../tsql-server/engine/options";
+import { defineKind } from "../../contract/kind-rules";
 import { define, enqueue, startWorker } from "../../support/builders";
 import { measure, worldWithGhosts } from "./measure";
 import type { Cost } from "./measure";
@@ -139,14 +140,22 @@ async function wholeLife(
 
 /** One call with as many tasks as a call may have. */
 async function enqueueFigures(template: Template): Promise<Situation[]> {
+  const order = JSON.stringify({ order: { id: "A-7" } });
   const found: Situation[] = [];
-  for (const [kind, group] of [
-    ["plain", () => ({})],
-    ["in as many groups", (at: number) => ({ group: `g${String(at)}` })],
-  ] as const) {
+  for (const { kind, task, groupBy } of [
+    { kind: "plain", task: () => ({}) },
+    { kind: "in as many groups", task: (at: number) => ({ group: `g${String(at)}` }) },
+    {
+      kind: "whose group is in the payload",
+      task: () => ({ payload: order }),
+      groupBy: "order.id",
+    },
+  ]) {
     const { tally } = await measure(template, 1, async ({ store, name }) => {
-      await define(store, {}, name);
-      const tasks = Array.from({ length: 10_000 }, (_, at) => group(at));
+      await (groupBy === undefined
+        ? define(store, {}, name)
+        : defineKind(store, { groupBy }, name));
+      const tasks = Array.from({ length: 10_000 }, (_, at) => task(at));
       return () => enqueue(store, name, tasks);
     });
     found.push({

@@ -4,29 +4,19 @@
 -- Out:    bit. Case and blanks count. A member that is missing, or there twice, has no value; nor has an object or array
 -- Raises: -
 -- Locks:  none
--- Plan:   no table. OPENJSON without a schema has a row for each member, with its type and its whole text
+-- Plan:   a loop over the path, which can't be inlined: statements with many rows call _PayloadHasOf, which comes here for long paths only
 -- Twin:   postgres/sql/functions/_payload_has.sql; shared/core/payload-key.ts
 CREATE OR ALTER FUNCTION Taskgate._PayloadHas (@Payload nvarchar(max), @Path nvarchar(200), @Value nvarchar(200))
 RETURNS bit
 AS
 BEGIN
-  DECLARE @vValue nvarchar(max) = @Payload, @vNext nvarchar(max), @vType int = 5, @vRest nvarchar(201) = @Path + N'.', @vStep nvarchar(200), @vCount int;
-  -- The value at the path stands in the text, unless something in it is escaped: most payloads aren't parsed.
-  IF @Payload IS NULL OR (DATALENGTH(@Value) > 0 AND CHARINDEX(N'\', @Payload COLLATE Latin1_General_100_BIN2) = 0
-      AND CHARINDEX(@Value, @Payload COLLATE Latin1_General_100_BIN2) = 0)
-    RETURN 0;
-  IF Taskgate._JsonKind(@Payload) = N'[' SET @vType = 4;
+  DECLARE @vValue nvarchar(max) = @Payload, @vType int = CASE Taskgate._JsonKind(@Payload) WHEN N'[' THEN 4 ELSE 5 END,
+          @vRest nvarchar(201) = @Path + N'.', @vNextValue nvarchar(max), @vNextType int, @vNextRest nvarchar(201), @vHas bit;
   WHILE DATALENGTH(@vRest) > 0
   BEGIN
-    IF @vType <> 5 RETURN 0;
-    SET @vStep = LEFT(@vRest, CHARINDEX(N'.', @vRest) - 1);
-    SET @vRest = SUBSTRING(@vRest, CHARINDEX(N'.', @vRest) + 1, 201);
-    SELECT @vCount = COUNT(*), @vType = MAX(j.[type]), @vNext = MAX(j.[value])
-    FROM OPENJSON(@vValue) AS j
-    WHERE j.[key] COLLATE Latin1_General_100_BIN2 = @vStep AND DATALENGTH(j.[key]) = DATALENGTH(@vStep); -- blanks at the end count
-    IF @vCount <> 1 RETURN 0;
-    SET @vValue = @vNext;
+    SELECT @vNextValue = s.Value, @vNextType = s.Type, @vNextRest = s.Rest FROM Taskgate._PayloadStep(@vValue, @vType, @vRest, N'') AS s;
+    SELECT @vValue = @vNextValue, @vType = @vNextType, @vRest = @vNextRest;
   END;
-  IF @vType = 0 SET @vValue = N'null';
-  RETURN CASE WHEN @vType IN (0, 1, 2, 3) AND @vValue COLLATE Latin1_General_100_BIN2 = @Value AND DATALENGTH(@vValue) = DATALENGTH(@Value) THEN 1 ELSE 0 END;
+  SELECT @vHas = h.Has FROM Taskgate._PayloadIs(@vValue, @vType, @Value) AS h;
+  RETURN @vHas;
 END;

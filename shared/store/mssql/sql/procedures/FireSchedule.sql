@@ -100,7 +100,10 @@ BEGIN
         WHEN EXISTS (SELECT 1 FROM OPENJSON(@vPayload) AS j) THEN LEFT(@vPayload COLLATE Latin1_General_100_BIN2, DATALENGTH(@vPayload) / 2 - 1) + N','
         ELSE LEFT(@vPayload COLLATE Latin1_General_100_BIN2, DATALENGTH(@vPayload) / 2 - 1) END;
       UPDATE r SET Payload = @vPayload + N'"scheduledFor":"' + Taskgate._Iso(r.RunAt) + N'"}' FROM @vRun AS r;
-      UPDATE r SET GroupKey = COALESCE(N'=' + @vGroupKey, Taskgate._PayloadKey(r.Payload, @vGroupBy)) FROM @vRun AS r;
+      UPDATE r SET GroupKey = COALESCE(N'=' + @vGroupKey, g.Answer)
+      FROM @vRun AS r
+      CROSS APPLY Taskgate._PayloadKeyOf(r.Payload, @vGroupBy) AS g
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one look per run
       SELECT TOP (1) @vMessage = REPLACE(SUBSTRING(r.GroupKey, 2, 1800), N'%', N'%%') FROM @vRun AS r WHERE r.GroupKey LIKE N'!%';
       IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
       SET @vDueAt = DATEADD(MILLISECOND, CONVERT(int, @vRunInMs % 86400000), DATEADD(DAY, CONVERT(int, @vRunInMs / 86400000), @vNow));

@@ -261,7 +261,9 @@ BEGIN
       FROM @vListed AS x
       INNER JOIN Taskgate.Archive AS a ON a.TaskId = x.TaskId
       LEFT JOIN Taskgate.Task AS t ON t.TaskId = x.TaskId -- of a done one: with its payload
-      WHERE x.IsWanted = 1 AND Taskgate._PayloadHas(COALESCE(CONVERT(nvarchar(max), COALESCE(t.PayloadUtf8, a.PayloadUtf8)) COLLATE Latin1_General_100_BIN2, t.Payload, a.Payload), @vPath, @vValue) = 0
+      CROSS APPLY Taskgate._PayloadHasOf(
+        COALESCE(CONVERT(nvarchar(max), COALESCE(t.PayloadUtf8, a.PayloadUtf8)) COLLATE Latin1_General_100_BIN2, t.Payload, a.Payload), @vPath, @vValue) AS h
+      WHERE x.IsWanted = 1 AND h.Has = 0
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- two seeks per task
   END;
   ELSE IF @vIsSearch = 1
@@ -282,7 +284,8 @@ BEGIN
       SET IsWanted = 0
       FROM @vListed AS x
       INNER JOIN Taskgate.Task AS t ON t.TaskId = x.TaskId
-      WHERE x.IsWanted = 1 AND Taskgate._PayloadHas(COALESCE(CONVERT(nvarchar(max), t.PayloadUtf8) COLLATE Latin1_General_100_BIN2, t.Payload), @vPath, @vValue) = 0
+      CROSS APPLY Taskgate._PayloadHasOf(COALESCE(CONVERT(nvarchar(max), t.PayloadUtf8) COLLATE Latin1_General_100_BIN2, t.Payload), @vPath, @vValue) AS h
+      WHERE x.IsWanted = 1 AND h.Has = 0
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   END;
 

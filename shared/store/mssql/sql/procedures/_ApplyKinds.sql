@@ -27,8 +27,7 @@ BEGIN
   SELECT e.Ord, k.Kind, k.GroupBy, k.DedupeBy,
          CASE WHEN k.IsGroupComputed = 1 AND NOT EXISTS (
                 SELECT 1 FROM OPENJSON(e.Entry) AS m WHERE m.[key] COLLATE Latin1_General_100_BIN2 = N'group' AND DATALENGTH(m.[key]) = 10) THEN 1 ELSE 0 END,
-         e.GroupKey, CASE WHEN k.GroupBy IS NOT NULL THEN Taskgate._PayloadKey(e.Payload, k.GroupBy) END, -- called for each row: only where it has to be
-         e.DedupeKey, CASE WHEN k.DedupeBy IS NOT NULL THEN Taskgate._PayloadKey(e.Payload, k.DedupeBy) END,
+         e.GroupKey, g.Answer, e.DedupeKey, d.Answer,
          CASE WHEN e.DedupeMs IS NULL THEN k.DedupeMs END, CASE WHEN e.Priority IS NULL THEN k.Priority END,
          CASE WHEN e.RunInMs IS NULL AND e.RunAt IS NULL AND @WaveId IS NULL THEN k.RunInMs END
   FROM (
@@ -47,6 +46,8 @@ BEGIN
       FROM OPENJSON(@Payloads) AS o
       WHERE @Payloads IS NOT NULL) AS p) AS e
   INNER JOIN Taskgate.TaskKind AS k ON k.TaskDefinitionId = @TaskDefinitionId AND k.Kind = e.Kind COLLATE Latin1_General_100_BIN2
+  CROSS APPLY Taskgate._PayloadKeyOf(e.Payload, k.GroupBy) AS g
+  CROSS APPLY Taskgate._PayloadKeyOf(e.Payload, k.DedupeBy) AS d
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per entry
   SELECT TOP (1) @vNumber = CASE WHEN x.Problem LIKE N'!%' THEN 50422 ELSE 50424 END,
          @vMessage = N'tasks[' + CONVERT(nvarchar(11), e.Ord) + N'].' + REPLACE(SUBSTRING(x.Problem, 2, 1800), N'%', N'%%')

@@ -32,7 +32,9 @@ BEGIN
   FROM @vTask AS v
   INNER JOIN @Replacements AS r ON r.TaskId = v.TaskId
   INNER JOIN Taskgate.TaskKind AS k ON k.TaskDefinitionId = v.TaskDefinitionId AND k.Kind = v.Kind
-  WHERE COALESCE(Taskgate._PayloadKey(v.Payload, k.GroupBy), N'') COLLATE Latin1_General_100_BIN2 <> COALESCE(Taskgate._PayloadKey(r.Payload, k.GroupBy), N'')
+  CROSS APPLY Taskgate._PayloadKeyOf(v.Payload, k.GroupBy) AS o
+  CROSS APPLY Taskgate._PayloadKeyOf(r.Payload, k.GroupBy) AS n
+  WHERE COALESCE(o.Answer, N'') COLLATE Latin1_General_100_BIN2 <> COALESCE(n.Answer, N'')
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per task
   INSERT INTO @vFound (TaskId)
   SELECT q.TaskId
