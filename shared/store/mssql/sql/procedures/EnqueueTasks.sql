@@ -29,7 +29,7 @@
 --         completions of their tasks. Two transactions that take the same keys in several calls, in opposite order, wait for each
 --         other (50425, 1205): prefer one call with many tasks. The call that opens a wave wants its gate alone and skips a taken one:
 --         no call waits for those that share it
--- Plan:   primary keys and unique names; the texts of @Tasks and @Payloads are read twice, to see that they are JSON and for their entries, and @Tasks a third time where its members' names aren't checked. As many
+-- Plan:   primary keys and unique names; the texts of @Tasks and @Payloads are read once by _EnqueuePlain, which takes most calls; else once more for their entries, and @Tasks where its members' names aren't checked. As many
 --         statements for one task as for 10000, but for one lock per key that may not exist yet, and one for each 1000 groups.
 --         Joins are loops in the written order: the plan of the first call, whatever its size, serves all
 -- Once:   by operation id, and by dedupe key
@@ -47,9 +47,9 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vIsOwn bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END,
           @vJoins bit = CASE WHEN @@TRANCOUNT > 0 OR @JoinsTransaction = 1 THEN 1 ELSE 0 END, @vMessage nvarchar(2048),
-          @vNumber int, @vBytes bigint, @vCount int, @vName nvarchar(200), @vDefinition int, @vTarget nvarchar(11), @vGroupSlots smallint, @vGroupStrict bit,
+          @vNumber int, @vBytes bigint, @vCount int, @vName nvarchar(200), @vDefinition int, @vTarget nvarchar(11), @vGroupSlots smallint, @vGroupStrict bit, @vHasKinds bit,
           @vIsRepeat bit = 0, @vOperation nvarchar(200), @vAnswer nvarchar(max), @vHasGroups bit = 0, @vHasKeys bit = 0, @vHasTimes bit = 0, @vReplaces bit = 0,
-          @vFrom int, @vTakes bit, @vStatus nvarchar(20) = N'enqueued', @vKinds nvarchar(max), @vChanged nvarchar(max), @vActor nvarchar(max) = @ChangedBy;
+          @vFrom int, @vTakes bit, @vStatus nvarchar(20) = N'enqueued', @vKinds nvarchar(max), @vChanged nvarchar(max), @vActor nvarchar(max) = @ChangedBy, @vBegin nvarchar(4000);
   DECLARE @vTaskIds nvarchar(max), @vOutcomes nvarchar(max), @vReplaced nvarchar(max), @vMissed nvarchar(max), @vReady bit = 0, @vNextDueMs bigint;
   DECLARE @vTask TABLE (
     Ord int NOT NULL PRIMARY KEY CLUSTERED, TaskId bigint NULL, Payload nvarchar(max) NULL,
@@ -73,21 +73,21 @@ BEGIN
   DECLARE @vSlot TABLE (GroupId int NOT NULL, K int NOT NULL, Slot smallint NOT NULL, PRIMARY KEY CLUSTERED (GroupId, K));
 
   -- 1. The call as a whole.
-  SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Tasks COLLATE Latin1_General_100_BIN2_UTF8)) + COALESCE(DATALENGTH(CONVERT(varchar(max), @Payloads COLLATE Latin1_General_100_BIN2_UTF8)), 0);
+  IF DATALENGTH(@Tasks) + COALESCE(DATALENGTH(@Payloads), 0) > 5592405 -- UTF-8 has at most three bytes for two of UTF-16: shorter texts aren't converted
+    SET @vBytes = DATALENGTH(CONVERT(varchar(max), @Tasks COLLATE Latin1_General_100_BIN2_UTF8)) + COALESCE(DATALENGTH(CONVERT(varchar(max), @Payloads COLLATE Latin1_General_100_BIN2_UTF8)), 0);
   IF @vBytes > 8388608 SET @vMessage = N'tasks: expected at most 8388608 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
   IF @vMessage IS NOT NULL THROW 50413, @vMessage, 1;
   IF @ChangedBy IS NOT NULL OR @Reason IS NOT NULL EXEC Taskgate._CheckActor @ChangedBy = @vActor OUTPUT, @Reason = @Reason; -- null stays: no entry
-  IF COALESCE(ISJSON(@Tasks), 0) = 0 OR CHARINDEX(N'[', @Tasks COLLATE Latin1_General_100_BIN2) = 0
+  IF @Tasks IS NULL OR CHARINDEX(N'[', @Tasks COLLATE Latin1_General_100_BIN2) = 0 -- that all of it is JSON is seen when it is read
     OR CHARINDEX(N'{', LEFT(@Tasks, CHARINDEX(N'[', @Tasks COLLATE Latin1_General_100_BIN2)) COLLATE Latin1_General_100_BIN2) > 0 -- as _JsonKind
     SET @vMessage = N'tasks: expected a JSON array (' + COALESCE(REPLACE(LEFT(@Tasks, 100), N'%', N'%%'), N'<NULL>') + N')';
-  ELSE IF ISJSON(@Payloads) = 0 OR CHARINDEX(N'[', @Payloads COLLATE Latin1_General_100_BIN2) = 0 OR CHARINDEX(N'{', LEFT(@Payloads, CHARINDEX(N'[', @Payloads COLLATE Latin1_General_100_BIN2)) COLLATE Latin1_General_100_BIN2) > 0
+  ELSE IF CHARINDEX(N'[', @Payloads COLLATE Latin1_General_100_BIN2) = 0 OR CHARINDEX(N'{', LEFT(@Payloads, CHARINDEX(N'[', @Payloads COLLATE Latin1_General_100_BIN2)) COLLATE Latin1_General_100_BIN2) > 0
     SET @vMessage = N'payloads: expected a JSON array (' + REPLACE(LEFT(@Payloads, 100), N'%', N'%%') + N')';
-  ELSE IF @Payloads IS NOT NULL
-    SELECT @vMessage = CASE COUNT(*) WHEN 1 THEN NULL ELSE N'tasks: expected one entry beside payloads (' + CONVERT(nvarchar(11), COUNT(*)) + N')' END FROM OPENJSON(@Tasks) AS j;
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
-  SELECT @vDefinition = d.TaskDefinitionId, @vTarget = CONVERT(nvarchar(11), d.TaskDefinitionId), @vGroupSlots = d.GroupSlots, @vGroupStrict = d.GroupStrict
+  SELECT @vDefinition = d.TaskDefinitionId, @vTarget = CONVERT(nvarchar(11), d.TaskDefinitionId), @vGroupSlots = d.GroupSlots, @vGroupStrict = d.GroupStrict,
+         @vHasKinds = CASE WHEN EXISTS (SELECT 1 FROM Taskgate.TaskKind AS k WITH (FORCESEEK) WHERE k.TaskDefinitionId = d.TaskDefinitionId) THEN 1 ELSE 0 END -- one probe
   FROM Taskgate.TaskDefinition AS d
   WHERE d.Name = @vName;
 
@@ -105,6 +105,25 @@ BEGIN
   END;
 
   BEGIN TRY
+    IF @Payloads IS NOT NULL
+      SELECT @vMessage = CASE COUNT(*) WHEN 1 THEN NULL ELSE N'tasks: expected one entry beside payloads (' + CONVERT(nvarchar(11), COUNT(*)) + N')' END FROM OPENJSON(@Tasks) AS j;
+    IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
+    -- Entries that say no more than payload, kind, priority and trace. Where the first ones say more, most do.
+    SET @vBegin = LEFT(@Tasks COLLATE Latin1_General_100_BIN2, 4000);
+    IF @vHasKinds = 0 AND @WaveId IS NULL AND @ChangedBy IS NULL
+      AND CHARINDEX(N'"group"', @vBegin) + CHARINDEX(N'"dedupeKey"', @vBegin) + CHARINDEX(N'"runInMs"', @vBegin) + CHARINDEX(N'"runAt"', @vBegin) = 0
+    BEGIN
+      IF @vIsOwn = 1 BEGIN TRANSACTION;
+      EXEC Taskgate._EnqueuePlain @TaskDefinitionId = @vDefinition, @Name = @vName, @Build = @Build, @Tasks = @Tasks, @Payloads = @Payloads,
+        @OperationId = @OperationId, @Now = @vNow, @oTaskIds = @vTaskIds OUTPUT;
+      IF @vIsOwn = 1 COMMIT TRANSACTION; -- of nothing, where the long way follows
+    END;
+    IF @vTaskIds IS NOT NULL
+    BEGIN
+      SELECT @vStatus AS [Status], @vTaskIds AS [TaskIds], @vOutcomes AS [Outcomes], CONVERT(bit, 1) AS [Ready], @vNextDueMs AS [NextDueMs];
+      RETURN;
+    END;
+
     -- 2. The entries, with the first problem found; those that can't even be read come first. Nothing is locked yet.
     INSERT INTO @vTask (
       Ord, Payload, Kind, Priority, GroupKey, Scope, RunAt, DedupeKey, DedupeMs, TraceParent, IsReplacing, Unreadable, Problem, IsNew,
@@ -138,7 +157,7 @@ BEGIN
     SELECT TOP (1) @vMessage = N'tasks[' + CONVERT(nvarchar(11), t.Ord) + N'].' + REPLACE(t.Problem, N'%', N'%%'), @vNumber = CASE WHEN t.Problem LIKE N'payload: expected at most%' THEN 50413 ELSE 50422 END
     FROM @vTask AS t WHERE t.Problem IS NOT NULL ORDER BY t.Ord;
     IF @vMessage IS NOT NULL THROW @vNumber, @vMessage, 1;
-    IF EXISTS (SELECT 1 FROM Taskgate.TaskKind AS k WITH (FORCESEEK) WHERE k.TaskDefinitionId = @vDefinition) -- one probe
+    IF @vHasKinds = 1
     BEGIN
       EXEC Taskgate._ApplyKinds @TaskDefinitionId = @vDefinition, @Name = @vName, @Build = @Build, @Tasks = @Tasks, @Payloads = @Payloads, @WaveId = @WaveId, @Now = @vNow, @oEntries = @vKinds OUTPUT;
       UPDATE t SET GroupKey = COALESCE(t.GroupKey, s.GroupKey COLLATE Latin1_General_100_BIN2),
@@ -402,6 +421,10 @@ BEGIN
   END TRY
   BEGIN CATCH
     IF @vIsOwn = 1 AND XACT_STATE() <> 0 ROLLBACK TRANSACTION; -- the caller's own is the caller's to roll back
+    IF ERROR_NUMBER() = 13609 -- the text is no JSON
+      SET @vMessage = CASE ISJSON(@Tasks) WHEN 0 THEN N'tasks: expected a JSON array (' + REPLACE(LEFT(@Tasks, 100), N'%', N'%%') + N')'
+                                          ELSE N'payloads: expected a JSON array (' + REPLACE(LEFT(@Payloads, 100), N'%', N'%%') + N')' END;
+    IF ERROR_NUMBER() = 13609 THROW 50422, @vMessage, 1;
     THROW;
   END CATCH;
   SELECT @vStatus AS [Status], @vTaskIds AS [TaskIds], @vOutcomes AS [Outcomes], @vReady AS [Ready], @vNextDueMs AS [NextDueMs];

@@ -5,7 +5,7 @@
 -- Raises: -
 -- Locks:  operation (a repeat of itself); new rows
 -- Plan:   primary key of operation; one pass over the text, one over the rows
--- Twin:   inside mssql/sql/procedures/EnqueueTasks.sql
+-- Twin:   mssql/sql/procedures/_EnqueuePlain.sql
 create or replace function taskgate._enqueue_plain(p_task_definition_id int, p_name text, p_build bigint, p_tasks json, p_payloads text, p_operation_id uuid, p_now timestamptz) returns text
 language plpgsql as $$
 declare
