@@ -29,7 +29,7 @@
 --         completions of their tasks. Two transactions that take the same keys in several calls, in opposite order, wait for each
 --         other (50425, 1205): prefer one call with many tasks. The call that opens a wave wants its gate alone and skips a taken one:
 --         no call waits for those that share it
--- Plan:   primary keys and unique names; the texts of @Tasks and @Payloads are read once by _EnqueuePlain, which takes most calls; else once more for their entries, and @Tasks where its members' names aren't checked. As many
+-- Plan:   primary keys and unique names; the texts of @Tasks and @Payloads are looked over by ISJSON and read once by _EnqueuePlain, which takes most calls; else once more for their entries, and @Tasks where its members' names aren't checked. As many
 --         statements for one task as for 10000, but for one lock per key that may not exist yet, and one for each 1000 groups.
 --         Joins are loops in the written order: the plan of the first call, whatever its size, serves all
 -- Once:   by operation id, and by dedupe key
@@ -78,10 +78,10 @@ BEGIN
   IF @vBytes > 8388608 SET @vMessage = N'tasks: expected at most 8388608 bytes (' + CONVERT(nvarchar(20), @vBytes) + N')';
   IF @vMessage IS NOT NULL THROW 50413, @vMessage, 1;
   IF @ChangedBy IS NOT NULL OR @Reason IS NOT NULL EXEC Taskgate._CheckActor @ChangedBy = @vActor OUTPUT, @Reason = @Reason; -- null stays: no entry
-  IF @Tasks IS NULL OR CHARINDEX(N'[', @Tasks COLLATE Latin1_General_100_BIN2) = 0 -- that all of it is JSON is seen when it is read
+  IF COALESCE(ISJSON(@Tasks), 0) = 0 OR CHARINDEX(N'[', @Tasks COLLATE Latin1_General_100_BIN2) = 0
     OR CHARINDEX(N'{', LEFT(@Tasks, CHARINDEX(N'[', @Tasks COLLATE Latin1_General_100_BIN2)) COLLATE Latin1_General_100_BIN2) > 0 -- as _JsonKind
     SET @vMessage = N'tasks: expected a JSON array (' + COALESCE(REPLACE(LEFT(@Tasks, 100), N'%', N'%%'), N'<NULL>') + N')';
-  ELSE IF CHARINDEX(N'[', @Payloads COLLATE Latin1_General_100_BIN2) = 0 OR CHARINDEX(N'{', LEFT(@Payloads, CHARINDEX(N'[', @Payloads COLLATE Latin1_General_100_BIN2)) COLLATE Latin1_General_100_BIN2) > 0
+  ELSE IF ISJSON(@Payloads) = 0 OR CHARINDEX(N'[', @Payloads COLLATE Latin1_General_100_BIN2) = 0 OR CHARINDEX(N'{', LEFT(@Payloads, CHARINDEX(N'[', @Payloads COLLATE Latin1_General_100_BIN2)) COLLATE Latin1_General_100_BIN2) > 0
     SET @vMessage = N'payloads: expected a JSON array (' + REPLACE(LEFT(@Payloads, 100), N'%', N'%%') + N')';
   IF @vMessage IS NOT NULL THROW 50422, @vMessage, 1;
   -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
@@ -421,10 +421,6 @@ BEGIN
   END TRY
   BEGIN CATCH
     IF @vIsOwn = 1 AND XACT_STATE() <> 0 ROLLBACK TRANSACTION; -- the caller's own is the caller's to roll back
-    IF ERROR_NUMBER() = 13609 -- the text is no JSON
-      SET @vMessage = CASE ISJSON(@Tasks) WHEN 0 THEN N'tasks: expected a JSON array (' + REPLACE(LEFT(@Tasks, 100), N'%', N'%%') + N')'
-                                          ELSE N'payloads: expected a JSON array (' + REPLACE(LEFT(@Payloads, 100), N'%', N'%%') + N')' END;
-    IF ERROR_NUMBER() = 13609 THROW 50422, @vMessage, 1;
     THROW;
   END CATCH;
   SELECT @vStatus AS [Status], @vTaskIds AS [TaskIds], @vOutcomes AS [Outcomes], @vReady AS [Ready], @vNextDueMs AS [NextDueMs];

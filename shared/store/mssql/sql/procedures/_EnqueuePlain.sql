@@ -2,7 +2,7 @@
 -- In:     @TaskDefinitionId int, @Name: the definition; @Build, @Tasks, @Payloads, @OperationId: as of EnqueueTasks; @Now
 -- Out:    @oTaskIds: JSON array of the ids as strings, in input order; null: nothing was written, as an entry says more or something bad, or
 --         the operation id was used before, and EnqueueTasks has to look at each
--- Raises: 13609 @Tasks or @Payloads isn't JSON; 50423, 50425 as _LockKeys
+-- Raises: 50423, 50425 as _LockKeys
 -- Locks:  its operation id, as _LockKeys; new rows. Joins the caller's transaction
 -- Isolation: what EnqueueTasks does for such entries; the row of the operation id is read behind the lock on it
 -- Plan:   one read of the text and one of each entry, into a list; then a write of Task and one of Ready. An entry's members are rows:
