@@ -42,14 +42,16 @@ export function defaultBurst(rate: { count: number; periodMs: number }): number 
   return Math.max(1, Math.ceil((rate.count * 100) / rate.periodMs));
 }
 
-/** Executions that are told the same instant: one of them gets the permit, also when some have ended by then. */
-const turnsPerPermit = 3;
+/** Turns for each permit, evenly apart: where one of the executions has ended by then the other takes the permit. */
+const turnsPerPermit = 2;
 /** Turns lie within this time, ms: a worker that is told a later instant gives its tokens up. */
 const turnsWithinMs = 1_000;
+/** A caller that met a bucket in use asks again after so much at least, ms, and within so much more at least. */
+const heldRowMs = { min: 5, spread: 16 } as const;
 
 /**
  * How many of `want` tasks may start at `nowUs`. A crowd doesn't ask all at once for the next permit: whom nothing is allowed
- * gets a turn behind those that were denied before, three for each permit.
+ * gets a turn behind those that were denied before, two for each permit.
  */
 export function countPermits(
   rate: Rate,
@@ -69,12 +71,32 @@ export function countPermits(
   if (allowed > 0 || 6 * waitUs <= interval) return { ...permits, retryInMs: permitInMs };
   const permitAtUs = at.nowUs + waitUs;
   const turnAtUs = Math.max(at.turnAtUs ?? permitAtUs, permitAtUs);
-  const passed = Math.floor((turnAtUs - permitAtUs) / interval) * interval;
-  const turnInMs = Math.ceil((waitUs + passed) / 1_000);
+  const turnInMs = Math.ceil((turnAtUs - at.nowUs) / 1_000);
   const latestMs = Math.max(permitInMs, turnsWithinMs);
   if (turnInMs > latestMs) return { ...permits, retryInMs: latestMs };
   const step = Math.ceil(interval / turnsPerPermit);
   return { ...permits, retryInMs: turnInMs, turnAtUs: turnAtUs + step };
+}
+
+/**
+ * When a caller asks again that met the bucket's row held by another call: as of the databases' `_RetryBesideMs`. `at`: as of the
+ * last commit; `fraction`: 0..1, by lot.
+ */
+export function besideHolderMs(
+  rate: Rate,
+  at: { nextFreeAtUs: number; nowUs: number; turnAtUs: number | null },
+  fraction: number,
+): number {
+  const interval = intervalUs(rate);
+  const aheadUs = Math.max(at.nextFreeAtUs - at.nowUs, 0) - (rate.burst - 1) * interval;
+  const permitUs = Math.max(aheadUs, 0);
+  const behindUs = Math.max(aheadUs + interval, 0);
+  const latestUs = Math.max(permitUs, turnsWithinMs * 1_000);
+  const leadUs = Math.min(behindUs, Math.max(permitUs, turnsWithinMs * 500));
+  const turnsUs = Math.max((at.turnAtUs ?? at.nowUs) - at.nowUs - leadUs, 0);
+  const spreadUs = Math.max(turnsUs + (behindUs > 0 ? interval : 0), heldRowMs.spread * 1_000);
+  const drawnUs = leadUs + fraction * Math.min(spreadUs, latestUs - leadUs);
+  return Math.min(heldRowMs.min + Math.floor(drawnUs / 1_000), Math.ceil(latestUs / 1_000));
 }
 
 /** The instant when a rate takes another's place: the used part of the old burst is used of the new one. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { besideHolderMs } from "../../shared/core/rate";
 import type { Rate } from "../../shared/core/rate";
 import type { SetRateInput, TaskStore } from "../../shared/ports/task-store";
 import {
@@ -103,7 +104,7 @@ function describeCounting(setup: StoreSetup): void {
   });
 
   exact(
-    "a rate gives the executions of a crowd turns: three ask for each permit, one gets it, and none is passed over",
+    "a rate gives the executions of a crowd turns: two ask for each permit, one gets it, and none is passed over",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -128,8 +129,8 @@ function describeCounting(setup: StoreSetup): void {
         }
       }
       expect(claims).toBe(24);
-      // Each asks at the start; then three ask for each of the other permits, and the one that got it asks again.
-      expect(calls).toBeLessThanOrEqual(24 + 4 * 24);
+      // Each asks at the start; then two ask for each of the other permits, the late one half an interval after the first.
+      expect(calls).toBeLessThanOrEqual(24 + 3 * 24);
     },
   );
 
@@ -164,8 +165,8 @@ function describeCounting(setup: StoreSetup): void {
         }
         return told.slice(1);
       };
-      const turns = Array.from({ length: 30 }, (_, index) => 100 * (1 + Math.floor(index / 3)));
-      expect(await denials(tenPerSecond(1), 35)).toEqual([
+      const turns = Array.from({ length: 19 }, (_, index) => 100 + 50 * index);
+      expect(await denials(tenPerSecond(1), 24)).toEqual([
         ...turns,
         1_000,
         1_000,
@@ -186,9 +187,10 @@ function describeCounting(setup: StoreSetup): void {
       (await (await startForTasks(store, name, 1)).work({ want: 1 })).retryInMs;
     expect(await worker.claim(1)).toHaveLength(1);
     const told: (number | null)[] = [];
-    for (let count = 0; count < 30; count += 1) told.push(await ask());
-    expect(told.slice(-3)).toEqual([1_000, 1_000, 1_000]);
-    // All turns before the one that is a second and 50 ms away are given.
+    for (let count = 0; count < 19; count += 1) told.push(await ask());
+    expect(told.slice(-3)).toEqual([900, 950, 1_000]);
+    // The next turn is a second and 50 ms away.
+    expect(await ask()).toBe(1_000);
     await opened.advance(50);
     expect(await ask()).toBe(1_000);
   });
@@ -211,7 +213,7 @@ function describeCounting(setup: StoreSetup): void {
       };
       await told(1);
       await opened.advance(99);
-      expect(await told(4)).toEqual([21, 21, 21, 141]);
+      expect(await told(4)).toEqual([21, 81, 141, 201]);
       await opened.advance(1);
       expect(await told(4)).toEqual([20, 20, 20, 20]);
     },
@@ -586,7 +588,7 @@ function describeChanges(setup: StoreSetup): void {
       (await (await startForTasks(store, name, 1)).work({ want: 1 })).retryInMs;
     for (let count = 0; count < 3; count += 1) await ask();
     await setRate(store, name, tenPerSecond(1));
-    expect([await ask(), await ask(), await ask(), await ask()]).toEqual([100, 100, 100, 200]);
+    expect([await ask(), await ask(), await ask(), await ask()]).toEqual([100, 150, 200, 250]);
     // Nor does a rate that was taken away leave any behind.
     await setRate(store, name, slow);
     await ask();
@@ -604,7 +606,7 @@ function describeChanges(setup: StoreSetup): void {
       (await (await startForTasks(store, name, 1)).work({ want: 1 })).retryInMs;
     for (let count = 0; count < 2; count += 1) await ask(changed.name);
     expect(await other.worker.claim(1)).toHaveLength(1);
-    for (let count = 0; count < 3; count += 1) expect(await ask(other.name)).toBe(100);
+    expect([await ask(other.name), await ask(other.name)]).toEqual([100, 150]);
     await setRate(store, changed.name, tenPerSecond(2));
     expect(await ask(other.name)).toBe(200);
   });
@@ -649,6 +651,18 @@ function describeChanges(setup: StoreSetup): void {
   });
 }
 
+/** Callers beside a held row: the next permit is due or not, the interval short or long, few turns are given or many. */
+function drawnCases() {
+  return [1_000, 100_000, 600_000, 60_000_000].flatMap((periodUs) =>
+    [-3 * periodUs, -periodUs, 0, 40_000, 450_000, 999_000, 1_000_001, 20_000_000].flatMap(
+      (aheadUs) =>
+        [null, 0, 140_000, 700_000, 1_500_000].flatMap((turnInUs) =>
+          [0, 500, 999].map((lot) => ({ aheadUs, periodUs, turnInUs, lot })),
+        ),
+    ),
+  );
+}
+
 function describeCounted(setup: StoreSetup): void {
   const open = useStore(setup);
 
@@ -670,10 +684,13 @@ function describeCounted(setup: StoreSetup): void {
   }
 
   const held = testWith(setup, "row locks", "raw sql");
-  function expectSoon({ status, retryInMs }: { status: string; retryInMs: number | null }): void {
+  function expectWithin(
+    [soonestMs, latestMs]: readonly [number, number],
+    { status, retryInMs }: { status: string; retryInMs: number | null },
+  ): void {
     expect(status).toBe("limited");
-    expect(retryInMs).toBeGreaterThanOrEqual(5);
-    expect(retryInMs).toBeLessThanOrEqual(20);
+    expect(retryInMs).toBeGreaterThanOrEqual(soonestMs);
+    expect(retryInMs).toBeLessThanOrEqual(latestMs);
   }
 
   held(
@@ -682,20 +699,103 @@ function describeCounted(setup: StoreSetup): void {
       const opened = open();
       const { worker } = await busyWithNine(opened.store, tenPerSecond(9));
       const answer = await besideCount(opened, () => worker.work({ want: 5 }));
-      expectSoon(answer);
+      expectWithin([5, 20], answer);
       expect(answer.claimed).toEqual([]);
       expect(await worker.claim(5)).toHaveLength(5);
     },
   );
 
+  testWith(setup, "raw sql")(
+    "a rate draws the same instant beside a held row in each dialect and in the code",
+    async () => {
+      const cases = drawnCases();
+      const call =
+        setup.dialect === "mssql" ? "Taskgate._RetryBesideMs" : "taskgate._retry_beside_ms";
+      const values = cases.map(({ aheadUs, periodUs, turnInUs, lot }, index) =>
+        [index, aheadUs, periodUs, turnInUs ?? "CAST(NULL AS bigint)", lot].join(", "),
+      );
+      const rows = await open().asOwner((transaction) =>
+        transaction.query(
+          `SELECT ${call}(v.Ahead, v.Period, v.Turn, v.Lot) AS ms FROM (VALUES (${values.join("), (")})) AS v (N, Ahead, Period, Turn, Lot) ORDER BY v.N`,
+        ),
+      );
+      const nowUs = 10_000_000_000;
+      expect(rows.map(({ ms }) => Number(ms))).toEqual(
+        cases.map(({ aheadUs, periodUs, turnInUs, lot }) =>
+          besideHolderMs(
+            // Without a lead only what a burst saves up lies behind the clock.
+            {
+              count: 1,
+              periodMs: periodUs / 1_000,
+              burst: aheadUs < 0 ? 1 - aheadUs / periodUs : 1,
+            },
+            {
+              nowUs,
+              nextFreeAtUs: nowUs + Math.max(aheadUs, 0),
+              turnAtUs: turnInUs === null ? null : nowUs + turnInUs,
+            },
+            lot / 1_000,
+          ),
+        ),
+      );
+    },
+  );
+
+  const counted = testWith(setup, "row locks", "raw sql", "exact clock");
+
+  /** What a call of one of the definition's workers is told beside the held row, a dozen times. */
+  async function toldBeside(opened: TestStore, name: string): Promise<(number | null)[]> {
+    const worker = await startForTasks(opened.store, name, 1);
+    const told: (number | null)[] = [];
+    for (let count = 0; count < 12; count += 1)
+      told.push((await besideCount(opened, () => worker.work({ want: 1 }))).retryInMs);
+    return told;
+  }
+
+  counted(
+    "a rate that another call counts by sends a claim behind the next permit, among the turns that are given",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      // The operator's rate is the one that counts, not the code's.
+      const name = await define(store, {
+        ...plenty,
+        rate: { count: 20, periodMs: 86_400_000, burst: 20 },
+      });
+      await enqueue(store, name, 60);
+      await setRate(store, name, tenPerSecond(1));
+      await opened.advance(60_000);
+      // A pause saves up no more than the burst, which the holder takes.
+      for (const inMs of await toldBeside(opened, name)) {
+        expect(inMs).toBeGreaterThanOrEqual(105);
+        expect(inMs).toBeLessThanOrEqual(205);
+      }
+      const turns = 6;
+      for (let count = 0; count <= turns; count += 1)
+        await (await startForTasks(store, name, 1)).work({ want: 1 });
+      const told = (await toldBeside(opened, name)).map(Number);
+      expect(Math.min(...told)).toBeGreaterThanOrEqual(205);
+      expect(Math.max(...told)).toBeLessThanOrEqual(505);
+      expect(Math.max(...told)).toBeGreaterThan(305);
+    },
+  );
+
+  counted("a rate that an operator took away holds up no claim beside its held row", async () => {
+    const opened = open();
+    const { name, worker } = await busy(opened.store, slow);
+    await setRate(opened.store, name, null);
+    const { claimed } = await besideCount(opened, () => worker.work({ want: 5 }));
+    expect(claimed).toHaveLength(5);
+  });
+
   held(
-    "a rate that another call counts by lets a start without a task have nothing, and ask again at once",
+    "a rate that another call counts by lets a start without a task have nothing, and ask again within a second",
     async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store, { rate: slow });
       const answer = await besideCount(opened, () => store.startExecution(startInput(name)));
-      expectSoon(answer);
+      expectWithin([505, 1_000], answer);
       expect(answer).toMatchObject({ executionId: null, tokens: 0, demand: null });
       expect(await statusOf(store, name)).toMatchObject({ held: 0, executions: 0 });
       await startWorker(store, name);

@@ -563,6 +563,7 @@ create function taskgate._readable_json(p_payload text) returns text language pl
 create function taskgate._rejoin_waves(p_task_ids bigint[], p_wave_ids bigint[], p_outcomes smallint[]) returns bigint[] language plpgsql;
 create function taskgate._replace_payloads(p_ids bigint[], p_kinds text[], p_payloads text[], p_traces text[], p_build bigint, p_joins_transaction boolean) returns bigint[] language plpgsql;
 create function taskgate._reserved_ms(p_task_definition_id integer, p_now timestamp with time zone) returns bigint language sql stable;
+create function taskgate._retry_beside_ms(p_ahead_us bigint, p_interval_us bigint, p_turn_in_us bigint, p_lot integer) returns bigint language sql immutable;
 create function taskgate._retry_in_ms(p_task_definition_id integer) returns bigint language sql stable;
 create function taskgate._set_paused(p_name text, p_paused boolean, p_changed_by text, p_reason text, p_is_stop boolean, p_expected_paused boolean, OUT o_status text, OUT o_ready boolean) language plpgsql;
 create function taskgate._settle_shared(p_shared integer[], p_task_execution_id bigint, p_need integer, p_own integer, OUT o_room integer, OUT o_over_limit integer, OUT o_dead integer) language plpgsql;

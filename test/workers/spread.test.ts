@@ -91,3 +91,28 @@ describe("twenty hosts that arrive one by one", () => {
     for (const times of begun) expect(times.length).toBeGreaterThan(0);
   });
 });
+
+describe("fifty hosts on a rate of 10 starts a second", () => {
+  test.each([0, 2, 5, 7, 10])(
+    "fifty hosts make at most 100 calls a second, the rate's row held for %i ms",
+    async (rateHeldMs) => {
+      const seconds = 10;
+      const { statements, begun } = await spread({
+        ...blocking,
+        hosts: 50,
+        arriveEveryMs: 20,
+        limit: null,
+        perSecond: 10,
+        isBlocking: false,
+        tasks: 1_000,
+        lastsMs: seconds * 1_000,
+        rateHeldMs,
+      });
+      expect(statements / seconds).toBeLessThanOrEqual(100);
+      // Each permit is taken by a call that comes on its way up to 5 ms late, and ends that much after the one before.
+      const everyMs = 100 + 5 + rateHeldMs / 2;
+      expect(begun.flat().length).toBeGreaterThanOrEqual((seconds * 1_000) / everyMs - 4);
+      expect(begun.flat().length).toBeLessThanOrEqual(10 * seconds + 1);
+    },
+  );
+});

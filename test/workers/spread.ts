@@ -12,10 +12,11 @@ import { createRegistry } from "../../shared/worker/define/registry";
 import { runWorker } from "../../shared/worker/run/run-worker";
 import { Chance } from "./chance";
 import { Database } from "./database";
-import { locksTokens } from "./token-locks";
+import { holdBucket } from "./held-bucket";
 import { Host } from "./host";
 import { IdleTokens } from "./idle-tokens";
 import { connect } from "./remote-store";
+import { locksTokens } from "./token-locks";
 import { VirtualTime } from "./virtual-time";
 import { taskRequest } from "../../shared/worker/define/task-ref";
 
@@ -42,6 +43,8 @@ export interface SpreadOptions {
   readonly perSecond?: number;
   /** Hosts work for one of them each, in turn; default: for one. */
   readonly definitions?: number;
+  /** How long a claim keeps the row of the rate, until its commit; default: no claim meets it held. */
+  readonly rateHeldMs?: number;
 }
 
 /** How the tokens came about. */
@@ -116,7 +119,10 @@ class Scene {
     this.#database = new Database({
       time: this.time,
       random,
-      tamper: null,
+      tamper:
+        options.rateHeldMs === undefined
+          ? null
+          : holdBucket({ heldMs: options.rateHeldMs, chance: this.#chance }),
       observer: {
         before: ({ operation }) => {
           const row = this.#row;

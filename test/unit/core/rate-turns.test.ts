@@ -1,5 +1,5 @@
-import { expect, test } from "@jest/globals";
-import { countPermits, intervalUs } from "../../../shared/core/rate";
+import { describe, expect, test } from "@jest/globals";
+import { besideHolderMs, countPermits, intervalUs } from "../../../shared/core/rate";
 import type { Rate } from "../../../shared/core/rate";
 import { createSeededRandom } from "../../../shared/testing/seeded-random";
 
@@ -61,3 +61,37 @@ test.each([
     expect(calls / seconds).toBeLessThanOrEqual(Math.max(100, 2 * crowd.workers));
   },
 );
+
+describe("a rate whose row another call holds", () => {
+  const nowUs = 1_000_000_000;
+  const at = (freeInMs: number, turnInMs: number | null) => ({
+    nowUs,
+    nextFreeAtUs: nowUs + freeInMs * 1_000,
+    turnAtUs: turnInMs === null ? null : nowUs + turnInMs * 1_000,
+  });
+  const drawn = (rate: Rate, state: ReturnType<typeof at>) =>
+    [0, 0.5, 0.999].map((fraction) => besideHolderMs(rate, state, fraction));
+
+  test("a held rate sends a lone caller to the permit behind the next one", () => {
+    expect(drawn(tenPerSecond, at(0, null))).toEqual([105, 155, 204]);
+    expect(drawn(tenPerSecond, at(40, null))).toEqual([145, 195, 244]);
+  });
+
+  test("a held rate spreads callers over the turns of a crowd", () => {
+    expect(drawn(tenPerSecond, at(40, 600))).toEqual([145, 425, 704]);
+  });
+
+  test("a held rate tells a second at most, unless the permit itself comes later", () => {
+    expect(drawn(tenPerSecond, at(40, 1_500))).toEqual([145, 575, 1_000]);
+    const slow: Rate = { count: 1, periodMs: 60_000, burst: 1 };
+    expect(drawn(slow, at(20_000, null))).toEqual([20_000, 20_000, 20_000]);
+    // The holder may leave the permit.
+    expect(drawn(slow, at(0, null))).toEqual([505, 755, 1_000]);
+  });
+
+  test("a held rate with permits left lets a caller come again at once", () => {
+    expect(drawn({ ...tenPerSecond, burst: 3 }, at(0, null))).toEqual([5, 13, 20]);
+    const fast: Rate = { count: 1_000, periodMs: 1_000, burst: 100 };
+    expect(drawn(fast, at(0, null))).toEqual([5, 13, 20]);
+  });
+});

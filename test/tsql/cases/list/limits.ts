@@ -124,8 +124,9 @@ const rateCases: readonly ModelCase[] = [
     about: "a grant that is a start itself meets a claim: one of them has the start",
     setup: twoClaimers(1),
     callers: [[start(3, 1)], [work({ execution: 1, call: 1, want: 1 })]],
-    // Readers without row versions; of the rate none: it is told by the index whether there is one.
     waits: [definitionRow, executionRow],
+    // Of the rate as well: a call that steps over its row reads it as of the last commit.
+    readersWait: true,
     ends: (end) => {
       const starts = end.answers.flat().filter((answer) => statusOf(answer) !== "limited").length;
       return starts === 1 ? undefined : `${String(starts)} have started`;

@@ -4,13 +4,14 @@
 -- In:     @TaskDefinitionId int; @Want int
 -- Out:    @oAllowed: 0..@Want: start so many, then call _UsePermits; @oFrom datetime2(6), @oIntervalUs bigint: for that, null when
 --           no rate is in force; @oRetryInMs: when to ask again; null: no permit is missing. A crowd doesn't ask all at once for
---           the next permit: whom nothing is allowed gets a turn behind those that were denied before, three for each permit, at
---           most 1 s from now, as a worker that is told a later instant gives its tokens up. When another call holds the row
---           nothing is allowed, and it is time to ask again in 5..20 ms
+--           the next permit: a call that is allowed nothing gets a turn behind those that were denied before, two for each permit.
+--           A turn is at most 1 s from now: a worker that is told a later instant gives its tokens up. When another call holds the
+--           row nothing is allowed, and no turn given; the time to ask again is as of _RetryBesideMs
 -- Raises: -
 -- Locks:  RateBucket by skip, kept to the end: no other call counts between this and _UsePermits; RateTurn, under it. Joins the
 --         caller's transaction
--- Isolation: the clock is read with the row held, so an earlier count read an earlier time
+-- Isolation: the clock is read with the row held, so an earlier count read an earlier time. A row that another call holds is read as
+--         of the last commit, which waits for nothing; without row versions it waits for that call's end
 -- Plan:   primary keys
 -- Twin:   postgres/sql/functions/_count_permits.sql
 CREATE OR ALTER PROCEDURE Taskgate._CountPermits
@@ -29,13 +30,20 @@ BEGIN
   WHERE b.TaskDefinitionId = @TaskDefinitionId;
   IF @vNextFreeAt IS NULL OR @vCount < 1
   BEGIN
-    -- Is there a row, then another call holds it. Else it was taken away meanwhile, or an operator said: none.
-    SELECT @oAllowed = CASE WHEN b.IsHeld = 1 THEN 0 ELSE @Want END, @oFrom = NULL, @oIntervalUs = NULL,
-           @oRetryInMs = CASE WHEN b.IsHeld = 1 THEN 5 + ABS(CONVERT(bigint, CHECKSUM(NEWID()))) % 16 END
-    FROM (
-      SELECT CASE WHEN @vNextFreeAt IS NULL AND EXISTS (
-        SELECT 1 FROM Taskgate.RateBucket AS x WITH (INDEX (IX_RateBucket_Definition)) -- not the row: another call holds it
-        WHERE x.TaskDefinitionId = @TaskDefinitionId) THEN 1 ELSE 0 END AS IsHeld) AS b;
+    SELECT @oAllowed = @Want, @oFrom = NULL, @oIntervalUs = NULL, @oRetryInMs = NULL;
+    IF @vNextFreeAt IS NOT NULL RETURN; -- an operator said: none
+    SELECT @vNextFreeAt = b.NextFreeAt, @vCount = COALESCE(b.RateCountOverride, b.RateCount),
+           @vPeriodMs = CASE WHEN b.RateCountOverride IS NULL THEN b.RatePeriodMs ELSE b.RatePeriodMsOverride END,
+           @vBurst = CASE WHEN b.RateCountOverride IS NULL THEN b.RateBurst ELSE b.RateBurstOverride END, @vTurnAt = t.TurnAt
+    FROM Taskgate.RateBucket AS b -- as of the last commit: another call holds the row
+    LEFT JOIN Taskgate.RateTurn AS t ON t.TaskDefinitionId = b.TaskDefinitionId
+    WHERE b.TaskDefinitionId = @TaskDefinitionId;
+    IF @vNextFreeAt IS NULL OR @vCount < 1 RETURN; -- it was taken away meanwhile, or there is none
+    SET @vNow = SYSUTCDATETIME();
+    SET @vStepUs = (@vPeriodMs * CONVERT(bigint, 1000) + @vCount - 1) / @vCount;
+    SET @vLeadUs = CASE WHEN @vNextFreeAt > @vNow THEN DATEDIFF_BIG(MICROSECOND, @vNow, @vNextFreeAt) ELSE 0 END - (@vBurst - 1) * @vStepUs;
+    SET @oRetryInMs = Taskgate._RetryBesideMs(@vLeadUs, @vStepUs, DATEDIFF_BIG(MICROSECOND, @vNow, @vTurnAt), ABS(CONVERT(bigint, CHECKSUM(NEWID()))) % 1000);
+    SET @oAllowed = 0;
     RETURN;
   END;
   SET @vNow = SYSUTCDATETIME(); -- apart: the clock of one statement stands still from before it has the row
@@ -56,14 +64,14 @@ BEGIN
   WHERE t.TaskDefinitionId = @TaskDefinitionId;
   -- Turns that are given already, from the next permit on. In two steps: as a number of microseconds it may be too great for an int.
   SET @vPassedUs = CASE WHEN DATEDIFF_BIG(MICROSECOND, @vNow, @vTurnAt) > @vLeadUs THEN DATEDIFF_BIG(MICROSECOND, @vNow, @vTurnAt) - @vLeadUs ELSE 0 END;
-  SET @vTurnInMs = (@vLeadUs + @vPassedUs / @oIntervalUs * @oIntervalUs + 999) / 1000;
+  SET @vTurnInMs = (@vLeadUs + @vPassedUs + 999) / 1000;
   IF @vTurnInMs > 1000 AND @vTurnInMs > @oRetryInMs
   BEGIN
     IF @oRetryInMs < 1000 SET @oRetryInMs = 1000;
     RETURN;
   END;
   SET @oRetryInMs = @vTurnInMs;
-  SET @vStepUs = @vLeadUs + @vPassedUs + (@oIntervalUs + 2) / 3;
+  SET @vStepUs = @vLeadUs + @vPassedUs + (@oIntervalUs + 1) / 2;
   SET @vNow = DATEADD(MICROSECOND, CONVERT(int, @vStepUs % 1000000), DATEADD(SECOND, CONVERT(int, @vStepUs / 1000000), @vNow));
   IF @vTurnAt IS NULL
     INSERT INTO Taskgate.RateTurn (TaskDefinitionId, TurnAt) VALUES (@TaskDefinitionId, @vNow);
