@@ -15,7 +15,7 @@ BEGIN
   DECLARE @vLatestUs bigint = 1000000, @vLeadUs bigint = 0, @vSpreadUs bigint = 0, @vRetryInMs bigint;
   IF @AheadUs > @vLatestUs SET @vLatestUs = @AheadUs;
   IF @AheadUs + @IntervalUs > 0 SELECT @vLeadUs = @AheadUs + @IntervalUs, @vSpreadUs = @IntervalUs; -- the permit behind the next one
-  IF @vLeadUs > 500000 SET @vLeadUs = CASE WHEN @AheadUs < 500000 THEN 500000 WHEN @AheadUs < @vLeadUs THEN @AheadUs ELSE @vLeadUs END;
+  IF @vLeadUs > 500000 SET @vLeadUs = CASE WHEN @AheadUs < 500000 THEN 500000 ELSE @AheadUs END;
   IF @TurnInUs > @vLeadUs SET @vSpreadUs = @vSpreadUs + @TurnInUs - @vLeadUs;
   IF @vSpreadUs < 16000 SET @vSpreadUs = 16000;
   IF @vSpreadUs > @vLatestUs - @vLeadUs SET @vSpreadUs = @vLatestUs - @vLeadUs;
