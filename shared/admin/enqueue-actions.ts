@@ -79,7 +79,8 @@ export async function addTasks(
       ...(reason === undefined ? {} : { reason }),
       onAdded: (_, answer) => {
         nextDueMs = answer.nextDueMs;
-        if (answer.ready) hints.push(wakeUp.hint(definition, trace));
+        if (answer.ready)
+          hints.push(wakeUp.hint(definition, { ...trace, tasks: answer.taskIds.length }));
         if (answer.nextDueMs !== null)
           hints.push(wakeUp.hint(definition, { inMs: answer.nextDueMs, ...trace }));
       },

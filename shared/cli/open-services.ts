@@ -5,6 +5,7 @@ import { AppHints } from "../platform/app-hints";
 import { resolveBuild } from "../platform/build-info";
 import { createConsoleLogger } from "../platform/console-logger";
 import { nodeTimers } from "../platform/node-timers";
+import { FreeTokenHints } from "../platform/free-token-hints";
 import { NotifyingWakeUp } from "../platform/notifying-wake-up";
 import { realClock, realRandom, sleep } from "../platform/real-clock";
 import { readMessageEncoding } from "../settings/queue-address";
@@ -190,11 +191,12 @@ function openHints(
   const queue = createHintQueue(storage, hintQueue, readMessageEncoding());
   const services = { clock: realClock, timers: nodeTimers, logger };
   const wakeUp = createStorageQueueWakeUp({ ...services, queue });
-  return new AppHints({
+  const hints = new AppHints({
     ...services,
     own: { wakeUp, address: null, sweepSchedule, isReached: () => true },
     isOwn: () => false,
     storage,
     store,
   });
+  return new FreeTokenHints({ ...services, hints, store: () => store });
 }

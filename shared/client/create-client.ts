@@ -3,6 +3,7 @@ import { createConsoleLogger } from "../platform/console-logger";
 import { nodeTimers } from "../platform/node-timers";
 import { realClock, realRandom, sleep, within } from "../platform/real-clock";
 import { AppHints } from "../platform/app-hints";
+import { FreeTokenHints } from "../platform/free-token-hints";
 import { NotifyingWakeUp } from "../platform/notifying-wake-up";
 import { createHintQueue } from "../platform/storage-hint-queue";
 import { createStorageQueueWakeUp, noWakeUp } from "../platform/storage-queue-wake-up";
@@ -127,6 +128,8 @@ class LazyStore {
 /** The way to workers: through the queue of the app that a definition belongs to, else the given one, or by waiting for the sweep. */
 class Hints implements WakeUp {
   readonly #apps: AppHints;
+  /** null: no queue is known. */
+  readonly #free: FreeTokenHints | null;
   readonly #all: WakeUp;
   readonly #underWay = new Set<Promise<void>>();
   /** Has the last message reached the queue? Before the first one it is taken for granted. */
@@ -150,12 +153,9 @@ class Hints implements WakeUp {
       storage: hints?.storage ?? null,
       store: { listApps: () => store.get().listApps() },
     });
-    this.#all = new NotifyingWakeUp({
-      hints: this.#apps,
-      store: () => store.get(),
-      clock: realClock,
-      timers: nodeTimers,
-    });
+    const timed = { store: () => store.get(), clock: realClock, timers: nodeTimers };
+    this.#free = hints === null ? null : new FreeTokenHints({ ...timed, hints: this.#apps });
+    this.#all = new NotifyingWakeUp({ ...timed, hints: this.#free ?? this.#apps });
   }
 
   #open(hints: NonNullable<CheckedOptions["hints"]>, logger: Logger): WakeUp {
@@ -188,7 +188,8 @@ class Hints implements WakeUp {
     await within(closeHintsMs, Promise.all(this.#underWay));
   }
 
-  startsWithinMs(definition: string): Promise<number | null> {
+  async startsWithinMs(definition: string): Promise<number | null> {
+    await this.#free?.settledOnce(definition);
     return this.#apps.startsWithinMs(definition);
   }
 }

@@ -5,6 +5,7 @@ import { AppHints } from "../platform/app-hints";
 import { resolveBuild } from "../platform/build-info";
 import { exitProcess } from "../platform/exit-process";
 import { nodeTimers } from "../platform/node-timers";
+import { FreeTokenHints } from "../platform/free-token-hints";
 import { NotifyingWakeUp } from "../platform/notifying-wake-up";
 import { processEnds, writeErrorNow } from "../platform/process-ends";
 import { processRejections } from "../platform/process-rejections";
@@ -259,6 +260,8 @@ function environmentOf(services: Services, store: TaskStore): WorkerEnvironment 
     logger,
     telemetry,
   });
+  const timed = { clock: realClock, timers: nodeTimers, store: () => store };
+  const free = storage === null ? null : new FreeTokenHints({ ...timed, hints });
   return {
     store,
     ...(settings.connectionsMax > 1 ? { leaseKeeper } : {}),
@@ -268,12 +271,16 @@ function environmentOf(services: Services, store: TaskStore): WorkerEnvironment 
     timers: nodeTimers,
     random: realRandom,
     wakeUp: new NotifyingWakeUp({
-      hints,
+      hints: free ?? hints,
       store: () => store,
       clock: realClock,
       timers: nodeTimers,
     }),
-    startsWithinMs: (definition) => hints.startsWithinMs(definition),
+    startsWithinMs: async (definition) => {
+      // The first hint tells whether the queue of another app is reached.
+      if (registry.definition(definition) === null) await free?.settledOnce(definition);
+      return hints.startsWithinMs(definition);
+    },
     ...(app === null ? {} : { app: new OwnApp(app, { store, clock: realClock }) }),
     workerName: settings.workerName,
     build: settings.build ?? resolveBuild(),

@@ -18,4 +18,6 @@ export interface HintOptions {
   isRest?: boolean;
   /** For another worker: the one that leaves the hint has all the tasks that it can take, and there may be more. */
   isForMore?: boolean;
+  /** The database has just told of a free token and of a task for it, or that a worker that asks is given a token. */
+  isSure?: boolean;
 }

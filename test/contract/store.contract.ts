@@ -62,6 +62,7 @@ import { describeSqlCallers } from "./sql-callers.contract";
 import { describeSqlEnqueue } from "./sql-enqueue.contract";
 import { describeSqlResults } from "./sql-results.contract";
 import { describeSqlSchedules } from "./sql-schedules.contract";
+import { describeFreeTokens } from "./free-tokens.contract";
 import { describeSpread } from "./spread.contract";
 import { describeSqlKinds } from "./sql-kinds.contract";
 import { describeSqlSharedLimits } from "./sql-shared-limits.contract";
@@ -98,6 +99,7 @@ export function describeStore(setup: StoreSetup): void {
   describeApps(setup);
   describeTokens(setup);
   describeTokenCounts(setup);
+  describeFreeTokens(setup);
   describeSpread(setup);
   describeRates(setup);
   describeSharedLimits(setup);

@@ -1,5 +1,5 @@
-import type { ExecutionId } from "../../core/ids";
-import { executionParameters } from "./checks";
+import type { ExecutionId, Fence } from "../../core/ids";
+import { checkName, executionParameters } from "./checks";
 import { bool, columns, fenceOrNull, int, intOrNull, names, oneOf, textOrNull } from "./columns";
 import { operationsOf } from "./operation";
 
@@ -16,7 +16,33 @@ export interface TokenOperations {
    * worker was denied lately, it gives a part of what this execution holds more than others. Idempotent.
    */
   releaseSurplus(input: { executionId: ExecutionId; keep: number }): Promise<ReleaseSurplusAnswer>;
+  /**
+   * How many tokens a worker that asks now could be granted, and whether tasks wait for it. A caller that has added tasks asks
+   * behind its commit: where it finds no token free, the execution that frees one finds the tasks.
+   */
+  readFreeTokens(input: ReadFreeTokensInput): Promise<ReadFreeTokensAnswer>;
 }
+
+export interface ReadFreeTokensInput {
+  name: string;
+  /** Of an earlier answer; null: none. */
+  sinceFence: Fence | null;
+}
+
+const free = columns({
+  status: oneOf("read", "unknown"),
+  /** By the shared limits, too, up to 1000; 0 while paused; null: no limit, or not known just now. */
+  free: intOrNull,
+  /** Ready tasks, up to 100, or 1 for due ones; 0 where `free` is 0 or null. */
+  ready: int,
+  /** Others hold all tokens of a shared limit, and none of them is this definition's: a worker that asks is given one. */
+  crowdedOut: bool,
+  /** Calls that granted tokens since that fence, up to 1000. */
+  grants: int,
+  tokenFence: fenceOrNull,
+});
+/** Answer of `readFreeTokens`. */
+export type ReadFreeTokensAnswer = ReturnType<typeof free>;
 
 const acquired = columns({
   status: oneOf("granted", "limited", "paused", "fenced"),
@@ -79,4 +105,15 @@ export const releaseSurplus = operation("releaseSurplus", {
   parameters: { taskExecutionId: "bigint", keep: "int", startId: "start" },
   bind: executionParameters,
   decode: releasedOnRequest,
+});
+
+/** Procedure `read_free_tokens`. */
+export const readFreeTokens = operation("readFreeTokens", {
+  right: "worker",
+  parameters: { name: "text", sinceFence: "bigint" },
+  check: (input) => {
+    checkName(input.name);
+    return input;
+  },
+  decode: free,
 });

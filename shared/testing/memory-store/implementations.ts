@@ -12,6 +12,7 @@ export * from "./enqueue";
 export * from "./executions";
 export * from "./explain";
 export * from "./failures";
+export * from "./free-tokens";
 export * from "./group-settings";
 export * from "./invariants";
 export * from "./list-audit";

@@ -142,7 +142,7 @@ async function endDenied(
   environment.telemetry.count("taskgate.execution.limited", denials, { definition: name });
   if (nextDueMs !== null) await environment.wakeUp.hint(name, { inMs: nextDueMs });
   // The hint woke a process that holds tokens; the next hint may wake the one that the free tokens are reserved for.
-  if (demand === "others") await environment.wakeUp.hint(name);
+  if (demand === "others") await environment.wakeUp.hint(name, { isSure: true });
   return { status: status === "limited" || status === "paused" ? status : "none", ...notBegun };
 }
 
@@ -187,8 +187,10 @@ async function finish(
           handlers: stragglers,
         },
       );
-      const { woken } = await store.releaseTokens({ executionId, keep: stragglers });
-      await Promise.all(woken.map((other) => wakeUp.hint(other)));
+      const { ready, woken } = await store.releaseTokens({ executionId, keep: stragglers });
+      const hints = woken.map((other) => wakeUp.hint(other));
+      if (ready) hints.push(wakeUp.hint(last.name, { isRest: true }));
+      await Promise.all(hints);
       return;
     }
     const answer = await store.finishExecution({ executionId });

@@ -81,7 +81,7 @@ export async function sweepOnce(
       continue;
     }
     hinted += 1;
-    await wakeUp.hint(name);
+    await wakeUp.hint(name, { isSure: true });
   }
   await promoteDue(environment, ours, clock.monotonicMs() + promoteMs);
   // Last: no caller waits for them.

@@ -262,6 +262,7 @@ export function finish(execution: number): ProcedureCall {
 
 export const reclaim = call("ReclaimExpired", { Max: 10 });
 export const sweep = call("Sweep", { Max: 10 });
+export const readFreeTokens = call("ReadFreeTokens", { Name: "a", SinceFence: null });
 export function rollUp(max: number): ProcedureCall {
   return call("RollUpStatistics", { Max: max });
 }

@@ -58,6 +58,8 @@ GRANT EXECUTE ON OBJECT::Taskgate.PumpBatch TO TaskgateWorker, TaskgateOperator;
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.Purge TO TaskgateWorker, TaskgateOperator;
 GO
+GRANT EXECUTE ON OBJECT::Taskgate.ReadFreeTokens TO TaskgateWorker, TaskgateOperator;
+GO
 GRANT EXECUTE ON OBJECT::Taskgate.ReadPace TO TaskgateWorker, TaskgateOperator;
 GO
 GRANT EXECUTE ON OBJECT::Taskgate.ReadStatistics TO TaskgateWorker, TaskgateOperator;

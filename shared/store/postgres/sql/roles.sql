@@ -39,6 +39,7 @@ grant execute on function
   taskgate.promote_scheduled,
   taskgate.pump_batch,
   taskgate.purge,
+  taskgate.read_free_tokens,
   taskgate.read_pace,
   taskgate.read_statistics,
   taskgate.reclaim_expired,

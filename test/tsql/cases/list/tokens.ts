@@ -5,6 +5,7 @@ import {
   heartbeat,
   pause,
   plainTasks,
+  readFreeTokens,
   reclaim,
   register,
   release,
@@ -32,8 +33,39 @@ function freesNothingFenced(end: Ending): string | undefined {
   return told === "0 and 0" ? undefined : `fenced, but told of ${told} tokens`;
 }
 
+/** A task that was added is found: by the call that makes a token free, or by its adder, who finds the token free. */
+function foundByOne(end: Ending): string | undefined {
+  const isFound = Number(end.answers[0]?.[0]?.rows[0]?.["Ready"] ?? 0) === 1;
+  const [, look] = end.answers[1] ?? [];
+  // An adder that isn't answered wakes a worker.
+  if (look !== undefined && look.errors.length > 0) return undefined;
+  if (isFound || (numberOf(look, "Free") > 0 && numberOf(look, "Ready") > 0)) return undefined;
+  return "the task waits, and no caller knows of task and token";
+}
+
 /** Those who take, give back and count tokens meet on the definition's row. */
 export const tokenCases: readonly ModelCase[] = [
+  {
+    name: "finish-x-enqueue-and-free-tokens",
+    about:
+      "the holder of the only token ends while a task is added: its end finds the task, or the adder the token",
+    setup: [register({ limit: 1 }), start(1, 1)],
+    callers: [[finish(1)], [enqueue(plainTasks(1)), readFreeTokens]],
+    waits,
+    readersWait: true,
+    victims: [1],
+    ends: foundByOne,
+  },
+  {
+    name: "resume-x-enqueue-and-free-tokens",
+    about:
+      "a definition is resumed while a task is added: the resume finds the task, or the adder the token",
+    setup: [register({ limit: 1 }), pause],
+    callers: [[resume], [enqueue(plainTasks(1)), readFreeTokens]],
+    waits,
+    readersWait: true,
+    ends: foundByOne,
+  },
   {
     name: "start-x-start",
     about: "limit 1, two starts: one gets the token, the other is told that there is none",
