@@ -540,6 +540,7 @@ create function taskgate._kinds_text(p_task_definition_id integer) returns text 
 create function taskgate._lock_shared(p_shared integer[]) returns void language plpgsql;
 create function taskgate._make_pending_groups(p_task_definition_id integer, p_task_ids bigint[]) returns integer[] language plpgsql;
 create function taskgate._make_shared(p_names text[]) returns integer[] language plpgsql;
+create function taskgate._next_due_from(p_task_definition_id integer, p_from timestamp with time zone) returns bigint language sql stable;
 create function taskgate._next_due_ms(p_task_definition_id integer) returns bigint language sql stable;
 create function taskgate._note_demand(p_task_definition_id integer, p_worker text, p_shared integer[]) returns boolean language plpgsql;
 create function taskgate._now() returns timestamp with time zone language sql;
