@@ -12,6 +12,7 @@ const calls = [
   "FinishExecution",
   "PromoteScheduled",
   "_HasReady",
+  "ReadFreeTokens",
   "_Promote",
   "_NextDueMs",
 ];

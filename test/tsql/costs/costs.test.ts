@@ -52,9 +52,11 @@ describe("costs of the T-SQL", () => {
   test("a read takes no lock that another call could wait for", () => {
     for (const [key, { locks, rowsWritten }] of Object.entries(costs)) {
       if (!reading.test(key)) continue;
+      // An enqueue asks for free tokens, so it steps over locked entries of Ready, with or without versions: S while one is read, and claims step over it.
+      const modes = key.startsWith("readFreeTokens ") ? ["IS", "S"] : ["IS"];
       expect({ key, locks: Object.keys(locks), rowsWritten }).toEqual({
         key,
-        locks: Object.keys(locks).filter((mode) => mode === "IS"),
+        locks: Object.keys(locks).filter((mode) => modes.includes(mode)),
         rowsWritten: 0,
       });
     }

@@ -8,7 +8,7 @@
 --         CrowdedOut: others hold all tokens of a shared limit, and no live execution of this definition holds any. A worker that asks is
 --         given one, so Free is 1
 --         Grants: calls that granted tokens since that fence, up to 1000; TokenFence: for the next call
--- Raises: 50490 inside a transaction
+-- Raises: 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  none
 -- Isolation: plain reads as of the last commit; without row versions they wait for a call that is changing tokens, limit or pause
 -- Plan:   unique name, primary keys; the definition's open executions where the count says that no token is free. Ready and due tasks

@@ -12,7 +12,7 @@
 --         the lock gets past it: its plan has the stamp of before. Executions' rows are stepped over as in _DeadHolders: a live holder's
 --         own call is never waited for
 -- Plan:   primary keys; one pass over the list. A piece more costs a version of the row and of up to 8,040 bytes of the list, which
---         40 entries that are written twice cost as well
+--         40 entries that are written twice cost as well. Joins are loops in the written order
 -- Twin:   none: a version of the row is written whole there
 CREATE OR ALTER PROCEDURE Taskgate._PlanTokens
   @TaskDefinitionId int, @TaskExecutionId bigint, @Want int, @Keep int,
@@ -61,11 +61,14 @@ BEGIN
         ON e.TaskExecutionId = h.Id
       OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per holder
       SELECT @vGone = SUM(CASE WHEN h.State <> 1 OR h.LeaseUntil < @vNow THEN 1 ELSE 0 END), @oUntil = MIN(h.LeaseUntil) FROM @vHolder AS h;
-      IF @vGone > 0 OR EXISTS (
-        SELECT 1 FROM @vHolder AS h
-        WHERE h.State IS NULL AND NOT EXISTS (
-          SELECT 1 FROM Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- not the row itself: it may be locked
-          WHERE e.TaskDefinitionId = @TaskDefinitionId AND e.TaskExecutionId = h.TaskExecutionId AND e.State IN (1, 3))) RETURN; -- declared dead under the lock
+      IF @vGone > 0 RETURN; -- declared dead under the lock
+      SELECT @vGone = COUNT(*)
+      FROM @vHolder AS h
+      WHERE h.State IS NULL AND NOT EXISTS (
+        SELECT 1 FROM Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- not the row itself: it may be locked
+        WHERE e.TaskDefinitionId = @TaskDefinitionId AND e.TaskExecutionId = h.TaskExecutionId AND e.State IN (1, 3))
+      OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per holder whose row is locked
+      IF @vGone > 0 RETURN;
     END;
   END;
   IF @Keep < @vOwn
