@@ -1,6 +1,9 @@
+import { isCallsDefinition } from "../core/calls-definition";
+import { commandWord } from "../core/command-word";
 import { TaskgateError } from "../core/errors";
-import { describeKnown } from "../core/near-name";
+import { describeKnown, nearName } from "../core/near-name";
 import type { DefinitionStatus, TaskStore } from "../ports/task-store";
+import { listMax } from "./listing";
 import { invalidInput, showValue } from "./read-result";
 
 /**
@@ -55,17 +58,41 @@ export async function requireDefinition(store: TaskStore, name: string): Promise
   return definition;
 }
 
-/** The error about a definition that isn't registered. One read. */
+/** The error about a definition that isn't registered. Two reads. */
 export async function unknownDefinition(store: TaskStore, name: string): Promise<TaskgateError> {
-  const { definitions } = await store.listDefinitions({});
-  const names = definitions.map((definition) => definition.name);
-  const hint =
-    names.length === 0
-      ? "none is registered yet: a worker registers its definitions at its first run"
-      : describeKnown(name, names);
+  const [{ definitions }, { sharedLimits }] = await Promise.all([
+    store.listDefinitions({}),
+    store.listSharedLimits({ max: listMax }),
+  ]);
+  const shared = sharedLimits.map((limit) => limit.name);
+  // A name without the prefix of functions means their limit, or a definition that has tasks.
+  const isMeant = isCallsDefinition(name);
+  const names = definitions
+    .map((definition) => definition.name)
+    .filter((each) => isMeant || !isCallsDefinition(each));
+  const hint = hintOfShared(name, { shared, names }) ?? hintOf(name, names);
   const expected = `the name of a registered definition; ${hint}`;
   return invalidInput(
     [{ field: "definition", value: showValue(name), expected }],
     "TASKGATE_ARG_UNKNOWN",
   );
+}
+
+function hintOf(name: string, names: readonly string[]): string {
+  return names.length === 0
+    ? "none is registered yet: a worker registers its definitions at its first run"
+    : describeKnown(name, names);
+}
+
+/** Null: no shared limit is meant, as none has this name or one that is nearer than those of definitions. */
+function hintOfShared(
+  name: string,
+  { shared, names }: { shared: readonly string[]; names: readonly string[] },
+): string | null {
+  const near = nearName(name, [...names, ...shared]);
+  if (near === null || !shared.includes(near) || names.includes(near)) return null;
+  const ways = `\`taskgate limit ${commandWord(near)} --shared\`, over HTTP \`shared-limits/${encodeURIComponent(near)}\``;
+  return near === name
+    ? `\`${near}\` is a limit that definitions share: ${ways}`
+    : `did you mean the shared limit \`${near}\` (${ways})?`;
 }

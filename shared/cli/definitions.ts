@@ -1,6 +1,8 @@
 import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import type { DefinitionReport } from "../admin/app-actions";
+import { isCallsDefinition, shownName } from "../core/calls-definition";
+import { limitInForce } from "../core/limit-in-force";
 import { optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
 import {
@@ -11,7 +13,14 @@ import {
   showLimit,
   showRate,
 } from "../terminal/output";
+import { showHeld, showLimitInForce } from "../terminal/limit-texts";
 import type { Column, Screen } from "../terminal/output";
+
+/** What the help says of the table. */
+export const definitionsDetails = [
+  "LIMIT: `4 of partner-api` is the narrowest limit that the definition shares, where it has none of its own. HELD: its tokens, and in brackets those of all definitions.",
+  "`functions under partner-api` hold tokens of that limit. A call of a function is no task: DONE and the other counts leave it out.",
+].join("\n");
 
 /** `taskgate definitions` */
 export const definitionsCommand: Command = {
@@ -20,6 +29,7 @@ export const definitionsCommand: Command = {
   parameters: [optionalNameParameter],
   options: {},
   sentence: "Lists task definitions, or shows all settings of one.",
+  details: definitionsDetails,
   examples: [
     { line: "taskgate definitions", sentence: "All definitions." },
     { line: "taskgate definitions greet", sentence: "All settings of one." },
@@ -38,34 +48,39 @@ export const definitionsCommand: Command = {
 };
 
 const columns: readonly Column<DefinitionReport>[] = [
-  { title: "definition", value: (row) => row.name, tone: () => "strong" },
-  { title: "limit", value: (row) => showLimit(row.limit), isNumber: true },
-  { title: "held", value: (row) => String(row.held), isNumber: true },
+  { title: "definition", value: (row) => shownName(row.name), tone: () => "strong" },
+  { title: "limit", value: showLimitInForce, isNumber: true },
+  { title: "held", value: showHeld, isNumber: true },
   {
     title: "running",
-    value: (row) => String(row.running),
+    value: ofTasks((row) => String(row.running)),
     isNumber: true,
     tone: (row) => (row.running > 0 ? "good" : undefined),
   },
   {
     title: "prefetched",
-    value: (row) => String(row.prefetched),
+    value: ofTasks((row) => String(row.prefetched)),
     isNumber: true,
     isSpare: true,
   },
-  { title: "ready", value: (row) => showCount(row.ready), isNumber: true },
-  { title: "scheduled", value: (row) => showCount(row.scheduled), isNumber: true },
-  { title: "waiting", value: (row) => showCount(row.waiting), isNumber: true },
+  { title: "ready", value: ofTasks((row) => showCount(row.ready)), isNumber: true },
+  { title: "scheduled", value: ofTasks((row) => showCount(row.scheduled)), isNumber: true },
+  { title: "waiting", value: ofTasks((row) => showCount(row.waiting)), isNumber: true },
   { title: "app", value: (row) => row.app ?? "", isSpare: true },
-  { title: "done", value: (row) => showCount(row.done), isNumber: true, isSpare: true },
+  { title: "done", value: ofTasks((row) => showCount(row.done)), isNumber: true, isSpare: true },
   {
     title: "dead",
-    value: (row) => showCount(row.dead),
+    value: ofTasks((row) => showCount(row.dead)),
     isNumber: true,
     tone: (row) => (row.dead > 0 ? "bad" : undefined),
   },
   { title: "state", value: stateOf, tone: () => "accent", wraps: true },
 ];
+
+/** A count of tasks; of functions none: a call in an invocation is no task. */
+function ofTasks(count: (row: DefinitionReport) => string): (row: DefinitionReport) => string {
+  return (row) => (isCallsDefinition(row.name) ? "-" : count(row));
+}
 
 /** One line per definition; a sentence when there is none. */
 export function renderDefinitions(
@@ -95,26 +110,41 @@ function lostOf({ claimed, running, prefetched }: DefinitionReport): number {
 }
 
 function factsOf(definition: DefinitionReport): (readonly [string, string])[] {
-  const lost = lostOf(definition);
-  const codeLimit = `the code says ${showLimit(definition.codeLimit)}`;
+  const { name } = definition;
   return [
-    ["definition", definition.name],
+    ["definition", isCallsDefinition(name) ? `${name}: ${shownName(name)}` : name],
     ["state", stateOf(definition) || "running"],
     ...(definition.app === null ? [] : [["app", definition.app] as const]),
-    [
-      "limit",
-      `${showLimit(definition.limit)} (set by the ${definition.limitSource}; ${codeLimit})`,
-    ],
+    ["limit", describeLimit(definition)],
     ["tokens held", String(definition.held)],
     ["rate", `${showRate(definition.rate)} (set by the ${definition.rateSource})`],
     ...definition.sharedLimits.map(
-      ({ name, limit, limitSource, held }) =>
+      ({ name: shared, limit, limitSource, held }) =>
         [
-          `shared: ${name}`,
+          `shared: ${shared}`,
           `${showLimit(limit)}, ${String(held)} held by all (set by the ${limitSource})`,
         ] as const,
     ),
     ["executions", String(definition.executions)],
+    ...(isCallsDefinition(name)
+      ? [["tasks", "none: functions hold the tokens in their invocations"] as const]
+      : factsOfTasks(definition)),
+    ["lease", showDuration(definition.leaseMs)],
+    ["build", String(definition.build)],
+    ["token fence", definition.tokenFence],
+  ];
+}
+
+/** The limit in force, then the definition's own one. */
+function describeLimit(definition: DefinitionReport): string {
+  const own = `${showLimit(definition.limit)} (set by the ${definition.limitSource}; the code says ${showLimit(definition.codeLimit)})`;
+  const { shared } = limitInForce(definition);
+  return shared === null ? own : `${showLimitInForce(definition)}; its own: ${own}`;
+}
+
+function factsOfTasks(definition: DefinitionReport): (readonly [string, string])[] {
+  const lost = lostOf(definition);
+  return [
     ["running", String(definition.running)],
     ["prefetched", String(definition.prefetched)],
     ...(lost > 0
@@ -132,10 +162,7 @@ function factsOf(definition: DefinitionReport): (readonly [string, string])[] {
         .map((count) => showCount(count))
         .join(", "),
     ],
-    ["lease", showDuration(definition.leaseMs)],
     ["attempts", `${String(definition.retryAttempts)} failed, ${String(definition.lostMax)} lost`],
     ["prefetch per token", String(definition.prefetchMax)],
-    ["build", String(definition.build)],
-    ["token fence", definition.tokenFence],
   ];
 }

@@ -1,6 +1,7 @@
 import { readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
 import { readListExecutionsQuery } from "../admin/requests";
+import { isCallsDefinition, shownName } from "../core/calls-definition";
 import type { ExecutionStatus } from "../ports/task-store";
 import { maxOption, optionalNameParameter } from "./command";
 import type { Command } from "./command";
@@ -40,12 +41,17 @@ export const executionsCommand: Command = {
 
 const columns: readonly Column<ExecutionStatus>[] = [
   { title: "execution", value: (row) => row.execution, isNumber: true },
-  { title: "definition", value: (row) => row.definition },
+  { title: "definition", value: (row) => shownName(row.definition) },
   { title: "state", value: (row) => row.state },
   { title: "tokens", value: (row) => String(row.tokens), isNumber: true },
-  { title: "running", value: (row) => String(row.running), isNumber: true },
-  { title: "prefetched", value: (row) => String(row.prefetched), isNumber: true },
+  { title: "running", value: ofTasks((row) => row.running), isNumber: true },
+  { title: "prefetched", value: ofTasks((row) => row.prefetched), isNumber: true },
   { title: "lease left", value: (row) => showDuration(row.leaseLeftMs), isNumber: true },
   { title: "started", value: (row) => showInstant(row.startedAt) },
   { title: "worker", value: (row) => row.worker },
 ];
+
+/** A count of tasks; of functions none: a call in an invocation is no task. */
+function ofTasks(count: (row: ExecutionStatus) => number): (row: ExecutionStatus) => string {
+  return (row) => (isCallsDefinition(row.definition) ? "-" : String(count(row)));
+}

@@ -2,6 +2,7 @@ import type { Admin } from "../admin/create-admin";
 import { readListSharedLimitsQuery, readSharedLimitName } from "../admin/limit-requests";
 import { take } from "../admin/read-result";
 import { readDefinitionName, readLimitRequest } from "../admin/requests";
+import { shownName } from "../core/calls-definition";
 import { limits } from "../core/limits";
 import { nameParameter, reasonOption, report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
@@ -97,9 +98,9 @@ async function endOf(admin: Admin, name: string): Promise<string> {
 
 async function endOfShared(admin: Admin, name: string): Promise<string> {
   const [now] = await admin.sharedLimits({ name, max: 1 });
-  const names = now?.definitions.map((user) => user.name).join(", ") ?? "";
+  const names = now?.definitions.map((user) => shownName(user.name)).join(", ") ?? "";
   const whose = names === "" ? "no definition so far" : names;
-  return `Limit 0: no task that draws from ${name} starts any more (${whose}).`;
+  return `Limit 0: no task or function that draws from ${name} starts any more (${whose}).`;
 }
 
 function limitOf(text: string): number | "code" | null {

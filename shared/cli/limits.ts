@@ -1,12 +1,15 @@
+import type { DefinitionReport } from "../admin/app-actions";
 import type { Admin } from "../admin/create-admin";
 import { readListSharedLimitsQuery } from "../admin/limit-requests";
 import { readListing } from "../admin/listing";
 import type { Listing } from "../admin/listing";
 import { invalidInput, take } from "../admin/read-result";
+import { isCallsDefinition, shownName } from "../core/calls-definition";
 import { describeKnown } from "../core/near-name";
 import type { ListSharedLimitsInput, SharedLimitReading } from "../ports/task-store";
 import { maxOption, optionalNameParameter } from "./command";
 import type { Command } from "./command";
+import { showHeld, showLimitInForce } from "../terminal/limit-texts";
 import { showLimit } from "../terminal/output";
 import type { Column } from "../terminal/output";
 import { reportListing } from "./report-listing";
@@ -40,6 +43,8 @@ export const limitsCommand: Command = {
 /** A limit of one definition, or one that definitions share. */
 interface LimitReading extends SharedLimitReading {
   readonly isShared: boolean;
+  /** Those that the definition draws from; a shared limit has none. */
+  readonly sharedLimits: DefinitionReport["sharedLimits"];
 }
 
 /** The limits of definitions by name, then the shared ones by name; with a name only limits of that name. */
@@ -51,12 +56,15 @@ export async function readLimits(
   const definitions = await admin.definitions();
   const own = definitions
     .filter((definition) => name === undefined || definition.name === name)
-    .map(({ name: of, limit, limitSource, codeLimit, held }) => ({
-      ...{ name: of, isShared: false, limit, limitSource, codeLimit, held },
+    .map(({ name: of, limit, limitSource, codeLimit, held, sharedLimits }) => ({
+      ...{ name: of, isShared: false, limit, limitSource, codeLimit, held, sharedLimits },
       definitions: [{ name: of, held }],
     }));
   const shared = await readListing(request, admin.sharedLimits);
-  const rows = [...own, ...shared.rows.map((row) => ({ ...row, isShared: true }))];
+  const rows = [
+    ...own,
+    ...shared.rows.map((row) => ({ ...row, isShared: true, sharedLimits: [] })),
+  ];
   return { rows: rows.slice(0, max), more: shared.more || rows.length > max };
 }
 
@@ -65,7 +73,10 @@ export function unknownLimit(
   name: string,
   { sought, known }: { sought: string; known: readonly { readonly name: string }[] },
 ): Error {
-  const names = known.map((limit) => limit.name);
+  const isMeant = isCallsDefinition(name);
+  const names = known
+    .map((limit) => limit.name)
+    .filter((each) => isMeant || !isCallsDefinition(each));
   const hint = names.length === 0 ? "there is none" : describeKnown(name, names);
   const expected = `the name of ${sought}; ${hint}`;
   return invalidInput([{ field: "limit", value: `\`${name}\``, expected }], "TASKGATE_ARG_UNKNOWN");
@@ -73,11 +84,11 @@ export function unknownLimit(
 
 /** What people see of a limit. */
 export const columns: readonly Column<LimitReading>[] = [
-  { title: "name", value: (row) => row.name },
+  { title: "name", value: (row) => (row.isShared ? row.name : shownName(row.name)) },
   { title: "of", value: (row) => (row.isShared ? "shared" : "definition") },
-  { title: "limit", value: (row) => showLimit(row.limit), isNumber: true },
+  { title: "limit", value: showLimitInForce, isNumber: true },
   { title: "code", value: (row) => showLimit(row.codeLimit), isNumber: true, isSpare: true },
-  { title: "held", value: (row) => String(row.held), isNumber: true },
+  { title: "held", value: showHeld, isNumber: true },
   { title: "set by", value: (row) => row.limitSource },
   { title: "drawn by", value: describeUsers, wraps: true },
 ];
@@ -85,6 +96,6 @@ export const columns: readonly Column<LimitReading>[] = [
 /** A definition that holds none is named, too: it may wait for this limit. */
 function describeUsers({ isShared, definitions }: LimitReading): string {
   if (!isShared) return "";
-  const users = definitions.map(({ name, held }) => `${name} ${String(held)}`);
+  const users = definitions.map(({ name, held }) => `${shownName(name)} ${String(held)}`);
   return users.length === 0 ? "no definition" : users.join(", ");
 }

@@ -1,7 +1,7 @@
 import { describeStop } from "../admin/stop-actions";
 import { report } from "./command";
 import type { Command, CommandContext } from "./command";
-import { renderDefinitions } from "./definitions";
+import { definitionsDetails, renderDefinitions } from "./definitions";
 import type { StatusReport } from "../admin/create-admin";
 import { showCount, showDuration, showNumber } from "../terminal/output";
 import { printable } from "../terminal/text-width";
@@ -13,6 +13,7 @@ export const statusCommand: Command = {
   parameters: [],
   options: {},
   sentence: "Shows all definitions with their limits, running and waiting tasks.",
+  details: definitionsDetails,
   examples: [
     { line: "taskgate status", sentence: "All definitions at a glance." },
     { line: "taskgate status --watch", sentence: "The same again every 2 s, until Ctrl+C." },

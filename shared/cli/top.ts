@@ -3,11 +3,13 @@ import type { DefinitionReport } from "../admin/app-actions";
 import type { Admin } from "../admin/create-admin";
 import type { PaceReport, RunningTask } from "../admin/pace-report";
 import { take } from "../admin/read-result";
+import { shownName } from "../core/calls-definition";
 import { readDefinitionName } from "../admin/requests";
 import { optionalNameParameter, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { describeWork } from "./status";
-import { renderFacts, renderTable, showCount, showDuration, showLimit } from "../terminal/output";
+import { showLimitInForce } from "../terminal/limit-texts";
+import { renderFacts, renderTable, showCount, showDuration } from "../terminal/output";
 import { printable } from "../terminal/text-width";
 import type { Column } from "../terminal/output";
 
@@ -84,10 +86,10 @@ function trouble(definition: DefinitionReport): number {
 }
 
 const columns: readonly Column<Busy>[] = [
-  { title: "definition", value: (row) => row.definition.name, tone: () => "strong" },
+  { title: "definition", value: (row) => shownName(row.definition.name), tone: () => "strong" },
   {
     title: "running",
-    value: ({ definition }) => `${String(definition.running)}/${showLimit(definition.limit)}`,
+    value: ({ definition }) => `${String(definition.running)}/${showLimitInForce(definition)}`,
     isNumber: true,
     tone: ({ definition }) => (definition.running > 0 ? "good" : undefined),
   },

@@ -4,6 +4,8 @@ import { createHash } from "node:crypto";
 export const callsPrefix = "calls:";
 /** UTF-16 units of several names that a definition's name shows: 200 units hold them, with prefix and hash. */
 const shownMax = 180;
+/** Behind several names. */
+const hashAtEnd = / #[0-9a-f]{12}$/;
 
 /**
  * The definition under which functions draw from shared limits without tasks: its executions hold their tokens. The names of
@@ -19,8 +21,14 @@ export function callsDefinition(limits: readonly string[]): string {
 
 /** The name of its one limit; null: it has several, or it is no such definition. */
 export function limitOfCalls(name: string): string | null {
-  if (!isCallsDefinition(name) || / #[0-9a-f]{12}$/.test(name)) return null;
+  if (!isCallsDefinition(name) || hashAtEnd.test(name)) return null;
   return name.slice(callsPrefix.length);
+}
+
+/** How people read a definition's name: `functions under partner-api`, of several limits `functions under one & other`. */
+export function shownName(name: string): string {
+  if (!isCallsDefinition(name)) return name;
+  return `functions under ${name.slice(callsPrefix.length).replace(hashAtEnd, "")}`;
 }
 
 /** Is this such a definition? It has no tasks: no hint is left for it. */

@@ -1,8 +1,10 @@
+import { isCallsDefinition, shownName } from "../core/calls-definition";
 import { showCount } from "../core/counted";
 import { formatDuration } from "../core/duration";
 import { firstLine } from "../core/text";
 import type { DefinitionStatus } from "../ports/task-store";
-import { progressBar, tokenBar } from "../terminal/bars";
+import { progressBar } from "../terminal/bars";
+import { drawTokens } from "../terminal/limit-texts";
 import type { BatchProgress, Progress } from "./progress";
 import { cutToWidth, padToWidth, printable } from "../terminal/text-width";
 import type { Theme } from "../terminal/theme";
@@ -98,15 +100,20 @@ const pacedWeight = 0.9;
 
 /**
  * Part of the work that is done, as far as it is known; 1 only when everything has ended. Most of it is the paced
- * definition's share, a little that of all others, whose number grows with the paced tasks that have ended.
+ * definition's share, a little that of all others, whose number grows with the paced tasks that have ended. Null: not known, also
+ * while functions hold tokens: their messages are in no count.
  */
-export function shareOf({ paced, others, files, isSettled }: Progress): number | null {
+export function shareOf({ definitions, paced, others, files, isSettled }: Progress): number | null {
   if (isSettled) return 1;
   if (!paced.isKnown || paced.isCut || paced.total === 0) return null;
   const pacedShare = paced.finished / paced.total;
-  if (files === null) return pacedShare;
+  if (files === null) return definitions.some(isCalling) ? null : pacedShare;
   const othersShare = others.total === 0 ? pacedShare : others.finished / others.total;
   return Math.min(0.99, pacedWeight * pacedShare + (1 - pacedWeight) * pacedShare * othersShare);
+}
+
+function isCalling({ name, held }: DefinitionStatus): boolean {
+  return isCallsDefinition(name) && held > 0;
 }
 
 /** `3 of 3 files, 37 of 89 blocks`; without a sample `37 of 89 tasks`. */
@@ -142,13 +149,14 @@ function drawDefinitions(
 ): string[] {
   if (definitions.length === 0)
     return [theme.faint("no definitions yet: a worker registers its own")];
-  const nameWidth = Math.max(10, ...definitions.map(({ name }) => printable(name).length)) + 2;
-  const bars = definitions.map(({ held, limit }) => tokenBar(held, limit));
+  const names = definitions.map(({ name }) => printable(shownName(name)));
+  const nameWidth = Math.max(10, ...names.map((name) => name.length)) + 2;
+  const bars = definitions.map(drawTokens);
   const barWidth = Math.max(14, ...bars.map((bar) => bar.length)) + 2;
   const heads = columnNames.map((column) => column.padStart(stateColumns[column])).join("");
   const head = padToWidth("definition", nameWidth) + padToWidth("tokens", barWidth) + heads;
   const rows = definitions.map((definition, at) => {
-    const name = padToWidth(printable(definition.name), nameWidth);
+    const name = padToWidth(names[at] ?? "", nameWidth);
     const bar = padToWidth(bars[at] ?? "", barWidth);
     const counts = columnNames.map((column) => drawCount(definition, column, theme)).join("");
     const mark = definition.paused ? "  paused" : "";
@@ -158,6 +166,8 @@ function drawDefinitions(
 }
 
 function drawCount(definition: DefinitionStatus, column: StateColumn, theme: Theme): string {
+  // A call in an invocation is no task.
+  if (isCallsDefinition(definition.name)) return theme.faint("-".padStart(stateColumns[column]));
   const count = definition[column];
   const text = showCount(count).padStart(stateColumns[column]);
   if (count === 0) return theme.faint(text);

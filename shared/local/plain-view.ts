@@ -1,8 +1,10 @@
+import { shownName } from "../core/calls-definition";
 import { showCount } from "../core/counted";
 import { formatDuration } from "../core/duration";
 import { describeWork, shareOf } from "./live-frame";
 import type { LiveState } from "./live-frame";
 import { describeEnd } from "./worker-hosts";
+import { showTokens } from "../terminal/limit-texts";
 import { printable } from "../terminal/text-width";
 
 /** How often a line comes where there is no screen: a log of a run stays short. */
@@ -46,10 +48,7 @@ export function drawLine({ progress, elapsedMs, leftMs }: LiveState): string {
   const percent = share === null ? "..%" : `${String(Math.floor(share * 100))}%`;
   const tokens = progress.definitions
     .filter((definition) => definition.held > 0)
-    .map(
-      ({ name, held, limit }) =>
-        `${printable(name)} ${String(held)}/${limit === null ? "-" : String(limit)}`,
-    );
+    .map((definition) => `${printable(shownName(definition.name))} ${showTokens(definition)}`);
   const dead = progress.definitions.reduce((sum, definition) => sum + definition.dead, 0);
   const left = leftMs === null ? "" : `, about ${formatDuration(leftMs)} left`;
   const waves = progress.batches.map(

@@ -25,14 +25,14 @@ export class Estimate {
     }
   }
 
-  /** Milliseconds until all is done; null: nothing to go by. */
+  /** Milliseconds until all is done; null: nothing to go by, or nothing left to do. */
   leftMs(): number | null {
     const first = this.#samples[0];
     const last = this.#samples.at(-1);
     if (first === undefined || last === undefined) return null;
     const passedMs = last.atMs - first.atMs;
     const gained = last.share - first.share;
-    if (passedMs < observedMinMs || gained <= 0) return null;
+    if (passedMs < observedMinMs || gained <= 0 || last.share >= 1) return null;
     return ((1 - last.share) * passedMs) / gained;
   }
 }

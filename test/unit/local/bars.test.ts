@@ -13,6 +13,12 @@ test.each([
   expect(tokenBar(held, limit)).toBe(text);
 });
 
+test("a bar shows the tokens that others hold of a shared limit behind the own ones", () => {
+  expect(tokenBar(1, 4, 2)).toBe("#++.  1/4");
+  expect(tokenBar(2, 4, 4)).toBe("##++++  2/4");
+  expect(tokenBar(1, 100, 99)).toBe(`#${"+".repeat(19)}  1/100`);
+});
+
 test.each([
   [0, "0, no limit"],
   [3, "###  3, no limit"],

@@ -255,6 +255,50 @@ test("the estimate follows the pace of the last seconds, and starts again when w
   expect(estimate.leftMs()).toBeNull();
 });
 
+test("an estimate tells no time left where nothing is left", () => {
+  const estimate = new Estimate();
+  for (const [atMs, share] of [
+    [0, 0],
+    [4_000, 0.5],
+    [5_000, 1],
+  ] as const)
+    estimate.note(atMs, share);
+  expect(estimate.leftMs()).toBeNull();
+});
+
+const ofPartner = (held: number) => [
+  { name: "partner-api", limit: 4, limitSource: "code" as const, held },
+];
+const limited = (changes: Partial<DefinitionStatus>): DefinitionStatus =>
+  definition({ limit: null, sharedLimits: ofPartner(3), ...changes });
+const functions = limited({ name: "calls:partner-api", held: 2 });
+
+test("the line and the picture name functions and the shared limit, with the tokens of others", () => {
+  const definitions = [functions, limited({ name: "notify", held: 1, running: 1 })];
+  const shown = state({ progress: progress({ definitions, files: null }) });
+  expect(drawLine(shown)).toContain(
+    "functions under partner-api 2/4 (3 by all), notify 1/4 of partner-api (3 by all)",
+  );
+  const text = drawFrame(shown, { columns: 130, rows: 40 }, plain).join("\n");
+  expect(text).toMatch(/functions under partner-api {2}##\+\. {2}2\/4 +- +- +- +- +- +- +-\n/);
+  expect(text).toMatch(/notify {2,}#\+\+\. {2}1\/4 of partner-api +0 +0 +0 +1 +0 +0 +0\n/);
+});
+
+test("the share of the work isn't known while functions hold tokens, as their messages are in no count", () => {
+  const paced = { finished: 4, total: 4, isKnown: true, isCut: false };
+  const shareWith = (held: number) =>
+    shareOf(progress({ definitions: [{ ...functions, held }], paced, files: null }));
+  expect([shareWith(2), shareWith(0)]).toEqual([null, 1]);
+  expect(
+    drawLine(
+      state({
+        leftMs: null,
+        progress: progress({ definitions: [functions], paced, files: null, batches: [] }),
+      }),
+    ),
+  ).toMatch(/^12 s {2}\.\.% {2}4 of 4 tasks {2}functions/);
+});
+
 test("a run is good when all files are in and only the expected dead letters exist", () => {
   const expected = [{ definition: "check-row", contains: "row 17.origin" }];
 

@@ -5,6 +5,7 @@ import { change } from "./change.js";
 import { button, element, section, setText } from "./dom.js";
 import { formatLimit, formatRate } from "./format.js";
 import { makeRateFields } from "./rate-fields.js";
+import { limitInForce } from "./shown-limit.js";
 
 const limitMax = 1_000;
 /** The slider goes to this, or to twice the limit; larger ones are typed. */
@@ -108,10 +109,18 @@ function numberOf({ limit, codeLimit }, wanted) {
   return wanted === "code" ? codeLimit : wanted;
 }
 
-function describeSource({ limit, limitSource, codeLimit, held }) {
+function describeSource(read) {
+  const { limit, limitSource, codeLimit, held } = read;
   const by = describeSetter(limitSource, formatLimit(codeLimit));
-  const now = limit === null ? "There is no limit" : `At most ${limit} run at once`;
-  return `${now}, ${by}. ${held} ${held === 1 ? "token is" : "tokens are"} held.`;
+  const now = limit === null ? "There is no limit of its own" : `At most ${limit} run at once`;
+  return `${now}, ${by}. ${held} ${held === 1 ? "token is" : "tokens are"} held.${describeShared(read)}`;
+}
+
+/** A definition without a limit of its own may stand under one that it shares. */
+function describeShared(read) {
+  const { limit, shared, held } = limitInForce(read);
+  if (shared === null) return "";
+  return ` The shared limit ${shared} holds it at ${limit}: ${held} held by all. The page Limits sets it.`;
 }
 
 function describeSetter(source, inCode) {

@@ -9,6 +9,7 @@ import { makeStatistics } from "./definition-statistics.js";
 import { badge, button, element, fillTiles, redraw, showOne } from "./dom.js";
 import { formatDuration } from "./format.js";
 import { placeOf } from "./place.js";
+import { isCalls, shownName } from "./shown-limit.js";
 import { makeLegend, makeSlots } from "./slots.js";
 import { drawTrend, note } from "./trend.js";
 import { describeTrouble, readSince } from "./trouble.js";
@@ -29,7 +30,7 @@ const counts = [
 ];
 
 export const definition = {
-  title: (name) => name,
+  title: shownName,
   make(main, { id: name }) {
     const head = element("p", { class: "head" });
     const pausing = makePausing(name);
@@ -50,6 +51,10 @@ export const definition = {
     const columns = element("div", { class: "columns" }, left, pace.running);
     const statistics = makeStatistics(name);
     main.append(head, pausing.node, top, tiles, statistics.node, columns, lists.node);
+    if (isCalls(name)) {
+      top.append(describeCalls(name));
+      for (const part of [tiles, statistics.node, pace.node, pace.running]) part.remove();
+    }
     const asked = slowly(paceEveryMs, () => askPace(name));
     return async () => {
       const [read, known] = await Promise.all([
@@ -69,6 +74,17 @@ export const definition = {
     };
   },
 };
+
+/** In place of counts of tasks. */
+function describeCalls(name) {
+  return element(
+    "p",
+    {},
+    "Functions hold these tokens in their invocations. Such a call is no task, so it is in no count and no list. Commands and the API name this definition ",
+    element("code", {}, name),
+    ".",
+  );
+}
 
 /** The pace, or null where the app can't tell it; and the tasks that run. */
 async function askPace(name) {
@@ -95,7 +111,7 @@ function fillHead(head, read, pace) {
     ...shared.map((text) => badge(`shares ${text}`, "calm")),
     ...(read.app === null ? [] : [badge(`app ${read.app}`, "calm")]),
     badge(`lease ${formatDuration(read.leaseMs)}`, "calm"),
-    badge(`${read.retryAttempts} attempts`, "calm"),
+    ...(isCalls(read.name) ? [] : [badge(`${read.retryAttempts} attempts`, "calm")]),
   ]);
 }
 
@@ -123,7 +139,7 @@ function makePausing(name) {
 }
 
 function effectOfPause(name) {
-  return name.startsWith("calls:")
+  return isCalls(name)
     ? "No invocation of its functions runs its handler any more. Messages that become tasks run as those: a shared limit of 0 holds them, too."
     : "No further task of it starts. Running tasks go on to their end; new tasks wait.";
 }

@@ -5,6 +5,7 @@ import { badge, element, makeTable, redraw, section } from "./dom.js";
 import { makeFilterForm } from "./fields.js";
 import { formatDuration, sayInstant } from "./format.js";
 import { makePlace, placeOf } from "./place.js";
+import { shownName } from "./shown-limit.js";
 
 const executionsMax = 100;
 /** Columns of executions and of their sums. */
@@ -103,7 +104,7 @@ function makeExecutions() {
     ],
     keyOf: ({ execution }) => execution,
     row: ({ definition }, [owner, state]) => {
-      owner.append(element("a", { href: placeOf.definition(definition) }, definition));
+      owner.append(element("a", { href: placeOf.definition(definition) }, shownName(definition)));
       return (read) => {
         redraw(state, read.state, () => [
           badge(words[read.state] ?? read.state, moods[read.state]),

@@ -6,7 +6,8 @@ import { badge, button, element, makeTable, redraw, section } from "./dom.js";
 import { makeLine, makeNumber } from "./fields.js";
 import { formatDuration, formatLimit, formatRate } from "./format.js";
 import { placeOf } from "./place.js";
-import { drawHeld } from "./slots.js";
+import { shownName } from "./shown-limit.js";
+import { drawHeld, drawHeldBy } from "./slots.js";
 
 const limitsMax = 200;
 
@@ -44,12 +45,12 @@ function makeOwn() {
     ],
     keyOf: ({ name }) => name,
     row: ({ name }, [title, held]) => {
-      const link = element("a", { href: placeOf.definition(name) }, name);
+      const link = element("a", { href: placeOf.definition(name) }, shownName(name));
       const chip = element("span");
       title.append(link, " ", chip);
       return (definition) => {
         redraw(chip, definition.paused, () => (definition.paused ? [badge("paused", "warn")] : []));
-        drawHeld(held, definition.held, definition.limit);
+        drawHeldBy(held, definition);
       };
     },
     none: ["No definition is registered."],
@@ -88,7 +89,7 @@ function makeShared() {
 const describeShared = ({ sharedLimits }) => sharedLimits.map(({ name }) => name).join(", ") || "-";
 
 const describeUsers = ({ definitions }) =>
-  definitions.map(({ name, held }) => `${name} ${held}`).join(", ") ||
+  definitions.map(({ name, held }) => `${shownName(name)} ${held}`).join(", ") ||
   "no definition draws from it";
 
 /** `4`, or `2, by an operator; the code says 4`. */

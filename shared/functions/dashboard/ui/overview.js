@@ -5,6 +5,7 @@ import { badge, element, fillTiles, makeTable, redraw, section, setText } from "
 import { makeFilterForm } from "./fields.js";
 import { formatCount } from "./format.js";
 import { placeOf, replacePlace } from "./place.js";
+import { isCalls, shownName } from "./shown-limit.js";
 import { makeLegend, makeSlots } from "./slots.js";
 import { drawSparkline } from "./chart.js";
 import { note } from "./trend.js";
@@ -81,7 +82,9 @@ export const overview = {
 function choose(sorted, { filter, only }) {
   const part = filter.toLowerCase();
   return sorted
-    .filter(({ definition }) => definition.name.toLowerCase().includes(part))
+    .filter(({ definition: { name } }) =>
+      `${name}\n${shownName(name)}`.toLowerCase().includes(part),
+    )
     .filter(({ rank }) => only === "" || rank !== "idle");
 }
 
@@ -134,14 +137,14 @@ function makeDefinitions() {
 function makeRow({ definition: { name } }, cells, line) {
   const [title, slotsCell, ...rest] = cells;
   const trend = rest.at(-1);
-  const link = element("a", { href: placeOf.definition(name) }, name);
+  const link = element("a", { href: placeOf.definition(name) }, shownName(name));
   const chips = element("span", { class: "chips" });
   title.append(link, chips);
   const slots = makeSlots();
   slotsCell.append(slots.node);
   const links = counts.map((count, at) => {
     const made = element("a", { href: placeOf.tasks(name, listed[count] ?? count) });
-    rest[at].append(made);
+    rest[at].append(isCalls(name) ? "-" : made);
     return made;
   });
   return ({ definition, rank, tasks, oldest, summary }) => {

@@ -3,6 +3,7 @@
 import { call, inPath, slowly } from "./api.js";
 import { element, keepLines, makeEmpty, section, setText } from "./dom.js";
 import { placeOf } from "./place.js";
+import { shownName } from "./shown-limit.js";
 
 const everyMs = 5_000;
 const batchesMax = 100;
@@ -54,8 +55,12 @@ async function find(text) {
   ]);
   return [
     ...definitions
-      .filter(({ name }) => has(name))
-      .map(({ name }) => ({ kind: "definition", name, href: placeOf.definition(name) })),
+      .filter(({ name }) => has(name) || has(shownName(name)))
+      .map(({ name }) => ({
+        kind: "definition",
+        name: shownName(name),
+        href: placeOf.definition(name),
+      })),
     ...groups.map(({ definition, key }) => ({
       kind: "group",
       name: `${key} of ${definition ?? "all definitions"}`,
