@@ -84,7 +84,7 @@ test("a checkout has the same line ends everywhere, also where Git is told to wr
 });
 
 describe("code", () => {
-  test("the code stands in files of at most 600 lines, SQL in 400", () => {
+  test("the code stands in files of at most 600 lines, SQL in 430", () => {
     const tooLong = code
       .map(({ path, text: content }) => ({ path, lines: content.split("\n").length - 1 }))
       .filter(({ path, lines }) => lines > linesMax(path));
@@ -214,7 +214,7 @@ function linesMax(path: string): number {
   if (/^test\/migration\/fixtures\/logic-.*\.sql$/.test(path)) return Infinity;
   // All tables in one place.
   if (path.endsWith("/migrations/0001_baseline.sql")) return 550;
-  if (path.endsWith(".sql")) return 400;
+  if (path.endsWith(".sql")) return 430;
   if (/^test\/contract\/.*\.ts$|^test\/unit\/store\/memory-task-store\.test\.ts$/.test(path))
     return 900;
   return 600;

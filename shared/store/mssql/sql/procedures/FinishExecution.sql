@@ -1,8 +1,8 @@
 -- Taskgate.FinishExecution: ends an execution: its tokens go back, and the tasks that it still holds are ready again, uncounted.
 -- In:     @TaskExecutionId bigint; @StartId: as Work
 -- Out:    Status: ended (also when it was ended before) | fenced; GivenBack: tasks; TokensFreed; Ready: tasks wait (a hint is
---         due); NextDueMs bigint: until the next scheduled task; Woken: JSON array of other definitions that got ready
---         tasks, or whose tasks wait for a shared token that was freed (no more than were), or null: leave each a hint;
+--         due); NextDueMs bigint: until the next scheduled task; Woken: JSON array of other definitions, or null: leave each a
+--         hint. Tasks of theirs got ready, or wait for a freed shared token: no more definitions than freed tokens.
 --         Opening: JSON array of batches to be pumped (PumpBatch), or null
 -- Raises: 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution, then tasks that were cancelled meanwhile as in _EndTasks
@@ -90,8 +90,8 @@ BEGIN
     IF @vShared <> N'' AND @vFreed > 0
     BEGIN
       SET @vBeside = Taskgate._WaitingBeside(@vDefinition, @vShared, @vFreed);
-      IF @vBeside IS NOT NULL -- two JSON arrays in one
-        SET @vWokenIds = CASE WHEN @vWokenIds = N'[]' THEN @vBeside ELSE LEFT(@vWokenIds, LEN(@vWokenIds) - 1) + N',' + SUBSTRING(@vBeside, 2, LEN(@vBeside)) END;
+      SELECT @vWokenIds = N'[' + STRING_AGG(CONVERT(nvarchar(max), x.[value]), N',') + N']'
+      FROM (SELECT j.[value] FROM OPENJSON(@vWokenIds) AS j UNION ALL SELECT j.[value] FROM OPENJSON(@vBeside) AS j) AS x;
     END;
     SET @vWoken = Taskgate._DefinitionNames(@vWokenIds, @vDefinition);
   END;

@@ -1,8 +1,8 @@
 -- Taskgate.ReleaseTokens: gives back tokens until the execution holds at most @Keep.
 -- In:     @TaskExecutionId bigint; @Keep int 0..1000; @StartId: as Work
 -- Out:    Status: released | fenced; Tokens: still held; Freed: really given back; Ready: tasks wait for them (a hint is due);
---         Woken: JSON array of other definitions whose tasks wait for a shared token that was freed (no more than were), or null: leave
---         each a hint
+--         Woken: JSON array of other definitions whose tasks wait for a freed shared token, or null: leave each a hint. No more than
+--         freed tokens
 -- Raises: 50422 @Keep out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
 -- Locks:  SharedLimit, TaskDefinition, TaskExecution
 -- Isolation: an acquire that comes second waits for the row and finds the tokens free

@@ -3,7 +3,7 @@
 --         @DoneTaskIds, @DoneFences: JSON arrays of ids of tasks that ended well, same length;
 --         @DoneDurationsMs: JSON array of numbers or nulls, @DoneResults: JSON array of JSON texts or nulls: same length, or null
 --         @StartedTaskIds: JSON array of ids of prefetched claims that were started meanwhile, or null
---         @Want int 0..1000; @After..: scan hint: look only at or after this place (the last one claimed), and for due tasks only among those of the last two seconds, or null
+--         @Want int 0..1000; @After..: scan hint: look only at or after the last place claimed, and only for tasks due since two seconds ago; or null
 --         @StartId uniqueidentifier: what the execution was started by, its @OperationId: a database that lost commits gives its number
 --           again; null: not compared
 -- Out:    Status: claimed | none | limited (no token, no room for another prefetched claim, or the rate: RetryInMs)

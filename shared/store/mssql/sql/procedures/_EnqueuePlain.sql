@@ -1,7 +1,7 @@
 -- Taskgate._EnqueuePlain: the part of EnqueueTasks for entries that say no more than payload, kind, priority and trace, as most do.
 -- In:     @TaskDefinitionId int, @Name: the definition; @Build, @Tasks, @Payloads, @OperationId: as of EnqueueTasks; @Now
--- Out:    @oTaskIds: JSON array of the ids as strings, in input order; null: nothing was written, as an entry says more or something bad, or
---         the operation id was used before, and EnqueueTasks has to look at each
+-- Out:    @oTaskIds: JSON array of the ids as strings, in input order; null: nothing was written. Then an entry says
+--         more or something bad, or the operation id was used before; EnqueueTasks has to look at each
 -- Raises: 50423, 50425 as _LockKeys
 -- Locks:  its operation id, as _LockKeys; new rows. Joins the caller's transaction
 -- Isolation: what EnqueueTasks does for such entries; the row of the operation id is read behind the lock on it

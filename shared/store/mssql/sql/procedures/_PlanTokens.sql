@@ -1,7 +1,7 @@
 -- Taskgate._PlanTokens: decides which tokens a call takes or gives back, before the definition's row is locked: _SettleTokens compares and writes.
 -- In:     @TaskDefinitionId int; @TaskExecutionId bigint: the asker; 0: one that is made later; @Want, @Keep: as of _SettleTokens, one of them null
--- Out:    @oStamp bigint: TokenStamp that this was decided by; null: decide by the whole list under the lock: no limit, some tokens are
---           reserved for others, too few are free and a holder is dead, the limit was changed, somebody is at the row, or it is of before
+-- Out:    @oStamp bigint: TokenStamp that this was decided by; null: decide by the whole list under the lock. There is no limit or another
+--           one, somebody is at the row, or the list is of before; tokens are reserved for others; or too few are free and a holder is dead
 --         @oCount int: how many change hands; @oOffset int, @oPiece varchar(max): what is written of TokenList, and where; the taker's id
 --           is 18 question marks. Entries that stand between are in it as they are
 --         @oMore nvarchar(max): further pieces, where tokens lie more than 40 entries apart: JSON array of [offset, [entries]]; null: none

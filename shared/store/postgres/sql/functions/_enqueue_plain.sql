@@ -1,7 +1,7 @@
 -- taskgate._enqueue_plain: the part of enqueue_tasks for entries that say no more than payload, kind, priority and trace, as most do.
 -- In:     p_task_definition_id int, p_name text: the definition; p_build bigint; p_tasks json, p_payloads text, p_operation_id uuid: as of enqueue_tasks; p_now timestamptz
--- Out:    text: JSON array of the ids as strings, in input order; null: nothing was written, as an entry says more or something bad, or the operation id
---         was used before, and enqueue_tasks has to look at each
+-- Out:    text: JSON array of the ids as strings, in input order; null: nothing was written. Then an entry says
+--         more or something bad, or the operation id was used before; enqueue_tasks has to look at each
 -- Raises: -
 -- Locks:  operation (a repeat of itself); new rows
 -- Plan:   primary key of operation; one pass over the text, one over the rows

@@ -1,8 +1,8 @@
 -- taskgate.finish_execution: ends an execution: its tokens go back, and the tasks that it still holds are ready again, uncounted.
 -- In:     p_task_execution_id bigint; p_start_id: as work
 -- Out:    status: ended (also when it was ended before) | fenced; given_back: tasks; tokens_freed; ready: tasks wait (a hint is due);
---         next_due_ms: until the next scheduled task; woken: JSON array of other definitions that got ready tasks, or whose tasks wait for a
---         shared token that was freed (no more than were), or null: leave each a hint
+--         next_due_ms: until the next scheduled task; woken: JSON array of other definitions, or null: leave each a hint. Tasks of
+--         theirs got ready, or wait for a freed shared token: no more definitions than freed tokens
 --         opening: JSON array of batches to be pumped (pump_batch), or null
 -- Raises: -
 -- Locks:  shared_limit, task_definition, task_execution, then tasks that were cancelled meanwhile as in _end_tasks

@@ -1,7 +1,7 @@
 -- taskgate.release_tokens: gives back tokens until the execution holds at most p_keep.
 -- In:     p_task_execution_id bigint; p_keep int 0..1000; p_start_id: as work
 -- Out:    status: released | fenced; tokens: still held; freed: really given back; ready: tasks wait for them (a hint is due)
---         woken: JSON array of other definitions whose tasks wait for a shared token that was freed (no more than were), or null: leave each a hint
+--         woken: JSON array of other definitions whose tasks wait for a freed shared token, or null: leave each a hint. No more than freed tokens
 -- Raises: TG422 p_keep out of range
 -- Locks:  shared_limit, task_definition, task_execution
 -- Plan:   primary keys only

@@ -3,7 +3,7 @@
 --         p_done_task_ids, p_done_fences bigint[]: tasks that ended well, same length, in claim order where possible (faster);
 --         p_done_durations_ms int[], p_done_results text (JSON array of JSON texts or nulls): same length, or null
 --         p_started_task_ids bigint[]: prefetched claims that were started meanwhile, or null
---         p_want int 0..1000; p_after_*: scan hint: look only at or after this place (the last one claimed), and for due tasks only among those of the last two seconds, or null
+--         p_want int 0..1000; p_after_*: scan hint: look only at or after the last place claimed, and only for tasks due since two seconds ago; or null
 --         p_start_id uuid: what the execution was started by, its p_operation_id: a database that lost commits gives its number again;
 --           null: not compared
 -- Out:    status: claimed | none | limited (no token, no room for another prefetched claim, or the rate: retry_in_ms) | done (nothing was wanted) | paused
