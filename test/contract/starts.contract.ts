@@ -202,6 +202,7 @@ function describeTokens(setup: StoreSetup): void {
       tokens: 1,
       freed: 1,
       ready: false,
+      woken: [],
     });
   });
 

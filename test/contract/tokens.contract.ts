@@ -586,6 +586,7 @@ function describeRelease(setup: StoreSetup): void {
       tokens: 0,
       freed: 0,
       ready: false,
+      woken: [],
     });
     expect((await statusOf(store, name)).held).toBe(1);
   });
