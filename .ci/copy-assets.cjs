@@ -1,4 +1,4 @@
-// What the compiler leaves out, copied beside the compiled files: SQL, the status page; and the number of this build.
+// What the compiler leaves out, copied beside the compiled files: SQL, the dashboard; and the number of this build.
 // What has no source any more is removed.
 //   node .ci/copy-assets.cjs [folder, default dist]
 "use strict";

@@ -246,7 +246,7 @@ async function announce() {
   if (need("API_SIGN_IN") === "entra") {
     await checkSignIn(app);
     console.log(`
-Status page: ${app.url}/api/dashboard
+Dashboard: ${app.url}/api/dashboard
 Whoever has the app role Taskgate.Reader or Taskgate.Operator signs in there (docs/operate/security.md).
 Definitions are registered by the next sweep (TASKGATE_SWEEP_SCHEDULE), or when a call first names one.
 `);
@@ -260,7 +260,7 @@ Definitions are registered by the next sweep (TASKGATE_SWEEP_SCHEDULE), or when 
     );
   }
   console.log(`
-Status page: ${app.url}/api/dashboard
+Dashboard: ${app.url}/api/dashboard
 It asks for a function key. To get one:
   az functionapp keys list --resource-group ${process.env["AZURE_RESOURCE_GROUP"] ?? "GROUP"} --name ${app.name} --query functionKeys.default --output tsv
 or in the Azure portal: the function app ${app.name}, App keys, default.

@@ -157,7 +157,7 @@ var hostContainerNames = [
 ]
 var packageContainerName = 'app-package'
 var lacksClientId = apiSignIn == 'entra' && empty(apiEntraClientId)
-// First parts of the routes of API and status page; an app that gives gate.api another prefix than taskgate adds it.
+// First parts of the routes of API and dashboard; an app that gives gate.api another prefix than taskgate adds it.
 var apiParts = [
   'audit'
   'batches'

@@ -23,5 +23,5 @@ export const tasks = [
 /** Which events become which tasks; every route that matches is used. */
 export const events: readonly EventRoute[] = [...flightRoutes];
 
-/** Tables of results that the status page shows. */
+/** Tables of results that the dashboard shows. */
 export const results: (transaction: StoreTransaction) => Promise<ResultTable[]> = readResults;

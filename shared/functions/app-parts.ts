@@ -15,7 +15,7 @@ export interface AppParts {
   readonly tasks: readonly AnyTaskKind[];
   /** Which events become which tasks; every route that matches is used. Default: none. */
   readonly events?: readonly EventRoute[] | undefined;
-  /** Reads the app's own result tables for the status page. Default: the page shows none. */
+  /** Reads the app's own result tables for the dashboard. Default: the page shows none. */
   readonly results?: ((transaction: StoreTransaction) => Promise<ResultTable[]>) | undefined;
   /**
    * The module `@opentelemetry/api` of an app that has set OpenTelemetry up by itself: spans and metrics go to its providers, and

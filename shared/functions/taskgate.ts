@@ -57,7 +57,7 @@ export interface TimerFunction {
 /** Names of the functions, for an app that has functions of these names; and where the API lies. */
 export interface RegisterOptions {
   readonly names?: { readonly run?: string; readonly sweep?: string; readonly ingest?: string };
-  /** `false` leaves the HTTP API and the status page out. */
+  /** `false` leaves the HTTP API and the dashboard out. */
   readonly api?: ApiPlace | false;
 }
 
@@ -69,7 +69,7 @@ export interface Gate extends AppEnqueueCalls {
   readonly ingest: QueueFunction;
   /** For `app.timer`: finds the work that a lost hint or a dead worker left behind. */
   readonly sweep: TimerFunction;
-  /** Registers the HTTP API and the status page. */
+  /** Registers the HTTP API and the dashboard. */
   api(app: FunctionApp, options?: ApiPlace): void;
   /** Registers the hooks: traces, and the clean end of the process. */
   hooks(app: FunctionApp): void;

@@ -26,7 +26,7 @@ export function writeGateFile({ isModule, taken }: GateStyle): string {
   ];
   const registration = [
     "",
-    "// The functions that run tasks, the HTTP API and the status page below taskgate/dashboard.",
+    "// The functions that run tasks, the HTTP API and the dashboard below taskgate/dashboard.",
     `gate.register(app, { ${options} });`,
   ];
   const lines = isModule

@@ -22,7 +22,7 @@ interface StartedEvent {
   /** The database, without its password. */
   readonly store: string;
   /** Null: no function of the app serves it. */
-  readonly statusPage: string | null;
+  readonly dashboard: string | null;
   readonly workers: number;
 }
 
@@ -54,20 +54,20 @@ export interface DoneEvent {
   /** Findings that aren't as expected, a sentence each; none: the run is good. */
   readonly problems: readonly string[];
   readonly results: readonly ResultTable[];
-  readonly statusPage: string | null;
+  readonly dashboard: string | null;
 }
 
 /** The event of a run that works. `store`: its database, for people. */
 export function startedEvent(run: LocalRun, workers: number, store: string): StartedEvent {
   const { app, sample, beginning } = run;
-  const statusPage = workers === 0 ? null : run.pageUrl();
+  const dashboard = workers === 0 ? null : run.pageUrl();
   return {
     event: "started",
     app: app.name,
     sample: sample?.title ?? null,
     beginning,
     store,
-    statusPage,
+    dashboard,
     workers,
   };
 }

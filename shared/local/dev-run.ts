@@ -100,7 +100,7 @@ function banner(run: LocalRun, { hosts }: StartOptions): string[] {
     ...(run.sample === null ? [] : [`  sample       ${run.sample.title}`]),
     `  store        ${describeStore(run)}`,
     "  queues       Azurite, in memory",
-    ...(hosts === 0 ? ["  workers      none (--hosts 0)"] : [`  status page  ${page}`]),
+    ...(hosts === 0 ? ["  workers      none (--hosts 0)"] : [`  dashboard    ${page}`]),
     ...(run.landing === null ? [] : ["  files        drop .json or .csv files into landing/"]),
     "  log          .taskgate/local.log",
     "",

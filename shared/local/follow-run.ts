@@ -229,7 +229,7 @@ class Follower {
       deadLettersExpected: expected.length,
       problems: verdict.problems,
       results,
-      statusPage: run.pageUrl(),
+      dashboard: run.pageUrl(),
     });
     return verdict.isGood ? "good" : "bad";
   }
@@ -250,7 +250,7 @@ class Follower {
         `${String(sums.deadLetters.length)} dead letters (${String(sums.deadLettersExpected)} expected).`,
     );
     for (const problem of sums.problems) say(`  ${problem}`);
-    say(`Status page: ${sums.statusPage ?? "none"}`);
+    say(`Dashboard: ${sums.dashboard ?? "none"}`);
     if (!options.isOnce) say("It runs on: drop files into landing/, Ctrl-C ends.");
   }
 

@@ -60,5 +60,5 @@ function adviseOnQueues({ queues }: HostSettings): string[] {
 function adviseOnRoutes({ routePrefix }: HostSettings): string[] {
   if (routePrefix === "api") return [];
   const path = [routePrefix, "taskgate/dashboard"].filter((part) => part !== "").join("/");
-  return [`routePrefix is \`${routePrefix}\`: the status page is ${path}.`];
+  return [`routePrefix is \`${routePrefix}\`: the dashboard is ${path}.`];
 }

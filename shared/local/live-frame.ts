@@ -17,7 +17,7 @@ export interface LiveState {
   readonly elapsedMs: number;
   /** Null: nothing to go by yet. */
   readonly leftMs: number | null;
-  /** Null: no function of the app serves the status page. */
+  /** Null: no function of the app serves the dashboard. */
   readonly pageUrl: string | null;
   readonly lastLine: string | null;
   /** What a key just did; null: nothing. */

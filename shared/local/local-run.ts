@@ -54,7 +54,7 @@ export interface LocalRun {
   readonly app: LocalApp;
   /** The database in use, with its password; null: the embedded PostgreSQL. */
   readonly databaseUrl: string | null;
-  /** Address of the status page; null: no function of the app serves one. */
+  /** Address of the dashboard; null: no function of the app serves one. */
   pageUrl(): string | null;
   readonly beginning: Beginning;
   /** How often the workers were started again because the app was built anew. */

@@ -72,7 +72,7 @@ afterAll(async () => {
   await Promise.all([azurite.stop(), database.drop()]);
 });
 
-test("gate.register adds run, sweep, ingest and the status page", async () => {
+test("gate.register adds run, sweep, ingest and the dashboard", async () => {
   const { functions, url } = await host.of("ready");
   expect(functions).toEqual(expect.arrayContaining(["notify", "run", "sweep", "ingest"]));
   expect((await fetch(`${url}/api/taskgate/dashboard`)).status).toBe(200);

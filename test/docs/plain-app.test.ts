@@ -16,7 +16,7 @@ import { startShell } from "./start-shell";
 import type { ShellRun } from "./start-shell";
 
 /*
- * Goal: the plain Node app of the guide, and the status page behind its own sign-in, run as pasted: a web server with
+ * Goal: the plain Node app of the guide, and the dashboard behind its own sign-in, run as pasted: a web server with
  * Express, a worker, PostgreSQL. Packages are linked instead of installed; address and port are the test's.
  */
 const blocks = [
@@ -151,7 +151,7 @@ export function requireUser(request, response, next) {
 }
 `;
 
-describe("the status page behind the app's own sign-in", () => {
+describe("the dashboard behind the app's own sign-in", () => {
   let server: ShellRun;
   beforeAll(() => {
     writeFileSync(join(app, "sign-in.js"), signIn);

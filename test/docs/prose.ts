@@ -60,6 +60,8 @@ const retiredWords: readonly RetiredWord[] = [
   { pattern: /\bseeds? 00\d\b/gi, except: frozen },
   // Tokens above the limit.
   { pattern: /\bsurplus\b/gi },
+  // Dashboard. The changelog says what it was called.
+  { pattern: /\bstatus[- ]pages?\b/gi, except: /^CHANGELOG\.md$/ },
 ];
 
 /** Numbers of promises, locks, cases and design sections: no page explains them. */

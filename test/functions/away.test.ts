@@ -82,8 +82,8 @@ async function endsInTime(host: HostChild): Promise<void> {
   expect(performance.now() - startedMs).toBeLessThan(endMsMax);
 }
 
-describe("the status page", () => {
-  test("the status page answers its files at once, and never asks the database", async () => {
+describe("the dashboard", () => {
+  test("the dashboard answers its files at once, and never asks the database", async () => {
     const silent = await startSilent();
     const host = await start(silent.url);
     for (const file of ["", "/app.js", "/style.css", "/nothing"]) {

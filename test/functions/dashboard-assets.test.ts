@@ -9,7 +9,7 @@ const ask = (url: string, file?: string): ReturnType<typeof serveAsset> =>
 
 test.each([
   ["http://localhost:7071/api/dashboard/", "/api/dashboard"],
-  ["https://example.net/ops/status-page/?x=1", "/ops/status-page"],
+  ["https://example.net/ops/board/?x=1", "/ops/board"],
 ])("the page at %s, with a slash at its end, is told to be at %s", async (url, path) => {
   const { status, headers } = await ask(url);
   expect(status).toBe(308);

@@ -10,7 +10,7 @@ import { evil, makeScene } from "./dashboard-scene";
 import { useStage } from "./dashboard-stage";
 import { servePage } from "./page-server";
 
-// Goal: every view of the status page in a real browser, over the real API and a database: what it shows, what its buttons
+// Goal: every view of the dashboard in a real browser, over the real API and a database: what it shows, what its buttons
 // do, that names are never taken for HTML, and that nothing is asked from elsewhere.
 const testHere = hasChromium ? test : test.skip;
 

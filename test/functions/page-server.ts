@@ -9,7 +9,7 @@ import { serveAsset } from "../../shared/functions/dashboard/assets";
 import type { Admin } from "../../shared/admin/create-admin";
 import { parseRoute } from "../../shared/local/functions-host/route-template";
 
-/** The status page and the API over an admin of a test, as the host serves them. */
+/** The dashboard and the API over an admin of a test, as the host serves them. */
 export interface PageServer {
   /** Of the page. */
   readonly url: string;

@@ -250,7 +250,7 @@ describe("an app that has functions of these names", () => {
     expect(routes).toContain("GET gate/status (function)");
   });
 
-  test("gate.register leaves the HTTP API and the status page out with `api: false`", async () => {
+  test("gate.register leaves the HTTP API and the dashboard out with `api: false`", async () => {
     const { functions } = await loadWith("{ api: false }");
     expect(functions.map(({ name }) => name)).toEqual(["run", "sweep", "ingest"]);
   });

@@ -235,7 +235,7 @@ describePosix("after the deployment", () => {
     expect(asked[0]?.authorization).toBe("Bearer token-of-azd");
     expect(asked[2]).toMatchObject({ key: "key-of-all", body: '{"input":""}' });
     expect(out).toContain("has registered: import-file.");
-    expect(out).toContain(`Status page: ${url}/api/dashboard`);
+    expect(out).toContain(`Dashboard: ${url}/api/dashboard`);
     expect(out).toContain("az functionapp keys list --resource-group rg-1 --name func-1");
     expect(out).not.toContain("key-of-all");
   }, 30_000);
@@ -244,7 +244,7 @@ describePosix("after the deployment", () => {
     const { code, out } = await announce(() => ({ status: 403 }));
     expect(code).toBe(0);
     expect(out).toContain("could not be seen to its end");
-    expect(out).toContain("Status page: ");
+    expect(out).toContain("Dashboard: ");
   }, 30_000);
 
   const entra = { API_SIGN_IN: "entra" };

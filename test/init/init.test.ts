@@ -62,7 +62,7 @@ import { taskgate } from "taskgate/functions";
  */
 export const gate = taskgate({ tasks: [] });
 
-// The functions that run tasks, the HTTP API and the status page below taskgate/dashboard.
+// The functions that run tasks, the HTTP API and the dashboard below taskgate/dashboard.
 gate.register(app, { api: { prefix: "taskgate" } });
 `);
     expect(values()).toEqual({
@@ -206,7 +206,7 @@ gate.register(app, { api: { prefix: "taskgate" } });
       "messageEncoding is none: Taskgate follows it",
       "maxDequeueCount is 1: a message goes to the poison queue",
       "batchSize is 32: each function of an instance runs up to 48 messages",
-      "routePrefix is `v1`: the status page is v1/taskgate/dashboard",
+      "routePrefix is `v1`: the dashboard is v1/taskgate/dashboard",
     ])
       expect(output).toContain(`note: host.json: ${advice}`);
     expect(output).not.toContain("functionTimeout");

@@ -140,11 +140,11 @@ export function describeDev(getModules: () => string, folder: string): void {
       writeFileSync(path, good);
     }, 60_000);
 
-    test("taskgate dev runs the app's tasks with its own settings and host.json, and names its status page", async () => {
+    test("taskgate dev runs the app's tasks with its own settings and host.json, and names its dashboard", async () => {
       dev = await startDev();
       await until(() => /log {10}/.test(dev?.output() ?? ""), "the first picture");
       const page = `http://127.0.0.1:${String(dev.port)}/v1/taskgate/dashboard`;
-      expect(dev.output()).toContain(`status page  ${page}\n`);
+      expect(dev.output()).toContain(`dashboard    ${page}\n`);
       for (const step of ["Starting PostgreSQL", "Migrating the schema", "Starting a worker"])
         expect(dev.output()).toContain(`${step} ..\n`);
       expect((await fetch(page)).status).toBe(200);

@@ -54,7 +54,7 @@ export function describeInit(getModules: () => string, folder: string): void {
     ];
 
     test.each(fewOf(existing))(
-      "taskgate init connects %s: it compiles, runs in taskgate dev and serves the status page",
+      "taskgate init connects %s: it compiles, runs in taskgate dev and serves the dashboard",
       async (_, write) => {
         const { folder: app } = write();
         // The strict app uses what the other one has installed: its manifest names no package.
@@ -65,7 +65,7 @@ export function describeInit(getModules: () => string, folder: string): void {
         await run(process.execPath, [tsc], { cwd: app });
         const { port, output } = await start(app);
         const page = `http://127.0.0.1:${String(port)}/api/taskgate/dashboard`;
-        expect(output()).toContain(`status page  ${page}\n`);
+        expect(output()).toContain(`dashboard    ${page}\n`);
         expect((await fetch(page)).status).toBe(200);
       },
       120_000,

@@ -187,13 +187,13 @@ async function workerWithEvent(home: string): Promise<string> {
   throw new Error("No worker began with an event.");
 }
 
-describeWhole("the status page", () => {
+describeWhole("the dashboard", () => {
   const testHere = hasChromium ? test : test.skip;
   const { home, remove } = makeHome();
   afterAll(remove);
 
   testHere(
-    `the status page shows definitions, dead letters, results and the files' waves in a browser${chromiumNote}`,
+    `the dashboard shows definitions, dead letters, results and the files' waves in a browser${chromiumNote}`,
     async () => {
       const run = await startLocal(home, ["--limit", "20"]);
       const browser = new Browser();

@@ -146,6 +146,7 @@ describe("code", () => {
     ["WorkerSession", /WorkerSession|IdleSessions|OwnSession/],
     ["runtime.stay()", /\bstay\(|\bnoStay\b/],
     ["askKnown", /\baskKnown|\blookAfterSchedules|TokenLooks|ScanPlace|TaskInHand/],
+    ["statusPage", /status[- ]?page/i],
   ])("the product has no name like %s", (name, givenUp) => {
     expect(name).toMatch(givenUp);
     const product = code.filter(

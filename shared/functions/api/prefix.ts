@@ -1,6 +1,6 @@
 import { refusedField } from "../../core/refused-field";
 
-/** Where the HTTP API and the status page lie. */
+/** Where the HTTP API and the dashboard lie. */
 export interface ApiPlace {
   /**
    * Put before each route, behind the host's `api/`: `taskgate` makes `api/taskgate/status`. The names of the functions

@@ -1,5 +1,5 @@
 /**
- * The status page: static files, open to all because they hold no data, and its data beyond the API.
+ * The dashboard: static files, open to all because they hold no data, and its data beyond the API.
  * Data comes from the routes of shared/functions/api, which want a function key on Azure, for which the page asks, or a sign-in.
  */
 import type { SignInSettings } from "../../settings/settings";

@@ -5,7 +5,7 @@
 -- Rights: the server's Entra administrator, or db_owner with ALTER ANY USER.
 -- Edit:   the values below. The first two are outputs of the deployment: WORKER_IDENTITY_NAME and
 --         WORKER_IDENTITY_CLIENT_ID (the client id, not the object id). Run it once more with TaskgateOperator
---         where operators use the app's HTTP routes and status page.
+--         where operators use the app's HTTP routes and dashboard.
 -- Again:  changes nothing if the user is right, and takes no role away. A user with another SID belongs to an
 --         identity that was deleted and made anew under the same name: it is dropped and created.
 -- Rows:   UserName, ClientId, RoleName: one per role of the user; then RoleName: one per role that went with a user dropped

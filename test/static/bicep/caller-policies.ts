@@ -53,7 +53,7 @@ export const callers: Policy = (deployment) => {
   ];
 };
 
-/** The first part of each route that trusts the sign-in: those of the API, of the status page, and the usual prefix. */
+/** The first part of each route that trusts the sign-in: those of the API, of the dashboard, and the usual prefix. */
 export const apiParts: readonly string[] = [
   ...new Set([
     ...createApiRoutes(() => Promise.reject(new Error("not asked"))).map(
