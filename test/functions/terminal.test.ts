@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -13,7 +13,7 @@ import { fewOf } from "../support/whole";
 
 // Goal: what a person at a terminal gets from the program itself: questions before what can't be undone, colours, and
 // completion; from a database and from an app over HTTP alike. Method: `script` gives the program a real terminal; bash and zsh run
-// the completion's own script.
+// the completion's own script, for the command and for `npx taskgate`: the real npx finds the program in the folder of an app.
 let target: Record<string, string>;
 let api: ApiSetup;
 let folder: string;
@@ -22,11 +22,12 @@ beforeAll(async () => {
   ensureBuilt();
   folder = mkdtempSync(join(tmpdir(), "taskgate-terminal-"));
   const program = join(root, "dist/shared/cli/main.js");
-  writeFileSync(
-    join(folder, "taskgate"),
-    `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`,
-  );
-  chmodSync(join(folder, "taskgate"), 0o755);
+  const installed = join(folder, "node_modules/.bin");
+  mkdirSync(installed, { recursive: true });
+  for (const path of [join(folder, "taskgate"), join(installed, "taskgate")]) {
+    writeFileSync(path, `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
+    chmodSync(path, 0o755);
+  }
   api = await setupApi();
   await api.register("greet");
   await api.register("import orders");
@@ -44,7 +45,7 @@ const hostileName = '$(touch "$HOME/ran");`touch "$HOME/ran"`';
 async function shell(line: string, variables: Record<string, string> = {}): Promise<string> {
   const { PATH = "" } = process.env;
   const env = { PATH: `${folder}:${PATH}`, HOME: folder, TERM: "xterm", ...variables };
-  const options = { env: { ...env, ...target }, encoding: "utf8" } as const;
+  const options = { cwd: folder, env: { ...env, ...target }, encoding: "utf8" } as const;
   const { stdout } = await promisify(execFile)("bash", bashWords(line), options);
   return stdout;
 }
@@ -77,6 +78,11 @@ const cases: readonly (readonly [words: string, offered: readonly string[]])[] =
   ["taskgate stats g", ["greet"]],
   ["taskgate stats greet --window w", ["week"]],
   ["taskgate help wa", ["watermark", "watermarks"]],
+  ["npx taskgate re", ["redrive", "replay", "reschedule", "resume"]],
+  ["npx -y taskgate tasks greet --state de", ["dead"]],
+  ["npx taskgate tasks im", ["import orders"]],
+  ["npx ta", ["another"]],
+  ["npx tasks re", ["another"]],
 ];
 
 describe.each(fewOf(["a database", "the address of an app"]))("with %s", (place) => {
@@ -131,14 +137,17 @@ describe.each(fewOf(["a database", "the address of an app"]))("with %s", (place)
   });
 
   describe("completion", () => {
-    test("bash offers what fits", async () => {
+    test("bash offers what fits, and leaves other words behind npx to the completion that was there", async () => {
       const asked = cases.map(
         ([words]) => `COMP_WORDS=(${words}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); COMPREPLY=()
-          _taskgate && eval "printf '%s\\n' \${COMPREPLY[*]}"
+          registered=$(complete -p "\${COMP_WORDS[0]}"); registered=\${registered#*-F }
+          "\${registered%% *}" "\${COMP_WORDS[0]}" && eval "printf '%s\\n' \${COMPREPLY[*]}"
           echo ==`,
       );
-      const told = await shell(`eval "$(taskgate completion bash)"
-        complete -p taskgate >&2
+      const told = await shell(`_another() { COMPREPLY=("another"); }
+        complete -o nospace -F _another npx
+        eval "$(taskgate completion bash)"; eval "$(taskgate completion bash)"
+        [[ $(complete -p npx) == *"-o nospace -F _taskgate_npx npx" ]] && complete -p taskgate >&2
         ${asked.join("\n")}`);
       const lists = told.split("==\n").map((lines) => lines.trim().split("\n").sort());
       expect(cases.map(([words], index) => [words, lists[index]])).toEqual(
@@ -151,15 +160,33 @@ describe.each(fewOf(["a database", "the address of an app"]))("with %s", (place)
     });
 
     const zsh = ["/usr/bin/zsh", "/bin/zsh"].find((path) => existsSync(path));
-    (zsh === undefined ? test.skip : test).each(cases)(
-      "zsh offers for `%s`",
-      async (words, offered) => {
-        const script = `compdef() { true; }; compadd() { shift; print -l -- \${(M)@:#$typed*}; }
-        eval "$(taskgate completion zsh)"
-        words=(${words}); CURRENT=\${#words}; _taskgate`;
-        const lines = await shell(`exec ${zsh ?? ""} -f -c "$SCRIPT"`, { SCRIPT: script });
-        expect(lines.trim().split("\n").sort()).toEqual([...offered]);
-      },
-    );
+    const testZsh = zsh === undefined ? test.skip : test;
+    testZsh.each(cases)("zsh offers for `%s`", async (words, offered) => {
+      const script = `typeset -A _comps; compdef() { _comps[$2]=$1; }
+        compadd() { shift; print -l -- \${(M)@:#$typed*}; }
+        _another() { print -- "another"; }; compdef _another npx
+        eval "$(taskgate completion zsh)"; eval "$(taskgate completion zsh)"
+        words=(${words}); CURRENT=\${#words}; \${_comps[\${words[1]}]}`;
+      const lines = await shell(`exec ${zsh ?? ""} -f -c "$SCRIPT"`, { SCRIPT: script });
+      expect(lines.trim().split("\n").sort()).toEqual([...offered]);
+    });
+
+    /** What a shell shows where a person types `npx taskgate vers`, the Tab key, and Enter. */
+    const typed = (interactive: string) =>
+      shell(`(sleep 2; printf 'npx taskgate vers\\t'; sleep 2; printf '\\n'; sleep 4; printf 'exit\\n') |
+        timeout 30 script -qec '${interactive}' /dev/null`);
+
+    const completed = /npx taskgate version[^]*\d\.\d+\.\d/;
+
+    test("the Tab key completes words behind `npx taskgate` in an interactive bash", async () => {
+      writeFileSync(join(folder, "rc"), 'eval "$(taskgate completion bash)"\n');
+      expect(await typed("bash --noprofile --rcfile rc -i")).toMatch(completed);
+    });
+
+    testZsh("the Tab key completes words behind `npx taskgate` in an interactive zsh", async () => {
+      const lines = ["autoload -Uz compinit && compinit -u", 'eval "$(taskgate completion zsh)"'];
+      writeFileSync(join(folder, ".zshrc"), `${lines.join("\n")}\n`);
+      expect(await typed("zsh -d -i")).toMatch(completed);
+    });
   });
 });
