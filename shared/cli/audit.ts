@@ -1,5 +1,6 @@
 import { absentValue } from "../admin/audit-report";
 import { readListAuditQuery } from "../admin/audit-requests";
+import { readBatchId } from "../admin/batch-requests";
 import { auditListMax, readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
 import { auditActions } from "../core/audit-actions";
@@ -8,7 +9,7 @@ import { showInstant, showNumber } from "../terminal/output";
 import type { Column } from "../terminal/output";
 import { maxOption } from "./command";
 import type { Command } from "./command";
-import { sinceText } from "./read-values";
+import { refusal, sinceText } from "./read-values";
 import { reportListing } from "./report-listing";
 import { showIds } from "./task-results";
 
@@ -23,6 +24,7 @@ export const auditCommand: Command = {
       values: auditActions,
       sentence: "Only entries of this operation, such as set_limit or cancel_tasks.",
     },
+    batch: { valueName: "ID", sentence: "Only changes of this batch, in place of OBJECT." },
     actor: { valueName: "NAME", sentence: "Only changes by this actor." },
     since: {
       valueName: "TIME",
@@ -37,7 +39,7 @@ export const auditCommand: Command = {
   },
   sentence: "Lists changes with their actors and reasons, newest first.",
   details: [
-    'OBJECT: a definition, group, shared limit, schedule or watermark, the id of a task, or "batch ID".',
+    "OBJECT: a definition, group, shared limit, schedule or watermark, or the id of a task.",
     "Tasks that the app itself adds leave no entry; those added by HTTP or this program do, for 30 days.",
   ].join("\n"),
   examples: [
@@ -47,8 +49,11 @@ export const auditCommand: Command = {
   ],
   run: async (context) => {
     const { args, options } = context;
-    const { action, actor, before, max } = options;
-    const asked = { object: args[0], action, actor, since: sinceText(options["since"]) };
+    const { action, actor, batch, before, max } = options;
+    if (batch !== undefined && args[0] !== undefined)
+      throw refusal("--batch", batch, "either OBJECT or --batch, not both");
+    const object = batch === undefined ? args[0] : `batch ${take(readBatchId(batch))}`;
+    const asked = { object, action, actor, since: sinceText(options["since"]) };
     const query = take(readListAuditQuery({ ...asked, before, max }));
     const { audit } = context.admin();
     const listing = await readListing(query, audit, auditListMax);

@@ -10,6 +10,8 @@ import type { Target } from "./target";
 export interface CommandOption {
   /** One letter: `n` for `-n`. */
   readonly short?: string;
+  /** A name that it had before; it is still taken, and stands in no help and no completion. */
+  readonly formerName?: string;
   /** The name of the value in the help text; left out: it is a flag. */
   readonly valueName?: string;
   /** It may be given several times; all values are in `lists`. */

@@ -160,4 +160,4 @@ function newTaskOf(source: SourceTask, plan: FromPlan, problems: ProblemList): N
   return null;
 }
 
-const keyRule = "a text or a whole number, as --key names this field";
+const keyRule = "a text or a whole number, as --key-field names this field";

@@ -38,13 +38,14 @@ export const enqueueCommand: Command = {
     typed: {
       sentence: "With --from, CSV: numbers, true, false and null outside of quotes aren't texts.",
     },
-    key: {
+    "key-field": {
+      formerName: "key",
       valueName: "FIELD",
       sentence: "With --from: the payload's field with the dedupe key, such as id or order.id.",
     },
     "key-for": {
       valueName: "TIME",
-      sentence: "With --key: how long a key counts as enqueued, up to 365d; default 1d.",
+      sentence: "With --key-field: how long a key counts as enqueued, up to 365d; default 1d.",
     },
     "after-line": { valueName: "N", sentence: "With --from: goes on behind this line." },
     ...taskOptions,
@@ -61,7 +62,7 @@ export const enqueueCommand: Command = {
     "In the folder of a built app, the app's code checks kind and payload. Where it can't be loaded, standard error says so.",
     "--from reads and adds 1,000 tasks at a time. A bad line is named, and neither its 1,000 nor what follows is added.",
     "The first line of a CSV file names the payload's fields. Ctrl+C ends behind the current 1,000, with exit code 130.",
-    "With --key a repeat adds no task twice. --after-line goes on where a run has ended, as its message says.",
+    "With --key-field a repeat adds no task twice. --after-line goes on where a run has ended, as its message says.",
     "Lines of `taskgate export` give payload, kind, priority, dedupe key and group; options here win.",
     "With --json each 1,000 tasks print a line with the sums so far; `state` of the last one is done or stopped.",
   ].join("\n"),
@@ -73,7 +74,7 @@ export const enqueueCommand: Command = {
       sentence: "The payload of another program.",
     },
     {
-      line: String.raw`printf 'id,name\n7,Ada\n8,Bo\n' | taskgate enqueue greet --from - --format csv --key id`,
+      line: String.raw`printf 'id,name\n7,Ada\n8,Bo\n' | taskgate enqueue greet --from - --format csv --key-field id`,
       sentence: "A task for each row; a repeat adds none.",
     },
   ],

@@ -23,7 +23,7 @@ export interface FromPlan extends SourceOptions {
   readonly keyMs: number;
 }
 
-const fromOnly = ["format", "key", "key-for", "after-line", "typed"];
+const fromOnly = ["format", "key-field", "key-for", "after-line", "typed"];
 const keyMsMax = "365d";
 
 /** Throws InvalidArgumentError that names an option which says something with --from only. */
@@ -34,16 +34,16 @@ export function refuseWithoutFrom(context: CommandContext): void {
 /** Throws InvalidArgumentError that names the option, its value and what to write instead. */
 export function readPlan(context: CommandContext, definition: string): FromPlan {
   const { options, flags } = context;
-  const { from: path = "", key } = options;
+  const { from: path = "", "key-field": key } = options;
   for (const name of ["payload", "file"])
     refuseGiven(context, [name], `either --${name} or --from, not both`);
-  refuseGiven(context, ["dedupe-key"], "--key FIELD instead: one key for all adds one task");
+  refuseGiven(context, ["dedupe-key"], "--key-field FIELD instead: one key for all adds one task");
   const byName = /\.csv$/i.test(path) ? "csv" : "ndjson";
   const format = readWord("--format", options["format"] ?? byName, { words: formats });
   if (flags.has("typed") && format !== "csv")
     throw refusal("--typed", "true", "it only for a CSV file: the values of JSON have their types");
   if (key === undefined)
-    refuseGiven(context, ["key-for", "replace"], "it only together with --key");
+    refuseGiven(context, ["key-for", "replace"], "it only together with --key-field");
   else checkKey(key, format);
   return {
     definition,
@@ -70,7 +70,7 @@ function checkKey(key: string, format: FromPlan["format"]): void {
     format === "csv"
       ? "the name of a column, without a dot"
       : "the name of a field of the payload, or several joined by dots, such as order.id";
-  throw refusal("--key", key, expected);
+  throw refusal("--key-field", key, expected);
 }
 
 function readLineNumber(text: string | undefined): number {

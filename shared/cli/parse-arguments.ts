@@ -104,16 +104,15 @@ function hintOf(name: string): string | null {
 
 /** `command`: whose options they are; null: they stand before one. */
 function readOptions(words: readonly string[], known: KnownOptions, command: Command | null) {
+  const nameOf = currentNames(known);
   const { tokens } = parseArgs({
     args: words.map((word) => (negativeNumber.test(word) ? marked + word : word)),
     options: Object.fromEntries(
-      Object.entries(known).map(([name, { valueName, short }]) => [
-        name,
-        {
-          type: valueName === undefined ? "boolean" : "string",
-          ...(short === undefined ? {} : { short }),
-        },
-      ]),
+      Object.entries(known).flatMap(([name, { valueName, short, formerName }]) => {
+        const type = valueName === undefined ? ("boolean" as const) : ("string" as const);
+        const option = [name, short === undefined ? { type } : { type, short }] as const;
+        return formerName === undefined ? [option] : [option, [formerName, { type }] as const];
+      }),
     ),
     allowPositionals: true,
     strict: false,
@@ -126,8 +125,9 @@ function readOptions(words: readonly string[], known: KnownOptions, command: Com
   for (const token of tokens) {
     if (token.kind === "positional") args.push(unmarked(token.value));
     if (token.kind !== "option") continue;
-    const { name, rawName } = token;
-    const option = requireOption(token, known, command);
+    const { rawName } = token;
+    const name = nameOf.get(token.name) ?? token.name;
+    const option = requireOption({ name, rawName }, known, command);
     if (option.valueName === undefined) {
       if (token.value !== undefined) throw refusal(rawName, token.value, "no value");
       flags.add(name);
@@ -148,6 +148,15 @@ function readOptions(words: readonly string[], known: KnownOptions, command: Com
     values[name] = value;
   }
   return { args, options: values, lists, flags };
+}
+
+/** The names of options by their former ones. */
+function currentNames(known: KnownOptions): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(known).flatMap(([name, { formerName }]) =>
+      formerName === undefined ? [] : [[formerName, name] as const],
+    ),
+  );
 }
 
 function unmarked(value: string): string {

@@ -88,7 +88,7 @@ async function* csvTasks({ pieces }: Input, { isTyped, key, afterLine }: SourceO
       if (record === null) continue;
       if (columns === null) {
         columns = readHeader(record);
-        if (key !== undefined) requireColumn("--key", key, columns);
+        if (key !== undefined) requireColumn("--key-field", key, columns);
         continue;
       }
       const { number, last } = record;

@@ -234,6 +234,14 @@ describe("Every change has an actor", () => {
       entries: [{ action: "reschedule_tasks", tasks: [moved], taskCount: 1 }],
       more: false,
     });
+    const { halted } = await scene();
+    await taskgate("batch", halted, "--cancel", "--reason", reason);
+    const ofBatch = await taskgate("audit", "--batch", halted, "--json");
+    expect(JSON.parse(ofBatch.out)).toMatchObject({
+      entries: [{ action: "cancel_batch", object: `batch ${halted}`, reason }],
+      more: false,
+    });
+    expect((await taskgate("audit", `batch ${halted}`, "--json")).out).toBe(ofBatch.out);
     expect((await taskgate("audit", "no-such-thing")).out).toBe("There are no such entries.");
   });
 });

@@ -76,6 +76,7 @@ const looks: readonly string[] = [
     "audit --since 1h",
     "audit --actor test",
     "audit --since 7d -n 3",
+    "audit --batch BATCH",
   ],
   ...["limit import-orders", "rate mail-newsletter", "owner import-orders"],
   ...["export send-invoice --state dead", "export import-orders -n 3", "completion names"],

@@ -59,7 +59,7 @@ describe("enqueue --from by an app's address", () => {
     const field = "a-field-with-a-very-long-name-".repeat(30);
     const rows = Array.from({ length: 900 }, (_, at) => `${String(at)},${"x".repeat(1_800)}`);
     const path = fileOf("long.csv", ["id," + field, ...rows].join("\n"));
-    const steps = await enqueueFrom(path, "--key", "id");
+    const steps = await enqueueFrom(path, "--key-field", "id");
     expect(steps.map(({ enqueued, lines }) => [enqueued, lines])).toEqual([
       [450, 451],
       [900, 901],
@@ -68,7 +68,7 @@ describe("enqueue --from by an app's address", () => {
     const ids = (await payloads()).map((payload) => Number((payload as { id: string }).id));
     expect(ids).toEqual(rows.map((_, at) => at));
     // A repeat adds none.
-    expect((await enqueueFrom(path, "--key", "id")).at(-1)).toMatchObject({ enqueued: 0 });
+    expect((await enqueueFrom(path, "--key-field", "id")).at(-1)).toMatchObject({ enqueued: 0 });
   }, 60_000);
 
   test("the command enqueue --from cuts a slice of too many values for a request", async () => {

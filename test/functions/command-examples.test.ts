@@ -187,7 +187,7 @@ const answers: Readonly<Record<string, RegExp>> = {
   [`taskgate enqueue greet --payload '{"name":"Ada"}'`]: /^Task 24 was added to greet\./,
   "taskgate enqueue greet --run-in 10m": /^Task 25 .* It is due in (10|9) min/,
   [`echo '{"name":"Ada"}' | taskgate enqueue greet --file -`]: /^Task 26 was added/,
-  [String.raw`printf 'id,name\n7,Ada\n8,Bo\n' | taskgate enqueue greet --from - --format csv --key id`]:
+  [String.raw`printf 'id,name\n7,Ada\n8,Bo\n' | taskgate enqueue greet --from - --format csv --key-field id`]:
     /^2 tasks were added to greet, 0 were there already\./,
   "taskgate limit greet": /^greet +definition +4 /m,
   "taskgate limit greet --watch": /^greet +definition +4 (.*\n)+greet +definition +4 /m,

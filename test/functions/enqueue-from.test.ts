@@ -130,7 +130,7 @@ describe("enqueue --from", () => {
 
   test("a repeat of enqueue --from with a key adds nothing, also when the first tasks have ended, and goes on with the rest", async () => {
     const file = fileOf(lines(1_200));
-    const key = ["--from", file, "--key", "id"];
+    const key = ["--from", file, "--key-field", "id"];
     await enqueue(key);
     const worker = await startWorker(api.store, name, { want: 4 });
     await worker.complete(await worker.claim(3));
@@ -153,7 +153,7 @@ describe("enqueue --from", () => {
   });
 
   test("a key may be deeper, and --replace gives waiting tasks the new payload", async () => {
-    const key = ["--key", "order.id", "--replace"];
+    const key = ["--key-field", "order.id", "--replace"];
     await enqueue(["--from", fileOf('{"order":{"id":"a"},"n":1}\n'), ...key]);
     const { out } = await enqueue(["--from", fileOf('{"order":{"id":"a"},"n":2}\n'), ...key]);
     expect(out[0]).toMatch(/^0 tasks were added to .*, 0 were there already, 1 carries the new/);
@@ -161,7 +161,12 @@ describe("enqueue --from", () => {
   });
 
   test("a key that is taken twice in one file makes one task", async () => {
-    const { out } = await enqueue(["--from", fileOf('{"id":"a"}\n{"id":"a"}\n'), "--key", "id"]);
+    const { out } = await enqueue([
+      "--from",
+      fileOf('{"id":"a"}\n{"id":"a"}\n'),
+      "--key-field",
+      "id",
+    ]);
     expect(out[0]).toMatch(/^1 task was added to .*, 1 was there already\./);
   });
 
@@ -173,9 +178,14 @@ describe("enqueue --from", () => {
     ['{"id":1.5}\n', "ndjson", /line 1\.payload\.id: got 1\.5, expected a key: a text of 1\.\.200/],
     ["id,b\n1,2\n3\n", "csv", /line 3: got 1 value, expected 2, one for each column: id, b/],
     ['id,b\n1,"2\n', "csv", /line 2: got a field in quotes without its end/],
-    ["no,b\n1,2\n", "csv", /--key: got "id", expected one of the columns no, b/],
+    ["no,b\n1,2\n", "csv", /--key-field: got "id", expected one of the columns no, b/],
   ])("%j is refused with the line, and nothing is added", async (content, ending, message) => {
-    const { code, out, error } = await enqueue(["--from", fileOf(content, ending), "--key", "id"]);
+    const { code, out, error } = await enqueue([
+      "--from",
+      fileOf(content, ending),
+      "--key-field",
+      "id",
+    ]);
     expect([code, out, error[0]]).toEqual([2, [], "Nothing was enqueued."]);
     expect(error[1]).toMatch(message);
     expect(await ready()).toBe(0);
@@ -240,7 +250,7 @@ describe("enqueue --from", () => {
 
 test("a database that falls silent ends a run with 4, and a repeat with its key adds each task once", async () => {
   const network = await startNetwork(new URL(api.operatorUrl));
-  const words = ["--from", fileOf(lines(3_000)), "--key", "id"];
+  const words = ["--from", fileOf(lines(3_000)), "--key-field", "id"];
   const { code, out, error } = await enqueue([...words, "--json", "--timeout", "1s"], {
     url: network.url,
     onLine: () => void network.fallSilent(),

@@ -55,6 +55,19 @@ describe("the command line", () => {
     });
   });
 
+  test("the command line takes a former name of an option as its name, and the help has the name alone", () => {
+    const words = ["enqueue", "a", "--from", "-", "--key", "id"];
+    const { options } = parseCommandLine(words, commands) as { options: object };
+    expect(options).toEqual({ from: "-", "key-field": "id" });
+    expect(messageOf([...words, "--key-field=id"])).toContain("--key-field: got `id`, expected to");
+    const enqueue = commands.find(({ name }) => name === "enqueue");
+    const help = enqueue === undefined ? "" : renderCommandHelp(enqueue);
+    expect([help.includes("--key-field FIELD"), help.includes("--key FIELD")]).toEqual([
+      true,
+      false,
+    ]);
+  });
+
   test("an option may start with a hyphen when it is joined", () => {
     expect(parseCommandLine(["enqueue", "a", "--priority=-5"], commands)).toMatchObject({
       options: { priority: "-5" },

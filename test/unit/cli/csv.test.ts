@@ -163,7 +163,9 @@ describe("a payload from a record", () => {
 
   test("a column that isn't there is refused with the near one", () => {
     expect(() => {
-      requireColumn("--key", "oder", ["id", "order"]);
-    }).toThrow('--key: got "oder", expected one of the columns id, order. Did you mean `order`?');
+      requireColumn("--key-field", "oder", ["id", "order"]);
+    }).toThrow(
+      '--key-field: got "oder", expected one of the columns id, order. Did you mean `order`?',
+    );
   });
 });
