@@ -84,11 +84,14 @@ test("a checkout has the same line ends everywhere, also where Git is told to wr
 });
 
 describe("code", () => {
-  test("the code stands in files of at most 600 lines, SQL in 430", () => {
-    const tooLong = code
-      .map(({ path, text: content }) => ({ path, lines: content.split("\n").length - 1 }))
-      .filter(({ path, lines }) => lines > linesMax(path));
-    expect(tooLong).toEqual([]);
+  test("the code of the product stands in files of at most 400 lines, that of tests in 600", () => {
+    const lengths = code.map(({ path, text: content }) => ({
+      path,
+      lines: content.split("\n").length - 1,
+    }));
+    expect(lengths.filter(({ path, lines }) => lines > linesMax(path))).toEqual([]);
+    const long = lengths.filter(({ path, lines }) => longFiles.has(path) && lines > 400);
+    expect(long.map(({ path }) => path).sort()).toEqual([...longFiles.keys()].sort());
   });
 
   test("the runner of the execution loop has at most 350 lines", () => {
@@ -145,7 +148,7 @@ describe("code", () => {
     ["spareMax", /spareMax|maxLost/],
     ["WorkerSession", /WorkerSession|IdleSessions|OwnSession/],
     ["runtime.stay()", /\bstay\(|\bnoStay\b/],
-    ["askKnown", /\baskKnown|\blookAfterSchedules|TokenLooks|ScanPlace|TaskInHand/],
+    ["askKnown", /\baskKnown|\blookAfterSchedules|TokenLooks|ScanPlace|[tT]askInHand|\binHand\b/],
     ["statusPage", /status[- ]?page/i],
   ])("the product has no name like %s", (name, givenUp) => {
     expect(name).toMatch(givenUp);
@@ -207,6 +210,13 @@ describe("code", () => {
   });
 });
 
+/** Files of the product that may be longer: a class whose methods share its private state, or the list of all tables. */
+const longFiles: ReadonlyMap<string, number> = new Map([
+  ["shared/store/postgres/postgres-caller.ts", 460],
+  ["shared/testing/memory-store/state.ts", 440],
+  ["shared/worker/run/limit-pool.ts", 520],
+]);
+
 /** A suite that every store runs is a list of cases: longer than code, and shorter than a day. */
 function linesMax(path: string): number {
   // Written by a test: what a migrated database holds.
@@ -218,5 +228,6 @@ function linesMax(path: string): number {
   if (path.endsWith(".sql")) return 430;
   if (/^test\/contract\/.*\.ts$|^test\/unit\/store\/memory-task-store\.test\.ts$/.test(path))
     return 900;
+  if (/^(shared|functions)\//.test(path)) return longFiles.get(path) ?? 400;
   return 600;
 }

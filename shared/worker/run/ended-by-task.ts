@@ -1,6 +1,6 @@
 import { describeThrown } from "../../core/describe-thrown";
 import type { ProcessEnds } from "../../ports/process-ends";
-import { taskInHand } from "./late-rejections";
+import { currentTask } from "./late-rejections";
 
 /*
  * A handler may end its process: by `process.exit`, or by an error that it throws outside of its promise, as in a timer. Its
@@ -19,7 +19,7 @@ export function watchEndsByTasks(process: ProcessEnds, write: (line: string) => 
   watched.add(process);
   let isTold = false;
   process.on("uncaughtExceptionMonitor", (error) => {
-    const task = taskInHand();
+    const task = currentTask();
     if (task === undefined) return;
     isTold = true;
     const [message] = describeThrown(error).split("\n", 1);
@@ -28,7 +28,7 @@ export function watchEndsByTasks(process: ProcessEnds, write: (line: string) => 
     );
   });
   process.on("exit", () => {
-    const task = taskInHand();
+    const task = currentTask();
     if (task === undefined || isTold) return;
     write(
       `error Task ${task.taskId} (${task.kind}) called process.exit. It counts as lost, and so do the tasks beside it`,

@@ -10,23 +10,23 @@ import type { ClaimedTask } from "../../ports/task-store";
  * handler returned. Costs a handler about 0.5 us.
  */
 
-const inHand = new AsyncLocalStorage<ClaimedTask>();
+const current = new AsyncLocalStorage<ClaimedTask>();
 
 /** Runs a handler so that what it leaves behind is known to be its own. */
 export function withinTask<Result>(task: ClaimedTask, body: () => Result): Result {
-  return inHand.run(task, body);
+  return current.run(task, body);
 }
 
 /** The task whose handler runs here, or began this callback. */
-export function taskInHand(): ClaimedTask | undefined {
-  return inHand.getStore();
+export function currentTask(): ClaimedTask | undefined {
+  return current.getStore();
 }
 
 type Listener = (reason: unknown) => void;
 
 /**
  * By it the copies of this package in a process know each other's listeners: a program may have two. The member says whether the
- * rejection in hand belongs to a task of that copy.
+ * rejection belongs to a task of that copy.
  */
 const claims = Symbol.for("taskgate.late-rejections.claims");
 
@@ -46,7 +46,7 @@ export function watchLateRejections(source: RejectionSource, logger: Logger): ()
   ours.set(source, listeners);
   const listener = (reason: unknown): void => {
     if (listeners[0] !== listener) return;
-    const task = inHand.getStore();
+    const task = current.getStore();
     if (task !== undefined) {
       const { taskId, kind, attempt } = task;
       logger.error("a promise that a handler had not awaited was rejected", {
@@ -62,7 +62,7 @@ export function watchLateRejections(source: RejectionSource, logger: Logger): ()
     const isOurs = all.every((each) => claimOf(each)?.() === false);
     if (isOurs && all.find((each) => claimOf(each) !== undefined) === listener) throw reason;
   };
-  Object.defineProperty(listener, claims, { value: () => inHand.getStore() !== undefined });
+  Object.defineProperty(listener, claims, { value: () => current.getStore() !== undefined });
   listeners.push(listener);
   source.on("unhandledRejection", listener);
   return () => {
