@@ -15,6 +15,7 @@ const pages = {
   "docs/reference/errors.md": errors,
   "docs/reference/sql.md": sql,
   "docs/reference/cli.md": cli,
+  "docs/reference/http-api.md": http,
   "docs/reference/task-options.md": optionTable,
   "docs/reference/typescript.md": apiReference,
 };
@@ -66,6 +67,30 @@ function cli() {
       ].join("\n\n");
     })
     .join("\n\n");
+}
+
+/** A row for each route, with the sentence of the OpenAPI document. */
+function http() {
+  const { createApiRoutes } = require(join(root, "dist/shared/functions/api/routes.js"));
+  const { descriptions } = require(join(root, "dist/shared/functions/api/openapi/descriptions.js"));
+  const rows = createApiRoutes(() => Promise.reject(new Error("no request is made"))).map(
+    ({ name, methods, route }) => [`${methods[0]} ${route}`, descriptions[name].summary],
+  );
+  rows.push(
+    ["GET results", "Shows the app's own result tables, as its `results` reads them"],
+    ["GET dashboard/{file?}", "Shows the dashboard: static files without data, open without a key"],
+  );
+  return alignedTable([
+    ["route", "meaning"],
+    ...rows.map(([route, text]) => [`\`${route}\``, text]),
+  ]);
+}
+
+/** As the formatter leaves a table: the page is formatted, too. */
+function alignedTable([head, ...rows]) {
+  const widths = head.map((_, at) => Math.max(...[head, ...rows].map((row) => row[at].length)));
+  const line = (row) => `| ${row.map((cell, at) => cell.padEnd(widths[at])).join(" | ")} |`;
+  return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
 }
 
 function errors() {

@@ -3,6 +3,7 @@ import { readListAuditQuery } from "../admin/audit-requests";
 import { readBatchId } from "../admin/batch-requests";
 import { auditListMax, readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
+import { looks } from "../admin/sentences";
 import { auditActions } from "../core/audit-actions";
 import type { AuditEntry } from "../ports/task-store";
 import { showInstant, showNumber } from "../terminal/output";
@@ -37,7 +38,7 @@ export const auditCommand: Command = {
     },
     max: maxOption(auditListMax, 20),
   },
-  sentence: "Lists changes with their actors and reasons, newest first.",
+  sentence: `${looks.audit}.`,
   details: [
     "OBJECT: a definition, group, shared limit, schedule or watermark, or the id of a task.",
     "Tasks that the app itself adds leave no entry; those added by HTTP or this program do, for 30 days.",

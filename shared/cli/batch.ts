@@ -2,6 +2,7 @@ import type { BatchReport } from "../admin/batch-actions";
 import { readBatchId } from "../admin/batch-requests";
 import { take } from "../admin/read-result";
 import { readOperatorRequest } from "../admin/requests";
+import { looks } from "../admin/sentences";
 import { reasonOption, report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
@@ -27,7 +28,7 @@ export const batchCommand: Command = {
     },
     reason: reasonOption,
   },
-  sentence: "Shows a batch with its waves, follows, resumes or cancels it.",
+  sentence: `${looks.batch}, follows, resumes or cancels it.`,
   details: [
     "Waiting tasks of a cancelled batch end at once; running ones are asked to end, and those of later waves end behind them.",
     "Exit code of --follow: 0 where all tasks ended well; 1 where one is dead, or the batch was halted or cancelled; 130 at Ctrl+C.",

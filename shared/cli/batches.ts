@@ -2,6 +2,7 @@ import type { BatchReport } from "../admin/batch-actions";
 import { readListBatchesQuery } from "../admin/batch-requests";
 import { batchListMax, readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
+import { looks } from "../admin/sentences";
 import { maxOption } from "./command";
 import type { Command } from "./command";
 import { showDuration, showInstant } from "../terminal/output";
@@ -17,7 +18,7 @@ export const batchesCommand: Command = {
     before: { valueName: "ID", sentence: "Only batches older than this one." },
     max: maxOption(batchListMax, 20),
   },
-  sentence: "Lists batches with their progress, newest first.",
+  sentence: `${looks.batches}.`,
   examples: [
     { line: "taskgate batches -n 5", sentence: "The newest 5." },
     { line: "taskgate batches --before 100", sentence: "The page before batch 100." },

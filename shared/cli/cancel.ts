@@ -1,4 +1,5 @@
 import { take } from "../admin/read-result";
+import { acts } from "../admin/sentences";
 import { readCancelRequest } from "../admin/task-requests";
 import { showNumber } from "../terminal/output";
 import { allOptions, changeAll, changeIds } from "./change-all";
@@ -28,7 +29,7 @@ export const cancelCommand: Command = {
       sentence: "Why; kept as the error of the cancelled tasks, at most 400 characters.",
     },
   },
-  sentence: "Ends waiting tasks and asks running ones to end.",
+  sentence: `${acts.cancel}.`,
   details: [
     "Exit code 1: a task is unknown, or locked at this moment; then repeat the command.",
     "--all looks for the tasks first, a million at most, and tells how many there are. Tasks that come meanwhile stay, and so do those that wait for their wave: `taskgate batch ID --cancel` ends these. Ctrl+C ends it between two calls of 1,000 tasks, with exit code 130.",

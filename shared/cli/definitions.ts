@@ -1,6 +1,7 @@
 import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import type { DefinitionReport } from "../admin/app-actions";
+import { looks } from "../admin/sentences";
 import { isCallsDefinition, shownName } from "../core/calls-definition";
 import { limitInForce } from "../core/limit-in-force";
 import { optionalNameParameter, report } from "./command";
@@ -28,7 +29,7 @@ export const definitionsCommand: Command = {
   group: "look",
   parameters: [optionalNameParameter],
   options: {},
-  sentence: "Lists task definitions, or shows all settings of one.",
+  sentence: `${looks.definitions}, or shows all settings of one.`,
   details: definitionsDetails,
   examples: [
     { line: "taskgate definitions", sentence: "All definitions." },

@@ -2,6 +2,7 @@ import { readEnqueueRequest } from "../admin/enqueue-request";
 import { invalidInput, take } from "../admin/read-result";
 import { parseJson } from "../admin/parse-json";
 import { readDefinitionName } from "../admin/requests";
+import { acts } from "../admin/sentences";
 import { InvalidArgumentError } from "../core/errors";
 import { nameParameter, report } from "./command";
 import type { Command, CommandContext } from "./command";
@@ -55,7 +56,7 @@ export const enqueueCommand: Command = {
     },
     replace: { sentence: "Gives a waiting task of that key the new payload." },
   },
-  sentence: "Adds tasks to a definition and wakes a worker.",
+  sentence: `${acts.enqueue}.`,
   details: [
     "`taskgate explain ID` follows a task by the id that is printed.",
     "Without --payload, --file and --from the task has no payload.",

@@ -1,6 +1,7 @@
 import { readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
 import { readListExecutionsQuery } from "../admin/requests";
+import { looks } from "../admin/sentences";
 import { isCallsDefinition, shownName } from "../core/calls-definition";
 import type { ExecutionStatus } from "../ports/task-store";
 import { maxOption, optionalNameParameter } from "./command";
@@ -18,7 +19,7 @@ export const executionsCommand: Command = {
     all: { short: "a", sentence: "Includes executions that have ended." },
     max: maxOption(),
   },
-  sentence: "Lists the workers that hold tokens, newest first.",
+  sentence: `${looks.executions}.`,
   examples: [
     { line: "taskgate executions", sentence: "The workers of all definitions." },
     { line: "taskgate executions greet --all -n 20", sentence: "The last 20 of one definition." },

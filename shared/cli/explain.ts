@@ -1,5 +1,6 @@
 import { take } from "../admin/read-result";
 import { readTaskId } from "../admin/requests";
+import { looks } from "../admin/sentences";
 import type { TaskAttempt, TaskFacts } from "../ports/task-store";
 import { report } from "./command";
 import type { Command } from "./command";
@@ -15,7 +16,7 @@ export const explainCommand: Command = {
   group: "look",
   parameters: [{ name: "ID" }],
   options: {},
-  sentence: "Tells why a task runs, waits or has ended.",
+  sentence: `${looks.explain}.`,
   details: [
     "The sentence marked with > is the reason. Failed attempts follow, newest first, and the newest error with its stack; --json has them all.",
     "Trace: the W3C traceparent that the task was enqueued with; its second part is the trace's id. Where TASKGATE_TRACE_URL is set the address of its page follows.",

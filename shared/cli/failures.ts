@@ -1,6 +1,7 @@
 import { take } from "../admin/read-result";
 import type { FailureGroup } from "../admin/failure-groups";
 import { readFailuresQuery } from "../admin/failure-requests";
+import { looks } from "../admin/sentences";
 import { maxOption, optionalNameParameter, report } from "./command";
 import type { Command } from "./command";
 import { renderTable, showCount, showInstant, showNumber } from "../terminal/output";
@@ -12,7 +13,7 @@ export const failuresCommand: Command = {
   group: "look",
   parameters: [optionalNameParameter],
   options: { max: maxOption(1_000, 20) },
-  sentence: "Lists dead tasks by error, most first.",
+  sentence: `${looks.failures}.`,
   details: [
     "Errors that differ only in numbers and ids are one line; # stands for what differs.",
     "The newest 5,000 dead tasks of a definition are read; of all definitions 2,500, as many of each. `taskgate redrive NAME --all --like TEXT` retries all of one line, also those that this list doesn't reach.",

@@ -1,5 +1,6 @@
 import { readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
+import { looks } from "../admin/sentences";
 import { readListGroupsQuery } from "../admin/task-requests";
 import type { GroupStatus } from "../ports/task-store";
 import { maxOption, optionalNameParameter } from "./command";
@@ -16,7 +17,7 @@ export const groupsCommand: Command = {
     key: { valueName: "KEY", sentence: "Only groups of this key." },
     max: maxOption(),
   },
-  sentence: "Lists groups with their slots, the used ones and the waiting tasks.",
+  sentence: `${looks.groups}.`,
   details: "Groups with waiting tasks come first.",
   examples: [
     { line: "taskgate groups greet", sentence: "The groups of one definition." },

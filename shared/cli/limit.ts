@@ -2,6 +2,7 @@ import type { Admin } from "../admin/create-admin";
 import { readListSharedLimitsQuery, readSharedLimitName } from "../admin/limit-requests";
 import { take } from "../admin/read-result";
 import { readDefinitionName, readLimitRequest } from "../admin/requests";
+import { showsOrSets } from "../admin/sentences";
 import { shownName } from "../core/calls-definition";
 import { limits } from "../core/limits";
 import { nameParameter, reasonOption, report, yesOption } from "./command";
@@ -22,7 +23,7 @@ export const limitCommand: Command = {
     yes: yesOption,
     reason: reasonOption,
   },
-  sentence: "Shows or sets how many tasks may run at once.",
+  sentence: `${showsOrSets.limit}.`,
   details: [
     "VALUE: 0 (nothing starts) to 1000; none: no limit; code: the limit that the code says.",
     "A higher limit starts more tasks at once. After a lower one running tasks finish.",

@@ -1,6 +1,7 @@
 import { readOwnerRequest } from "../admin/app-requests";
 import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
+import { showsOrSets } from "../admin/sentences";
 import { nameParameter, reasonOption, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
@@ -16,7 +17,7 @@ export const ownerCommand: Command = {
     release: { sentence: "No app owns the definition, until one registers it." },
     reason: reasonOption,
   },
-  sentence: "Shows or sets the app that runs a definition's tasks.",
+  sentence: `${showsOrSets.owner}.`,
   details: [
     "A definition belongs to the first app that registers it; another app that has a task of this name is refused.",
     "APP: the name that the other app gives itself. Both apps follow within a minute.",

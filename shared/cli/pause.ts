@@ -1,5 +1,6 @@
 import { take } from "../admin/read-result";
 import { readDefinitionName, readOperatorRequest } from "../admin/requests";
+import { acts } from "../admin/sentences";
 import { isCallsDefinition, limitOfCalls } from "../core/calls-definition";
 import { commandWord } from "../core/command-word";
 import { nameParameter, reasonOption, report } from "./command";
@@ -11,7 +12,7 @@ export const pauseCommand: Command = {
   group: "change",
   parameters: [nameParameter],
   options: { reason: reasonOption },
-  sentence: "Stops starting tasks of a definition; running ones finish.",
+  sentence: `${acts.pause}.`,
   examples: [
     {
       line: `taskgate pause greet --reason "the partner is down"`,

@@ -1,6 +1,7 @@
 import { readRateRequest } from "../admin/limit-requests";
 import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
+import { showsOrSets } from "../admin/sentences";
 import { readDuration } from "../core/duration";
 import { nameParameter, reasonOption, report } from "./command";
 import type { Command, CommandContext } from "./command";
@@ -21,7 +22,7 @@ export const rateCommand: Command = {
     },
     reason: reasonOption,
   },
-  sentence: "Shows or sets how many tasks may start per period.",
+  sentence: `${showsOrSets.rate}.`,
   details: [
     "RATE: 100/min, 5/s, 1000/1h, 20/1500ms; a period is 1s to 1d. none: no rate; code: the rate that the code says.",
     "Takes effect with the next task. Starts already used count against the new burst.",

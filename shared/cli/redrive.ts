@@ -1,5 +1,6 @@
 import { isLike } from "../admin/failure-groups";
 import { take } from "../admin/read-result";
+import { acts } from "../admin/sentences";
 import { readRedriveRequest } from "../admin/task-requests";
 import { allOptions, changeAll, changeIds } from "./change-all";
 import type { ChangeOfAll, TaskChange } from "./change-all";
@@ -35,7 +36,7 @@ export const redriveCommand: Command = {
     },
     reason: reasonOption,
   },
-  sentence: "Retries dead or cancelled tasks; their ids stay.",
+  sentence: `${acts.redrive}.`,
   details: [
     "Attempts are counted from 0 again; earlier attempts are kept. A task of a group joins its group again.",
     "A task stays dead while another task has its dedupe key. Exit code 1: at least one task stays.",

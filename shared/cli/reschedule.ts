@@ -1,4 +1,5 @@
 import { take } from "../admin/read-result";
+import { acts } from "../admin/sentences";
 import { readRescheduleRequest } from "../admin/task-requests";
 import { readDuration } from "../core/duration";
 import { limits } from "../core/limits";
@@ -26,7 +27,7 @@ export const rescheduleCommand: Command = {
     ),
     reason: reasonOption,
   },
-  sentence: "Changes when waiting tasks run.",
+  sentence: `${acts.reschedule}.`,
   details: [
     "WHEN: now, a time from now such as 90s, 10m or 2h, or an instant with its zone: 2030-01-31T08:30:00Z.",
     "A ready task gives its group's slot to the next one, except in a strict group. Running tasks go on.",

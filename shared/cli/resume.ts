@@ -1,5 +1,6 @@
 import { take } from "../admin/read-result";
 import { readDefinitionName, readOperatorRequest } from "../admin/requests";
+import { acts } from "../admin/sentences";
 import { optionalNameParameter, reasonOption, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
@@ -16,7 +17,7 @@ export const resumeCommand: Command = {
     all: { short: "a", sentence: "All that `taskgate stop --all` has paused, in place of NAME." },
     reason: reasonOption,
   },
-  sentence: "Starts tasks of a paused definition again.",
+  sentence: `${acts.resume}.`,
   examples: [
     { line: "taskgate resume greet", sentence: "After a pause." },
     { line: "taskgate resume --all", sentence: "After `taskgate stop --all`." },

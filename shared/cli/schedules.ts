@@ -1,6 +1,7 @@
 import { readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
 import { readListSchedulesQuery } from "../admin/schedule-requests";
+import { looks } from "../admin/sentences";
 import type { ScheduleStatus } from "../ports/task-store";
 import { maxOption, optionalNameParameter } from "./command";
 import type { Command } from "./command";
@@ -13,7 +14,7 @@ export const schedulesCommand: Command = {
   group: "look",
   parameters: [optionalNameParameter],
   options: { max: maxOption() },
-  sentence: "Lists schedules with their next and last run, in UTC.",
+  sentence: `${looks.schedules}.`,
   examples: [
     { line: "taskgate schedules", sentence: "All schedules." },
     { line: "taskgate schedules report", sentence: "The schedules of one definition." },

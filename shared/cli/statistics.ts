@@ -1,5 +1,6 @@
 import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
+import { looks } from "../admin/sentences";
 import type { Durations, PeriodReport, StatisticsReport } from "../admin/statistics-report";
 import { readStatisticsQuery, statisticWindows } from "../admin/statistics-requests";
 import { nameParameter, report } from "./command";
@@ -27,7 +28,7 @@ export const statisticsCommand: Command = {
       sentence: "hour (by minute; the default), day (by ten minutes) or week (by hour).",
     },
   },
-  sentence: "Shows throughput, durations and the use of tokens over time.",
+  sentence: `${looks.statistics}.`,
   details: [
     "RAN and WAITED are the durations of half and of 99 in 100 tasks that ended well, from a sample.",
     "HELD is the tokens held on average. The sweep counts once a minute; a period without work has no line.",

@@ -1,3 +1,4 @@
+import { looks } from "../admin/sentences";
 import { describeStop } from "../admin/stop-actions";
 import { report } from "./command";
 import type { Command, CommandContext } from "./command";
@@ -12,7 +13,7 @@ export const statusCommand: Command = {
   group: "look",
   parameters: [],
   options: {},
-  sentence: "Shows all definitions with their limits, running and waiting tasks.",
+  sentence: `${looks.status}.`,
   details: definitionsDetails,
   examples: [
     { line: "taskgate status", sentence: "All definitions at a glance." },

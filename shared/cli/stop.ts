@@ -1,5 +1,6 @@
 import { take } from "../admin/read-result";
 import { readOperatorRequest } from "../admin/requests";
+import { acts } from "../admin/sentences";
 import type { StopReport } from "../admin/stop-actions";
 import { reasonOption, report, yesOption } from "./command";
 import type { Command } from "./command";
@@ -17,7 +18,7 @@ export const stopCommand: Command = {
     reason: reasonOption,
     yes: yesOption,
   },
-  sentence: "Pauses all definitions and schedules; running tasks finish.",
+  sentence: `${acts.stop}.`,
   details: [
     "`taskgate resume --all` resumes exactly these; a definition that was paused before stays paused.",
     "Definitions and schedules that are registered until then are paused as well. Exit code 1: one was locked for too long, repeat the command.",

@@ -28,6 +28,7 @@ export const commandSynonyms: Readonly<Record<string, readonly string[]>> = {
   ls: ["tasks", "definitions"],
   monitor: ["status"],
   obliterate: ["cancel NAME --all"],
+  pace: ["top"],
   postpone: ["reschedule"],
   ps: ["executions"],
   purge: ["cancel NAME --all"],

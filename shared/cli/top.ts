@@ -1,3 +1,4 @@
+import { looks } from "../admin/sentences";
 import { describeStop } from "../admin/stop-actions";
 import type { DefinitionReport } from "../admin/app-actions";
 import type { Admin } from "../admin/create-admin";
@@ -19,7 +20,7 @@ export const topCommand: Command = {
   group: "look",
   parameters: [optionalNameParameter],
   options: {},
-  sentence: "Shows definitions in trouble or busy: age, pace, time left, slow tasks.",
+  sentence: `${looks.paces}.`,
   details: [
     "OLDEST is how long the ready task that waits longest has been due. /MIN counts tasks that ended well within the last hour, the newest thousand.",
     "SLOW counts tasks that run longer than 99 of 100 of their kind did. Definitions without tasks are left out.",

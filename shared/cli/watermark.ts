@@ -1,6 +1,7 @@
 import { invalidInput, take } from "../admin/read-result";
 import { parseJson } from "../admin/parse-json";
 import { readDefinitionName } from "../admin/requests";
+import { showsOrSets } from "../admin/sentences";
 import { InvalidArgumentError } from "../core/errors";
 import type { WatermarkReport } from "../admin/watermark-actions";
 import { readWatermarkRequest } from "../admin/watermark-requests";
@@ -24,7 +25,7 @@ export const watermarkCommand: Command = {
     "from-version": { valueName: "N", sentence: "Changes it only if this is its version." },
     reason: reasonOption,
   },
-  sentence: "Shows or sets a watermark: how far blocks have been made.",
+  sentence: `${showsOrSets.watermark}.`,
   details: [
     "A value further back makes blocks again, a value further on skips data.",
     "Existing tasks stay as they are; the next run that makes blocks starts from the value.",

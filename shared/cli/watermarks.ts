@@ -1,5 +1,6 @@
 import { readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
+import { looks } from "../admin/sentences";
 import type { WatermarkReport } from "../admin/watermark-actions";
 import { readListWatermarksQuery } from "../admin/watermark-requests";
 import { maxOption, optionalNameParameter } from "./command";
@@ -17,7 +18,7 @@ export const watermarksCommand: Command = {
     watermark: { valueName: "WATERMARK", sentence: "Only watermarks of this name." },
     max: maxOption(),
   },
-  sentence: "Lists watermarks: how far blocks have been made.",
+  sentence: `${looks.watermarks}.`,
   examples: [
     { line: "taskgate watermarks", sentence: "All watermarks." },
     { line: "taskgate watermarks import-orders", sentence: "The watermarks of one definition." },

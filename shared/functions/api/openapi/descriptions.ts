@@ -15,6 +15,7 @@ import {
   readRunScheduleRequest,
   readScheduleRequest,
 } from "../../../admin/schedule-requests";
+import { acts, looks, sets } from "../../../admin/sentences";
 import { readStatisticsQuery } from "../../../admin/statistics-requests";
 import { readListTasksQuery } from "../../../admin/task-list-request";
 import * as tasks from "../../../admin/task-requests";
@@ -66,75 +67,58 @@ const tagged = (described: RouteDescription): RouteDescription => ({
 /** Reads. */
 const reads = {
   "api-status": {
-    summary: "All definitions with their sums, dead executions, the next due instant",
+    summary: looks.status,
     answer: answers.statusAnswer,
   },
   "api-definitions": {
-    summary: "What is limited to what, what runs and what waits",
+    summary: looks.definitions,
     answer: answers.definitionsAnswer,
   },
   "api-definition": {
-    summary: "One definition",
+    summary: looks.definition,
     answer: named("Definition"),
     hasTag: "always",
   },
   "api-shared-limits": tagged(
-    list("Limits that definitions share", readListSharedLimitsQuery, [
-      "sharedLimits",
-      "SharedLimit",
-    ]),
+    list(looks.sharedLimits, readListSharedLimitsQuery, ["sharedLimits", "SharedLimit"]),
   ),
   "api-tasks": {
-    summary: "Tasks by state, key, group, batch, times or a value in their payloads",
+    summary: looks.tasks,
     query: readListTasksQuery,
     answer: answers.tasksAnswer,
     hasPages: true,
   },
-  "api-groups": tagged(list("Slots of groups", tasks.readListGroupsQuery, ["groups", "Group"])),
-  "api-schedules": tagged(
-    list("Schedules with their next and last instants", readListSchedulesQuery, [
-      "schedules",
-      "Schedule",
-    ]),
-  ),
+  "api-groups": tagged(list(looks.groups, tasks.readListGroupsQuery, ["groups", "Group"])),
+  "api-schedules": tagged(list(looks.schedules, readListSchedulesQuery, ["schedules", "Schedule"])),
   "api-watermarks": tagged(
-    list("How far blocks have been made", readListWatermarksQuery, ["watermarks", "Watermark"]),
+    list(looks.watermarks, readListWatermarksQuery, ["watermarks", "Watermark"]),
   ),
-  "api-audit": list("Changes with their actors and reasons, newest first", readListAuditQuery, [
-    "entries",
-    "AuditEntry",
-  ]),
-  "api-executions": list("Executions with their tokens, newest first", readListExecutionsQuery, [
-    "executions",
-    "Execution",
-  ]),
-  "api-task": { summary: "Where a task stands and why", answer: answers.explainAnswer },
-  "api-batches": list("Batches and how far they are, newest first", readListBatchesQuery, [
-    "batches",
-    "Batch",
-  ]),
-  "api-batch": { summary: "One batch with its waves", answer: named("Batch") },
+  "api-audit": list(looks.audit, readListAuditQuery, ["entries", "AuditEntry"]),
+  "api-executions": list(looks.executions, readListExecutionsQuery, ["executions", "Execution"]),
+  "api-task": { summary: looks.explain, answer: answers.explainAnswer },
+  "api-batches": list(looks.batches, readListBatchesQuery, ["batches", "Batch"]),
+  "api-batch": { summary: looks.batch, answer: named("Batch") },
   "api-failures": {
-    summary: "Dead tasks by error, most first",
+    summary: looks.failures,
     query: readFailuresQuery,
     answer: incidents.failuresAnswer,
     hasPages: true,
   },
   "api-pace": {
-    summary: "How a definition gets on: oldest task, pace, time left, running tasks",
+    summary: looks.pace,
     answer: incidents.paceAnswer,
   },
   "api-statistics": {
-    summary: "Counts, durations and the use of tokens over time",
+    summary: looks.statistics,
     query: readStatisticsQuery,
     answer: statistics.statisticsAnswer,
   },
   "api-summaries": {
-    summary: "Tasks that ended within the last two hours, by definition and ten minutes",
+    summary: looks.summaries,
     answer: statistics.summariesAnswer,
   },
   "api-stop-state": {
-    summary: "The stop that is in force, with the paused definitions and schedules",
+    summary: looks.stop,
     answer: incidents.stopStateAnswer,
   },
 } as const satisfies Record<string, RouteDescription>;
@@ -142,117 +126,116 @@ const reads = {
 /** Changes. */
 const changes = {
   "api-limit": {
-    summary: "Sets an operator's limit, live",
+    summary: sets.limit,
     body: [readLimitRequest],
     answer: answers.limitAnswer,
     takesTag: true,
   },
   "api-owner": {
-    summary: "Hands a definition over to another app, or releases it",
+    summary: sets.owner,
     body: [readOwnerRequest],
     answer: answers.ownerAnswer,
     takesTag: true,
   },
   "api-rate": {
-    summary: "Sets an operator's rate, live",
+    summary: sets.rate,
     body: [rateRequest],
     answer: answers.rateAnswer,
     takesTag: true,
   },
   "api-shared-limit": {
-    summary: "Sets a limit that several definitions draw from, live",
+    summary: sets.sharedLimit,
     body: [readLimitRequest],
     answer: answers.sharedLimitAnswer,
     takesTag: true,
   },
   "api-pause": {
-    summary: "Starts nothing new; what runs goes on",
+    summary: acts.pause,
     body: [readOperatorRequest],
     answer: answers.pauseAnswer,
     takesTag: true,
   },
   "api-resume": {
-    summary: "Takes a pause away",
+    summary: acts.resume,
     body: [readOperatorRequest],
     answer: answers.pauseAnswer,
     takesTag: true,
   },
   "api-enqueue": {
-    summary: "Adds tasks; 200: all of them were there already",
+    summary: `${acts.enqueue}; status 200: all of them were there already`,
     body: [taskRequest, tasksRequest],
     takesLines: true,
     statuses: [200, 201],
     answer: answers.enqueueAnswer,
   },
   "api-group": {
-    summary: "Sets a group's slots, pauses or resumes it",
+    summary: acts.group,
     body: [tasks.readGroupRequest],
     answer: answers.groupAnswer,
     takesTag: true,
   },
   "api-schedule-pause": {
-    summary: "A schedule enqueues nothing until resumed",
+    summary: acts.pauseSchedule,
     body: [readScheduleRequest],
     answer: answers.schedulePauseAnswer,
     takesTag: true,
   },
   "api-schedule-resume": {
-    summary: "A schedule goes on with its next instant from now",
+    summary: acts.resumeSchedule,
     body: [readScheduleRequest],
     answer: answers.schedulePauseAnswer,
     takesTag: true,
   },
   "api-schedule-run": {
-    summary: "Adds a schedule's task now; its next instant stays",
+    summary: acts.runSchedule,
     body: [readRunScheduleRequest],
     answer: answers.scheduleRunAnswer,
   },
   "api-watermark": {
-    summary: "Sets how far blocks have been made",
+    summary: sets.watermark,
     body: [readWatermarkRequest],
     answer: answers.watermarkAnswer,
     takesTag: true,
   },
   "api-cancel": {
-    summary: "Ends tasks that wait, asks those that run to end",
+    summary: acts.cancel,
     body: [tasks.readCancelRequest],
     answer: answers.outcomesAnswer("cancelled", "requested", "busy", "gone"),
   },
   "api-redrive": {
-    summary: "Dead letters and cancelled tasks become tasks again",
+    summary: acts.redrive,
     body: [tasks.redriveRequest],
     answer: answers.outcomesAnswer(
       ...["redriven", "duplicate", "busy", "unfinished", "done", "unknown"],
     ),
   },
   "api-reschedule": {
-    summary: "Gives tasks that wait another instant",
+    summary: acts.reschedule,
     body: [tasks.rescheduleRequest],
     answer: answers.outcomesAnswer("rescheduled", "running", "blocked", "busy", "gone"),
   },
   "api-redrive-failures": {
-    summary: "Dead tasks of one error become tasks again",
+    summary: acts.redriveFailures,
     body: [readRedriveFailuresRequest],
     answer: incidents.redriveFailuresAnswer,
   },
   "api-stop": {
-    summary:
-      "Pauses all definitions and schedules that aren't paused, and those that are registered until the resume",
+    summary: acts.stop,
     body: [readOperatorRequest],
     answer: incidents.stopAnswer,
   },
   "api-resume-all": {
-    summary: "Resumes the definitions and schedules that a stop has paused, and no others",
+    summary: acts.resumeAll,
     body: [readOperatorRequest],
     answer: incidents.stopAnswer,
   },
   "api-batch-resume": {
-    summary: "A halted batch goes on",
+    summary: acts.resumeBatch,
     body: [readOperatorRequest],
     answer: answers.resumedAnswer,
   },
   "api-batch-cancel": {
-    summary: "Opens no further wave, ends the batch's tasks",
+    summary: acts.cancelBatch,
     body: [readOperatorRequest],
     answer: answers.cancelledAnswer,
   },
@@ -260,7 +243,7 @@ const changes = {
 
 /** The document itself. */
 const pages = {
-  "api-openapi": { summary: "This document", answer: { type: "object" } },
+  "api-openapi": { summary: "Shows this API as OpenAPI 3.1", answer: { type: "object" } },
 } as const satisfies Record<string, RouteDescription>;
 
 /** By the name of the route's function. */
