@@ -125,7 +125,7 @@ async function completeFacts(store: TaskStore, facts: TaskFacts): Promise<Explai
 
 function unknownTask(taskId: TaskId): TaskgateError {
   const expected =
-    "the id of a task that exists; finished tasks are removed when their definition's retention ends";
+    "the id of a task that exists; tasks that have ended are removed when their definition's retention ends";
   return invalidInput(
     [{ field: "task", value: showValue(taskId), expected }],
     "TASKGATE_ARG_UNKNOWN",

@@ -23,6 +23,11 @@ export interface RunningTask extends Pick<TaskListEntry, "task" | "kind" | "stat
   readonly isSlow: boolean;
 }
 
+/** How long tasks of a kind ran, of those that ended well. */
+export interface KindReport extends Omit<KindPace, "finished"> {
+  readonly ended: number;
+}
+
 /** How a definition gets on. */
 export interface PaceReport {
   readonly definition: string;
@@ -35,7 +40,7 @@ export interface PaceReport {
     readonly ageMs: number;
   } | null;
   /** Tasks that ended well within the last hour, the newest thousand, and the time since the first of them; null: there is none. */
-  readonly finished: {
+  readonly ended: {
     readonly count: number;
     readonly overMs: number;
     readonly perMinute: number;
@@ -44,7 +49,7 @@ export interface PaceReport {
   readonly untilDoneMs: number | null;
   /** Why `untilDoneMs` isn't known; null: it is. */
   readonly heldUpBy: string | null;
-  readonly kinds: readonly KindPace[];
+  readonly kinds: readonly KindReport[];
   /** Claimed tasks, those that run first; at most a thousand. */
   readonly running: readonly RunningTask[];
 }
@@ -70,18 +75,23 @@ export async function readPace(
   ]);
   const { overMs, kinds } = pace;
   const nowMs = pace.now.getTime();
-  const finished =
+  const ended =
     overMs === null
       ? null
       : { count: pace.finished, overMs, perMinute: perMinute(pace.finished, overMs) };
   const oldestReady = oldestOf(pace);
-  const outlook = untilDone(definition, finished, oldestReady);
+  const outlook = untilDone(definition, ended, oldestReady);
   return {
     definition: name,
     oldestReady,
-    finished,
+    ended,
     ...outlook,
-    kinds,
+    kinds: kinds.map(({ kind, finished, p50Ms, p99Ms }) => ({
+      kind,
+      ended: finished,
+      p50Ms,
+      p99Ms,
+    })),
     running: tasks.map((task) => toRunning(task, { kinds, nowMs, definition })),
   };
 }
@@ -100,16 +110,16 @@ function perMinute(count: number, overMs: number): number {
 
 function untilDone(
   definition: DefinitionStatus,
-  finished: PaceReport["finished"],
+  ended: PaceReport["ended"],
   oldestReady: PaceReport["oldestReady"],
 ): Pick<PaceReport, "untilDoneMs" | "heldUpBy"> {
   const { ready, waiting, claimed, executions } = definition;
   const left = ready + waiting + claimed;
   const isLeft = executions === 0 && (oldestReady?.ageMs ?? 0) > leftMs;
-  const heldUpBy = reasonOf(definition, finished, left) ?? (isLeft ? noWorker : null);
+  const heldUpBy = reasonOf(definition, ended, left) ?? (isLeft ? noWorker : null);
   if (left === 0) return { untilDoneMs: 0, heldUpBy: null };
-  if (heldUpBy !== null || finished === null) return { untilDoneMs: null, heldUpBy };
-  const byPaceMs = (left / finished.perMinute) * 60_000;
+  if (heldUpBy !== null || ended === null) return { untilDoneMs: null, heldUpBy };
+  const byPaceMs = (left / ended.perMinute) * 60_000;
   return { untilDoneMs: Math.round(Math.max(byPaceMs, byRateMs(definition))), heldUpBy: null };
 }
 
@@ -121,7 +131,7 @@ function byRateMs({ rate, rateInMs, ready, waiting }: DefinitionStatus): number 
 
 function reasonOf(
   { name, paused, limit, ready, waiting, claimed, executions }: DefinitionStatus,
-  finished: PaceReport["finished"],
+  ended: PaceReport["ended"],
   left: number,
 ): string | null {
   if (left === 0) return null;
@@ -130,7 +140,7 @@ function reasonOf(
   if (limit === 0) return "its limit is 0";
   if (ready + claimed === 0) return "all of them wait for their groups";
   if (Math.max(ready, waiting) >= countedMax) return "more tasks wait than are counted";
-  if (finished === null || finished.perMinute === 0)
+  if (ended === null || ended.perMinute === 0)
     return executions === 0 ? noWorker : "no task ended within the last hour";
   return null;
 }

@@ -16,7 +16,7 @@ import type { CancelRequest, OrPreview } from "./task-requests";
 export function taskCalls(options: AdminOptions) {
   const { store } = options;
   return {
-    /** A page of tasks, state by state: unfinished ones in the order they will be taken, finished ones newest first. */
+    /** A page of tasks, state by state: unfinished ones in the order they will be taken, ended ones newest first. */
     tasks: (request: TaskPageRequest) =>
       withKnownNames(options, request.definition, () => listTasks(store, request)),
     /** Where a task stands and why. */

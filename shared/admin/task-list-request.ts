@@ -49,14 +49,18 @@ export const readListTasksQuery = listQueryOf(
     keyPrefix: key.meta({ description: "How the dedupe key begins." }).exactOptional(),
     group: key.meta({ description: "The key of a group. Done tasks name none." }).exactOptional(),
     batch: batchId.exactOptional(),
-    createdSince: instant.exactOptional(),
-    createdBefore: instant.exactOptional(),
-    finishedSince: instant.exactOptional(),
-    finishedBefore: instant.exactOptional(),
+    since: instant.meta({ description: "Added at it or behind it." }).exactOptional(),
+    before: instant.meta({ description: "Added before it." }).exactOptional(),
+    endedSince: instant.exactOptional(),
+    endedBefore: instant.exactOptional(),
     where: where.exactOptional(),
     max: maxEntries(),
   },
-  { state: "states", group: "groupKey", batch: "batchId" },
+  {
+    ...{ state: "states", group: "groupKey", batch: "batchId" },
+    ...{ since: "createdSince", before: "createdBefore" },
+    ...{ endedSince: "finishedSince", endedBefore: "finishedBefore" },
+  },
 );
 /** Which tasks to list. */
 export type ListTasksRequest = ValueOf<typeof readListTasksQuery>;

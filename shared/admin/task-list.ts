@@ -62,7 +62,7 @@ export function filterOf(request: ListTasksRequest): TaskFilter {
 }
 
 /**
- * A page of tasks: unfinished ones in the order in which they will start, finished ones newest first, state by state. It ends with
+ * A page of tasks: unfinished ones in the order in which they will start, ended ones newest first, state by state. It ends with
  * `max` tasks, or where 5,000 were looked at.
  */
 export async function listTasks(store: TaskStore, request: TaskPageRequest): Promise<TaskPage> {

@@ -123,6 +123,6 @@ const columns: Column<BatchReport["waves"][number]>[] = [
   { title: "unfinished", value: (row) => String(row.unfinished), isNumber: true },
   { title: "ended", value: (row) => String(row.admitted - row.unfinished), isNumber: true },
   { title: "dead", value: (row) => String(row.dead), isNumber: true },
-  { title: "opened", value: (row) => showInstant(row.openedAt) },
-  { title: "finished", value: (row) => showInstant(row.finishedAt) },
+  { title: "opened at", value: (row) => showInstant(row.openedAt) },
+  { title: "ended at", value: (row) => showInstant(row.finishedAt) },
 ];

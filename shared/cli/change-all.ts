@@ -62,7 +62,7 @@ export interface ChangeOfAll extends TaskChange {
   /** What becomes of them, for the question. */
   readonly consequence: string;
   readonly states: readonly ListableState[];
-  /** Finished tasks are listed newest first; these are changed oldest first. */
+  /** Ended tasks are listed newest first; these are changed oldest first. */
   readonly isOldestFirst?: boolean;
   /** Of those that the filters leave. */
   readonly fits?: (task: TaskListEntry) => boolean;

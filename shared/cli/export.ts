@@ -39,7 +39,7 @@ export const exportCommand: Command = {
   },
   sentence: "Writes tasks with payload and result, each as a line of JSON.",
   details: [
-    "All tasks of each state, in the order in which `taskgate tasks` lists them: the next ones first, of finished ones the newest.",
+    "All tasks of each state, in the order in which `taskgate tasks` lists them: the next ones first, of ended ones the newest.",
     "Exit code 1: a task was removed or on the move meanwhile. Payloads need the same right as `taskgate explain`.",
     "`taskgate enqueue NAME --from FILE` adds the same tasks again: payload, kind, priority, dedupe key, the group that an unfinished task is in, and when a scheduled one may start; `--run-in` and `--run-at` name another time.",
     "Tasks that wait for their wave are in no list. Ctrl+C ends it between two tasks, with exit code 130.",

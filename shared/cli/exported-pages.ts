@@ -53,7 +53,7 @@ export async function* exportedPages(
       const taken = fitting.slice(0, left);
       left -= taken.length;
       const unseen = taken.filter(({ task }) => !seen.has(task));
-      // A finished task stays so, or becomes a ready one, whose page was before.
+      // An ended task stays so, or becomes a ready one, whose page was before.
       if (!isFinished(state)) for (const { task } of unseen) seen.add(task);
       yield {
         state,

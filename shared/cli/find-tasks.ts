@@ -109,7 +109,7 @@ function columnsOf(states: readonly ListableState[]): Column<TaskListEntry>[] {
     { title: "state", value: (row) => row.state },
     { title: "created", value: (row) => showInstant(row.createdAt) },
     {
-      title: "finished",
+      title: "ended",
       value: (row) => (row.finishedAt == null ? "-" : showInstant(row.finishedAt)),
     },
     { title: "failed", value: (row) => String(row.failedCount), isNumber: true, isSpare: true },
@@ -128,7 +128,7 @@ function columnsOfState(state: ListableState): Column<TaskListEntry>[] {
     { title: "lost", value: (row) => String(row.lostCount), isNumber: true },
   ];
   if (state === "scheduled") columns.push({ title: "due", value: (row) => showInstant(row.dueAt) });
-  if (hasEnded) columns.push({ title: "finished", value: (row) => showInstant(row.finishedAt) });
+  if (hasEnded) columns.push({ title: "ended", value: (row) => showInstant(row.finishedAt) });
   if (state === "claimed") {
     columns.push({ title: "state", value: (row) => row.state });
     columns.push({ title: "claimed", value: (row) => showInstant(row.claimedAt) });

@@ -37,7 +37,7 @@ export function stateOption(values: readonly string[], sentence: string): Comman
   return { short: "s", valueName: "STATE", isList: true, values, sentence };
 }
 
-/** Of finished tasks. */
+/** Of tasks that have ended. */
 export const endedFilters = {
   "ended-since": {
     valueName: "TIME",
@@ -72,10 +72,10 @@ export function readErrorFilter({ options }: CommandContext): TaskFits | null {
 /** The options that have another name than the member of the request, which is the HTTP API's. */
 const optionOf: Readonly<Record<string, string>> = {
   keyPrefix: "--key-prefix",
-  createdSince: "--since",
-  createdBefore: "--before",
-  finishedSince: "--ended-since",
-  finishedBefore: "--ended-before",
+  since: "--since",
+  before: "--before",
+  endedSince: "--ended-since",
+  endedBefore: "--ended-before",
 };
 
 /** Which tasks the options leave, with what the command itself decides. Throws InvalidArgumentError that names the option. */
@@ -87,16 +87,16 @@ export function readFilters(
   const read = readListTasksQuery({
     ...{ key, group, batch, where, ...others },
     keyPrefix: options["key-prefix"],
-    createdSince: sinceText(options["since"]),
-    createdBefore: options["before"],
-    finishedSince: sinceText(options["ended-since"]),
-    finishedBefore: options["ended-before"],
+    since: sinceText(options["since"]),
+    before: options["before"],
+    endedSince: sinceText(options["ended-since"]),
+    endedBefore: options["ended-before"],
   });
   if (read.ok) return read.value;
   const problems = read.problems.map(({ field, value, expected }) => ({
     field: optionOf[field] ?? field,
     value,
-    expected: field.endsWith("Since") ? `a time before now such as 2h, or ${expected}` : expected,
+    expected: /since$/i.test(field) ? `a time before now such as 2h, or ${expected}` : expected,
   }));
   return take({ ...read, problems });
 }

@@ -30,7 +30,7 @@ export const tasksCommand: Command = {
   sentence:
     "Lists tasks of a definition by state, or finds them by key, group, batch, time, payload or error.",
   details: [
-    "Unfinished tasks stand in the order in which they will start, finished ones newest first.",
+    "Unfinished tasks stand in the order in which they will start, ended ones newest first.",
     "A search looks at 5,000 tasks, state by state, and says where it stopped; with --where it also stops behind 4 MiB of payloads. A key finds the ready, scheduled or waiting task that holds it at once.",
     "Done tasks name no group.",
     "--oldest compares the ages of up to 1,000 ready tasks: those that start next, and the oldest of the first 100 of each priority.",

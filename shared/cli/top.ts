@@ -126,8 +126,8 @@ function ageOf({ oldestReady }: PaceReport): string {
   return oldestReady === null ? "-" : showDuration(oldestReady.ageMs);
 }
 
-function speedOf({ finished }: PaceReport): string {
-  return finished === null ? "-" : String(finished.perMinute);
+function speedOf({ ended }: PaceReport): string {
+  return ended === null ? "-" : String(ended.perMinute);
 }
 
 function leftOf({ untilDoneMs, heldUpBy }: PaceReport): string {

@@ -69,7 +69,8 @@ function taskQuery({ states, where, groupKey, batchId, from, ...request }: TaskP
   const { key, keyPrefix, createdSince, createdBefore, finishedSince, finishedBefore, max } =
     request;
   return {
-    ...{ key, keyPrefix, createdSince, createdBefore, finishedSince, finishedBefore, max },
+    ...{ key, keyPrefix, max, since: createdSince, before: createdBefore },
+    ...{ endedSince: finishedSince, endedBefore: finishedBefore },
     state: states?.join(","),
     group: groupKey,
     batch: batchId,

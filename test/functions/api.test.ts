@@ -434,8 +434,8 @@ describe("a refusal names the caller's own member", () => {
   test("the caller's own member is named in a refusal of instants that no database knows", async () => {
     for (const at of ["0000-01-01T00:00:00Z", "9999-12-31T23:59:59-01:00"]) {
       expect(
-        await refusalOf({ route: "api-tasks", params: resize, query: { createdSince: at } }),
-      ).toMatchObject(problem("createdSince"));
+        await refusalOf({ route: "api-tasks", params: resize, query: { since: at } }),
+      ).toMatchObject(problem("since"));
       expect(await refusalOf({ route: "api-audit", query: { since: at } })).toMatchObject(
         problem("since"),
       );

@@ -176,7 +176,7 @@ describe("An operator's ten questions", () => {
   test("the time until all is done is told, or the reason for the delay", async () => {
     const left = (await get("api-pace", { name: "import" })) as Record<string, unknown>;
     // 30 ended within some seconds, three are left.
-    expect(left).toMatchObject({ heldUpBy: null, finished: { count: 30 } });
+    expect(left).toMatchObject({ heldUpBy: null, ended: { count: 30 } });
     expect(left["untilDoneMs"]).toBeGreaterThan(0);
     expect(left["untilDoneMs"]).toBeLessThan(10_000);
     await enqueue(api.store, "paused-before", 2);

@@ -79,9 +79,9 @@ describe("GET tasks with filters", () => {
 
   test("the route GET tasks finds by times, in the states that have them", async () => {
     const since = "2020-01-01T00:00:00Z";
-    expect(idsOf(await ask({ finishedSince: since }))).toEqual([ids[0], ids[1]]);
-    expect(idsOf(await ask({ createdBefore: since }))).toEqual([]);
-    expect(idsOf(await ask({ createdSince: since, state: "ready" }))).toEqual([ids[2], ids[3]]);
+    expect(idsOf(await ask({ endedSince: since }))).toEqual([ids[0], ids[1]]);
+    expect(idsOf(await ask({ before: since }))).toEqual([]);
+    expect(idsOf(await ask({ since, state: "ready" }))).toEqual([ids[2], ids[3]]);
   });
 
   test("the route GET tasks looks at 5,000 tasks, says where it stopped, and goes on from there", async () => {
@@ -107,7 +107,7 @@ describe("GET tasks with filters", () => {
     [{ key: "" }, "key"],
     [{ batch: "x" }, "batch"],
     [{ state: "ready,reday" }, "state"],
-    [{ createdSince: "yesterday" }, "createdSince"],
+    [{ since: "yesterday" }, "since"],
   ])("%j is refused, naming the parameter", async (query: Record<string, string>, field) => {
     const { status, body } = await api.call({ route: "api-tasks", params: { name }, query });
     expect([status, body]).toMatchObject([400, { problems: [{ field }] }]);

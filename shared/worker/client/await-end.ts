@@ -28,7 +28,7 @@ const pauseMaxMs = 1_000;
 /**
  * Looks until a task of the kind has ended, at most `timeoutMs`. A read each time, at most one per second after the first
  * few; nothing is locked and no other call waits for it. Throws InvalidArgumentError for a task of another kind, and for one
- * that the database doesn't know, or no longer: finished tasks are kept as long as their queue's `retain` says.
+ * that the database doesn't know, or no longer: ended tasks are kept as long as their queue's `retain` says.
  */
 export async function awaitEnd<Result>(
   environment: WorkerEnvironment,

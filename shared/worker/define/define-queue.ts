@@ -114,7 +114,7 @@ export interface QueueSettings {
      */
     strict?: boolean;
   };
-  /** How long finished tasks are kept. */
+  /** How long tasks that have ended are kept. */
   retain?: {
     /**
      * How long done and cancelled tasks are kept: 7 days by default. 0: a done task is only counted.

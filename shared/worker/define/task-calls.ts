@@ -47,7 +47,7 @@ export type RescheduledTask = RescheduleTasksAnswer["results"][number];
  */
 export interface TaskCalls {
   /**
-   * Where a task stands: one read, which locks nothing. null: there is no such task, or none any more; a finished one is kept as
+   * Where a task stands: one read, which locks nothing. null: there is no such task, or none any more; one that has ended is kept as
    * long as `retain` of its queue says. Throws InvalidArgumentError for a text that is no id.
    */
   read(taskId: string): Promise<TaskStatus | null>;

@@ -42,10 +42,10 @@ export const redriveFailuresAnswer = answer({
 export const paceAnswer = answer({
   definition: text,
   oldestReady: orNull(answer({ task: text, createdAt: text, dueAt: text, ageMs: ms })),
-  finished: orNull(answer({ count, overMs: ms, perMinute: { type: "number" } })),
+  ended: orNull(answer({ count, overMs: ms, perMinute: { type: "number" } })),
   untilDoneMs: msOrNull,
   heldUpBy: textOrNull,
-  kinds: listOf(answer({ kind: text, finished: count, p50Ms: msOrNull, p99Ms: msOrNull })),
+  kinds: listOf(answer({ kind: text, ended: count, p50Ms: msOrNull, p99Ms: msOrNull })),
   running: listOf(
     answer({ task: text, kind: text, state: text, sinceMs: ms, worker: textOrNull, isSlow: flag }),
   ),

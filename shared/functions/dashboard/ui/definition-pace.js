@@ -59,9 +59,9 @@ function makeNumbers() {
   return { node, fill };
 }
 
-function fillFacts(list, { finished, untilDoneMs, heldUpBy, oldestReady }) {
+function fillFacts(list, { ended, untilDoneMs, heldUpBy, oldestReady }) {
   const rows = [
-    ["finished", describeFinished(finished)],
+    ["ended well", describeEnded(ended)],
     ["all done", describeEnd(untilDoneMs, heldUpBy)],
     ["oldest ready", oldestReady === null ? "none is ready" : describeOldest(oldestReady)],
   ];
@@ -74,10 +74,10 @@ function fillFacts(list, { finished, untilDoneMs, heldUpBy, oldestReady }) {
   );
 }
 
-function describeFinished(finished) {
-  if (finished === null) return "none lately";
-  const perMinute = finished.perMinute.toLocaleString("en", { maximumFractionDigits: 1 });
-  return `${perMinute} a minute (${formatCount(finished.count)} in ${formatDuration(finished.overMs)})`;
+function describeEnded(ended) {
+  if (ended === null) return "none lately";
+  const perMinute = ended.perMinute.toLocaleString("en", { maximumFractionDigits: 1 });
+  return `${perMinute} a minute (${formatCount(ended.count)} in ${formatDuration(ended.overMs)})`;
 }
 
 function describeEnd(untilDoneMs, heldUpBy) {
@@ -95,11 +95,11 @@ function makeKinds() {
     label: "How long tasks run, by kind",
     columns: [
       ["kind", "value", ({ kind }) => kind],
-      ["finished", "number", ({ finished }) => formatCount(finished)],
+      ["ended well", "number", ({ ended }) => formatCount(ended)],
       ["half within", "number", ({ p50Ms }) => describeMs(p50Ms)],
       ["99 % within", "number", ({ p99Ms }) => describeMs(p99Ms)],
     ],
     keyOf: ({ kind }) => kind,
-    none: ["No task has finished lately: durations show up with the first."],
+    none: ["No task has ended well lately: durations show up with the first."],
   });
 }

@@ -12,8 +12,8 @@ const texts = [
   ["where", "Payload", "customer.id=42"],
 ];
 const times = [
-  ["created", "Added within"],
-  ["finished", "Ended within"],
+  ["since", "Added within"],
+  ["endedSince", "Ended within"],
 ];
 const spans = [
   ["", "any time"],
@@ -35,7 +35,7 @@ export function toQuery(filters) {
   const asked = Object.entries(filters).map(([name, value]) => {
     if (!times.some(([time]) => time === name)) return [name, value];
     const hours = /^\d{1,5}$/.test(value) ? Number(value) : 0;
-    return [`${name}Since`, new Date(Date.now() - hours * 3_600_000).toISOString()];
+    return [name, new Date(Date.now() - hours * 3_600_000).toISOString()];
   });
   return new window.URLSearchParams(asked);
 }
