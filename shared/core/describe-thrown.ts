@@ -4,7 +4,7 @@ import { cleanText } from "./text";
 
 /*
  * The text that an attempt keeps of its error: name and message, the same of its causes, then the stacks. Causes stand before
- * stacks, so that a list that shows a few lines has them, and a long stack is cut in its middle and costs no cause.
+ * stacks, so that a list that shows a few lines has them. A long stack is cut in its middle and costs no cause.
  */
 
 /** Causes of causes that are told. */

@@ -2,7 +2,7 @@ import type { AnyTaskKind } from "../worker/define/task-kind";
 
 /*
  * The gates of this process. `taskgate work` loads an app and runs the gate that the app has made. The list hangs on the
- * process, and the kinds hang on the gate, because the app may load another copy of this file than the command line does.
+ * process, and the kinds hang on the gate: the app and the command line may load two copies of this file.
  */
 const key = Symbol.for("taskgate.gates");
 const kindsKey = Symbol.for("taskgate.kinds");

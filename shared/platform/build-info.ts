@@ -13,7 +13,7 @@ export const stampName = "taskgate-build.json";
  * The build of the running code: `settings.build` where it is set, else what `{ "build": number }` in build-info.json says, else
  * in taskgate-build.json, or 0 where there is neither. Throws SettingsError when the file holds something else.
  *
- * Azure has no number that grows with each deployment: WEBSITE_DEPLOYMENT_ID is the id of the slot, and the times of the app's files
+ * Azure has no number that grows with each deployment: WEBSITE_DEPLOYMENT_ID is the id of the slot. The times of the app's files
  * are those of the build only where the way of deployment keeps them.
  */
 export function resolveBuild(

@@ -32,8 +32,8 @@ interface Known {
 }
 
 /**
- * Hints that also notify resident processes. Per process and definition one notification goes out at once, those of the
- * next 5 ms become one at their end, and where no process waits the next look for one comes after 250 ms. A delayed hint
+ * Hints that also notify resident processes. Per process and definition one notification goes out at once, and those of the
+ * next 5 ms become one at their end. Where no process waits the next look for one comes after 250 ms. A delayed hint
  * notifies at once: the process that looks learns when the task is due. Never rejects: polls find what isn't told.
  */
 export class NotifyingWakeUp implements WakeUp {

@@ -37,8 +37,8 @@ interface Away {
 }
 
 /**
- * While the store is away one call at a time asks whether it is back, at most every 5 s, instead of each waiting for a
- * time-out of its own. New work is refused at once (`enter`); work under way waits for the next probe (`run`).
+ * While the store is away one call at a time asks whether it is back, at most every 5 s. So not every call waits
+ * for a time-out of its own. New work is refused at once (`enter`); work under way waits for the next probe (`run`).
  * One per process, shared by everything that asks the store.
  */
 export class Breaker {

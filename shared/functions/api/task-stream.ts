@@ -10,7 +10,7 @@ import { limits } from "../../core/limits";
 import type { NewTask } from "../../ports/task-store";
 import { PartlyDone } from "./partly-done";
 
-/** Tasks that come as a line of JSON each, read and enqueued slice by slice, so that a long list costs no more memory than a slice. */
+/** Tasks that come as a line of JSON each, read and enqueued slice by slice. A long list costs no more memory than a slice. */
 
 /**
  * Enqueues all lines in their order, at most 500 tasks and 1 MiB at a time. Where a slice fails none of its lines is taken:

@@ -7,7 +7,7 @@ import { TokenPollSchedule } from "./token-poll-schedule";
 const lookForMs = 2_500;
 
 /**
- * Asks for tokens. After a denial that the store noted, the worker asks again for two and a half seconds, because a hint
+ * Asks for tokens. After a denial that the store noted, the worker asks again for two and a half seconds: a hint
  * for a released token may wake a process that holds tokens already. The hint of the releasing process tells of later ones.
  */
 export async function askForTokens(
