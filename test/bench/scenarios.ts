@@ -3,6 +3,7 @@ import { openBench } from "./bench-environment";
 import { limitOverProcesses } from "./limits";
 import { quantile, timed } from "./measurement";
 import type { BenchScenario, Measurement, Scale } from "./measurement";
+import { devStart } from "./dev-start";
 import { limitedCalls } from "./limited-calls";
 import { limitedHost } from "./limited-host";
 import { spreadOverHosts } from "./spread";
@@ -21,6 +22,7 @@ export const scenarios: readonly BenchScenario[] = [
   limitedCalls,
   limitedHost,
   spreadOverHosts,
+  devStart,
 ];
 
 async function bulkEnqueueAndDrain(url: string, scale: Scale): Promise<Measurement[]> {
