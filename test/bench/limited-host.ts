@@ -4,7 +4,8 @@ import type { LimitedApp, Note } from "../functions/limited-app";
 import type { Measurement } from "./measurement";
 
 const flood = 1_000;
-const waitMs = 500;
+/** Less than the sixteen messages of a batch need at two at once, 50 ms each: some become tasks. */
+const waitMs = 300;
 const source = `
 app.storageQueue("slow", {
   queueName: "slow",
@@ -17,7 +18,7 @@ app.storageQueue("slow", {
 
 const flooded = gate.limited({ name: "two", limit: 2 }, { waitMs: ${String(waitMs)}, overflow: "task" }, async function flood({ id }) {
   note("begin", id);
-  await sleep(10);
+  await sleep(50);
   note("end", id);
 });
 app.storageQueue("flood", {
