@@ -4,6 +4,7 @@ import type { Clock } from "../ports/clock";
 import type { ReadFreeTokensAnswer, TaskStore } from "../ports/task-store";
 import type { Timers } from "../ports/timers";
 import type { HintOptions, WakeUp } from "../ports/wake-up";
+import { RememberedDefinitions } from "./remembered-definitions";
 
 /** What hints of free tokens are sent with. */
 export interface FreeTokenHintsOptions {
@@ -23,8 +24,6 @@ const arrivedMs = 5_000;
 const againInMs = 1_000;
 /** A definition without a limit is looked at again after this time. */
 const unlimitedMs = 10_000;
-/** Definitions that are remembered; beyond it all are forgotten. */
-const rememberedMax = 1_000;
 
 /** What this process knows of one definition. Instants are monotonic. */
 interface Known {
@@ -42,6 +41,18 @@ interface Known {
   fence: Fence | null;
 }
 
+const never = Number.NEGATIVE_INFINITY;
+const unknown = (): Known => ({
+  quietUntilMs: never,
+  unlimitedUntilMs: never,
+  next: null,
+  first: null,
+  tasks: 0,
+  underWay: 0,
+  sentAtMs: never,
+  fence: null,
+});
+
 /**
  * Hints that wake no worker in vain: behind an enqueue's commit the database tells how many tokens are free, and this process
  * has no more hints under way than that. Where none is free, or no task waits, nothing is sent: the execution that holds the
@@ -49,7 +60,7 @@ interface Known {
  */
 export class FreeTokenHints implements WakeUp {
   readonly #options: FreeTokenHintsOptions;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new RememberedDefinitions(unknown);
 
   constructor(options: FreeTokenHintsOptions) {
     this.#options = options;
@@ -59,7 +70,7 @@ export class FreeTokenHints implements WakeUp {
     if (isCallsDefinition(definition)) return Promise.resolve();
     const { inMs = 0, forSchedule, isForMore, isRest, isSure } = options;
     const passes = inMs > 0 || forSchedule || isForMore || isRest || isSure;
-    const known = this.#knownOf(definition);
+    const known = this.#known.of(definition);
     const nowMs = this.#options.clock.monotonicMs();
     if (passes === true || nowMs < known.unlimitedUntilMs)
       return this.#options.hints.hint(definition, options);
@@ -74,7 +85,7 @@ export class FreeTokenHints implements WakeUp {
 
   /** Resolves when the first hint of a definition has found its way, or its end. */
   async settledOnce(definition: string): Promise<void> {
-    await this.#known.get(definition)?.first;
+    await this.#known.find(definition)?.first;
   }
 
   async #lookAfter(waitMs: number, look: () => Promise<void>): Promise<void> {
@@ -129,24 +140,5 @@ export class FreeTokenHints implements WakeUp {
     known.underWay = Math.max(known.underWay - found.grants, 0);
     if (nowMs - known.sentAtMs >= arrivedMs) known.underWay = 0;
     if (found.tokenFence !== null) known.fence = found.tokenFence;
-  }
-
-  #knownOf(definition: string): Known {
-    const known = this.#known.get(definition);
-    if (known !== undefined) return known;
-    if (this.#known.size >= rememberedMax) this.#known.clear();
-    const never = Number.NEGATIVE_INFINITY;
-    const made: Known = {
-      quietUntilMs: never,
-      unlimitedUntilMs: never,
-      next: null,
-      first: null,
-      tasks: 0,
-      underWay: 0,
-      sentAtMs: never,
-      fence: null,
-    };
-    this.#known.set(definition, made);
-    return made;
   }
 }

@@ -3,6 +3,7 @@ import type { Clock } from "../ports/clock";
 import type { TaskStore } from "../ports/task-store";
 import type { Timers } from "../ports/timers";
 import type { HintOptions, WakeUp } from "../ports/wake-up";
+import { RememberedDefinitions } from "./remembered-definitions";
 
 /** What notifications are sent with. */
 export interface NotifyingWakeUpOptions {
@@ -18,8 +19,6 @@ export interface NotifyingWakeUpOptions {
 const quietMs = 5;
 /** Where nobody waited, nobody is looked for during this time: a process that begins to wait looks for tasks anyway. */
 const nobodyMs = 250;
-/** Definitions that are remembered; beyond it all are forgotten. */
-const rememberedMax = 1_000;
 
 /** What this process knows of one definition. Instants are monotonic. */
 interface Known {
@@ -31,6 +30,14 @@ interface Known {
   following: Promise<void> | null;
 }
 
+const never = Number.NEGATIVE_INFINITY;
+const unknown = (): Known => ({
+  quietUntilMs: never,
+  nobodyUntilMs: never,
+  tasks: 0,
+  following: null,
+});
+
 /**
  * Hints that also notify resident processes. Per process and definition one notification goes out at once, and those of the
  * next 5 ms become one at their end. Where no process waits the next look for one comes after 250 ms. A delayed hint
@@ -38,7 +45,7 @@ interface Known {
  */
 export class NotifyingWakeUp implements WakeUp {
   readonly #options: NotifyingWakeUpOptions;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new RememberedDefinitions(unknown);
 
   constructor(options: NotifyingWakeUpOptions) {
     this.#options = options;
@@ -54,7 +61,7 @@ export class NotifyingWakeUp implements WakeUp {
 
   #notify(definition: string, tasks: number): Promise<void> {
     const { clock, timers } = this.#options;
-    const known = this.#knownOf(definition);
+    const known = this.#known.of(definition);
     const nowMs = clock.monotonicMs();
     if (nowMs < known.nobodyUntilMs) return Promise.resolve();
     const waitMs = known.quietUntilMs - nowMs;
@@ -80,15 +87,5 @@ export class NotifyingWakeUp implements WakeUp {
       // The database is away, or its connections are in use.
     }
     if (notified === 0) known.nobodyUntilMs = clock.monotonicMs() + nobodyMs;
-  }
-
-  #knownOf(definition: string): Known {
-    const known = this.#known.get(definition);
-    if (known !== undefined) return known;
-    if (this.#known.size >= rememberedMax) this.#known.clear();
-    const never = Number.NEGATIVE_INFINITY;
-    const made: Known = { quietUntilMs: never, nobodyUntilMs: never, tasks: 0, following: null };
-    this.#known.set(definition, made);
-    return made;
   }
 }

@@ -1,11 +1,13 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { schedule, setAll } from "../contract/schedule-builders";
 import { ensureBuilt } from "../functions/built-app";
 import { createEmptyDatabase } from "../migration/empty-database";
 import { define, enqueue, startWorker, statusOf } from "../support/builders";
 import { openGuideScene } from "./guide-scene";
 import type { GuideScene } from "./guide-scene";
+import { writeLocalRun } from "./local-run";
 import { readBlocks } from "./markdown";
 import { pasteShell } from "./paste-shell";
 import { pastedApp, testBlocksRan } from "./run-blocks";
@@ -32,10 +34,7 @@ const save = (name: string, text: string): void => {
 beforeAll(async () => {
   ensureBuilt();
   scene = await openGuideScene();
-  mkdirSync(join(pastedApp, ".taskgate"));
-  const queueConnection = scene.azurite.connectionString;
-  const facts = { databaseUrl: scene.url, queueConnection, url: null, pid: process.pid };
-  save(".taskgate/local.json", JSON.stringify(facts));
+  writeLocalRun({ databaseUrl: scene.url, queueConnection: scene.azurite.connectionString });
 }, 180_000);
 afterAll(() => scene.close());
 
@@ -77,18 +76,8 @@ test("the commands of the guide to redrive show the failures, and run dead and c
 
 test("the command of the guide to schedules adds the task of the schedule now", async () => {
   await define(scene.store, {}, "report");
-  const schedule = {
-    name: "report",
-    kind: "report",
-    cron: "0 2 * * *",
-    timeZone: "UTC",
-    missed: "once",
-    payload: null,
-    group: null,
-    nextRunAt: new Date("2090-01-01T02:00:00Z"),
-  } as const;
-  const changed = { name: "report", build: 1, changedBy: "code", schedules: [schedule] };
-  await scene.store.setSchedules(changed);
+  const nextRunAt = new Date("2090-01-01T02:00:00Z");
+  await setAll(scene.store, "report", [schedule({ name: "report", kind: "report", nextRunAt })]);
   expect(await pasteShell([schedules, "run-now"])).toMatch(/^Task \d+ was added to report, /);
   expect(await statusOf(scene.store, "report")).toMatchObject({ ready: 1 });
 });

@@ -10,6 +10,7 @@ import { makeFolder, typeScriptApp } from "../init/apps";
 import { HostProcess } from "../local/fixtures/run-host";
 import { urlAs } from "../support/roles";
 import { createTestDatabase } from "../support/test-postgres";
+import { writeLocalRun } from "./local-run";
 import { readBlock } from "./markdown";
 import { pasteShell } from "./paste-shell";
 import { noteRun, pastedApp, testBlocksRan } from "./run-blocks";
@@ -48,10 +49,7 @@ function writeApp(queueConnection: string): void {
   writeFileSync(join(pastedApp, "package.json"), JSON.stringify({ name: "billing", main }));
   const extensions = { queues: { maxPollingInterval: "00:00:00.100" } };
   writeFileSync(join(pastedApp, "host.json"), JSON.stringify({ version: "2.0", extensions }));
-  // What `npx taskgate dev` tells the page's program and the commands.
-  mkdirSync(join(pastedApp, ".taskgate"));
-  const facts = { databaseUrl: database.url, queueConnection, url: null, pid: process.pid };
-  writeFileSync(join(pastedApp, ".taskgate/local.json"), JSON.stringify(facts));
+  writeLocalRun({ databaseUrl: database.url, queueConnection });
 }
 
 beforeAll(async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { InvocationContext } from "@azure/functions";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -11,6 +11,7 @@ import { statusOf } from "../support/builders";
 import { until } from "../support/gate";
 import { openGuideScene } from "./guide-scene";
 import type { GuideScene } from "./guide-scene";
+import { writeLocalRun } from "./local-run";
 import { readBlock } from "./markdown";
 import { pasteShell } from "./paste-shell";
 import { loadBlock, noteRun, pastedApp, testBlocksRan } from "./run-blocks";
@@ -30,11 +31,7 @@ const save = (name: string, text: string): void => {
 beforeAll(async () => {
   ensureBuilt();
   scene = await openGuideScene();
-  // What `npm start` tells the page's programs and commands.
-  mkdirSync(join(pastedApp, ".taskgate"));
-  const queueConnection = scene.azurite.connectionString;
-  const facts = { databaseUrl: scene.url, queueConnection, url: null, pid: process.pid };
-  save(".taskgate/local.json", JSON.stringify(facts));
+  writeLocalRun({ databaseUrl: scene.url, queueConnection: scene.azurite.connectionString });
 }, 180_000);
 afterAll(async () => {
   await gate.end();

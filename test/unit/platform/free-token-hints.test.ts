@@ -3,27 +3,18 @@ import { asFence } from "../../../shared/core/ids";
 import { FreeTokenHints } from "../../../shared/platform/free-token-hints";
 import type { ReadFreeTokensAnswer } from "../../../shared/ports/task-store";
 import type { HintOptions } from "../../../shared/ports/wake-up";
+import { HandTime } from "./hand-time";
 
-let nowMs = 0;
-let timers: { atMs: number; callback: () => void }[] = [];
+let time = new HandTime();
 let sent: HintOptions[] = [];
 let asked: (string | null)[] = [];
 let answer: Partial<ReadFreeTokensAnswer> | "away" = {};
 
 beforeEach(() => {
-  nowMs = 1_000;
-  [timers, sent, asked] = [[], [], []];
+  time = new HandTime();
+  [sent, asked] = [[], []];
   answer = {};
 });
-
-async function passTo(atMs: number): Promise<void> {
-  nowMs = atMs;
-  for (const timer of timers.filter((each) => each.atMs <= atMs)) {
-    timers = timers.filter((each) => each !== timer);
-    timer.callback();
-  }
-  await new Promise((resolve) => setImmediate(resolve));
-}
 
 function open(): FreeTokenHints {
   return new FreeTokenHints({
@@ -37,21 +28,15 @@ function open(): FreeTokenHints {
         return { ...read, tokenFence, ...answer };
       },
     }),
-    clock: { monotonicMs: () => nowMs, nowMs: () => nowMs },
-    timers: {
-      after: (ms, callback) => {
-        timers.push({ atMs: nowMs + ms, callback });
-        return () => undefined;
-      },
-      soon: (callback) => void setImmediate(callback),
-    },
+    clock: time.clock,
+    timers: time.timers,
   });
 }
 
 /** One enqueue after the other, each behind the quiet time of the one before. */
 async function enqueueOneByOne(wakeUp: FreeTokenHints, count: number): Promise<void> {
   for (let index = 0; index < count; index += 1) {
-    await passTo(nowMs + 250);
+    await time.passTo(time.nowMs + 250);
     await wakeUp.hint("mail", { tasks: 1 });
   }
 }
@@ -71,9 +56,9 @@ test("hints of 200 ms share a look at the tokens, which sees the tasks of all", 
   answer = { free: 9 };
   await wakeUp.hint("mail", { tasks: 1, traceParent: "t" });
   const following = [wakeUp.hint("mail", { tasks: 2 }), wakeUp.hint("mail", { tasks: 3 })];
-  await passTo(1_199);
+  await time.passTo(1_199);
   expect(asked).toHaveLength(1);
-  await passTo(1_200);
+  await time.passTo(1_200);
   await Promise.all(following);
   expect(asked).toEqual([null, "1"]);
   expect(sent).toEqual([{ tasks: 1, traceParent: "t" }, { tasks: 5 }]);
@@ -99,7 +84,7 @@ test("a hint that was sent five seconds ago holds up no other", async () => {
   const wakeUp = open();
   answer = { ready: 9 };
   await enqueueOneByOne(wakeUp, 1);
-  await passTo(nowMs + 4_700);
+  await time.passTo(time.nowMs + 4_700);
   await enqueueOneByOne(wakeUp, 1);
   expect(sent).toHaveLength(1);
   await enqueueOneByOne(wakeUp, 1);

@@ -1,44 +1,29 @@
 import { beforeEach, expect, test } from "@jest/globals";
 import { NotifyingWakeUp } from "../../../shared/platform/notifying-wake-up";
+import { HandTime } from "./hand-time";
 
-let nowMs = 0;
-let timers: { atMs: number; callback: () => void }[] = [];
+let time = new HandTime();
 let sent: { definition: string; tasks: number; atMs: number }[] = [];
 let hints: string[] = [];
 let waiting = 1;
 
 beforeEach(() => {
-  nowMs = 1_000;
-  [timers, sent, hints, waiting] = [[], [], [], 1];
+  time = new HandTime();
+  [sent, hints, waiting] = [[], [], 1];
 });
-
-async function passTo(atMs: number): Promise<void> {
-  nowMs = atMs;
-  for (const timer of timers.filter((each) => each.atMs <= atMs)) {
-    timers = timers.filter((each) => each !== timer);
-    timer.callback();
-  }
-  await new Promise((resolve) => setImmediate(resolve));
-}
 
 function open(): NotifyingWakeUp {
   return new NotifyingWakeUp({
     hints: { hint: async (definition) => void hints.push(definition) },
     store: () => ({
       notifyWaiting: async (definition, tasks) => {
-        sent.push({ definition, tasks, atMs: nowMs });
+        sent.push({ definition, tasks, atMs: time.nowMs });
         if (waiting < 0) throw new Error("away");
         return Math.min(waiting, tasks);
       },
     }),
-    clock: { monotonicMs: () => nowMs, nowMs: () => nowMs },
-    timers: {
-      after: (ms, callback) => {
-        timers.push({ atMs: nowMs + ms, callback });
-        return () => undefined;
-      },
-      soon: (callback) => void setImmediate(callback),
-    },
+    clock: time.clock,
+    timers: time.timers,
   });
 }
 
@@ -47,12 +32,12 @@ test("the first notification goes out at once, those of the next 5 ms become one
   await wakeUp.hint("mail", { tasks: 2 });
   const following = [wakeUp.hint("mail", { tasks: 3 }), wakeUp.hint("mail", { tasks: 4 })];
   await wakeUp.hint("other", { tasks: 1 });
-  await passTo(1_004);
+  await time.passTo(1_004);
   expect(sent.map(({ definition, tasks }) => [definition, tasks])).toEqual([
     ["mail", 2],
     ["other", 1],
   ]);
-  await passTo(1_005);
+  await time.passTo(1_005);
   await Promise.all(following);
   expect(sent.at(-1)).toEqual({ definition: "mail", tasks: 7, atMs: 1_005 });
   expect(hints).toEqual(["mail", "mail", "mail", "other"]);
@@ -62,10 +47,10 @@ test("a hint looks for no process during 250 ms where none waits, and hints aren
   waiting = 0;
   const wakeUp = open();
   await wakeUp.hint("mail", { tasks: 1 });
-  nowMs = 1_249;
+  time.nowMs = 1_249;
   await wakeUp.hint("mail", { tasks: 1 });
   expect(sent).toHaveLength(1);
-  nowMs = 1_250;
+  time.nowMs = 1_250;
   await wakeUp.hint("mail", { tasks: 1 });
   expect(sent).toHaveLength(2);
   expect(hints).toHaveLength(3);
