@@ -8,6 +8,7 @@ import { faultOf } from "./title-rule";
 
 /** Here a row has the whole title: a sentence of a table, which is read in its own file or by people. */
 const rowsAreTitles: ReadonlySet<string> = new Set([
+  "test/unit/worker/next-pool-call.test.ts",
   "test/source-texts/scene.ts",
   "test/support/store-setup.ts",
   "test/tsql/litmus/litmus.test.ts",

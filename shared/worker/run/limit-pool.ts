@@ -11,6 +11,8 @@ import { IdleTokens } from "./idle-tokens";
 import { register } from "../client/register";
 import { startExecution } from "../client/start-execution";
 import type { Asked } from "../client/start-execution";
+import { nextPoolCall, tokensKept } from "./next-pool-call";
+import type { PoolCall, ReleaseCall } from "./next-pool-call";
 import { reclaim } from "./run-worker";
 import { returnMaxMs } from "./return-slots";
 import type { ReturnSlots } from "./return-slots";
@@ -39,9 +41,6 @@ interface Waiting extends WaitingCall<Waiting> {
   readonly settle: (answer: HeldCall | Denial) => void;
   readonly fail: (error: unknown) => void;
 }
-
-/** part: of idle tokens that are too few for the next call. */
-type PoolCall = "start" | "acquire" | "releaseRequested" | "release" | "part";
 
 /**
  * The tokens that the calls of one process hold of one limit. Calls share one execution: a free token of the process costs no
@@ -237,47 +236,25 @@ export class LimitPool implements TokenNews {
     return { ...denial, retryInMs: paced ?? Math.min(Math.round(varied), returnMaxMs) };
   }
 
-  #deny(calls: readonly Waiting[], denial: Denial): void {
-    for (const call of calls) if (this.#waiting.remove(call)) call.settle(denial);
-  }
-
   /** Those that wait for one answer only. */
   #denyImpatient(): void {
-    this.#deny(
-      this.#waiting.all().filter(({ waitMs }) => waitMs === 0),
-      this.#outlook.denial,
-    );
+    for (const call of this.#waiting.takeImpatient()) call.settle(this.#outlook.denial);
   }
 
   #denyAll(denial: Denial): void {
     this.#outlook.denial = denial;
-    this.#deny(this.#waiting.all(), denial);
+    for (const call of this.#waiting.take(this.#waiting.all())) call.settle(denial);
   }
 
-  /** What to ask the database at that instant; null: nothing. */
   #nextCall(nowMs: number): PoolCall | null {
-    const lease = this.#lease;
-    const { first } = this.#waiting;
-    const mayAsk = this.#outlook.mayAskAt(nowMs);
-    if (lease === null) return first !== undefined && mayAsk ? "start" : null;
-    // All were given to others, and no call waits for more.
-    if (lease.count === 0 && first === undefined) return "release";
-    const idle = lease.count - lease.inUse;
-    if (idle > 0 && this.#wantedBack > 0) return "releaseRequested";
-    if (idle > 0 && this.#isPart(lease, mayAsk)) return "part";
-    if (idle > 0 && this.#idle.due > 0) return "release";
-    const isShort = first !== undefined && idle < first.want;
-    if (!isShort || this.#wantedBack > 0 || this.#isPaused) return null;
-    return mayAsk ? "acquire" : null;
-  }
-
-  /**
-   * Are the tokens too few for the next call, also when all bodies end, and were more denied? Then the idle ones go back at once:
-   * processes that each kept a part would wait for each other.
-   */
-  #isPart({ count }: TokenLease, mayAsk: boolean): boolean {
-    const { first } = this.#waiting;
-    return first !== undefined && count < first.want && !mayAsk;
+    return nextPoolCall({
+      lease: this.#lease,
+      firstWants: this.#waiting.first?.want ?? null,
+      mayAsk: this.#outlook.mayAskAt(nowMs),
+      wantedBack: this.#wantedBack,
+      idleDue: this.#idle.due,
+      isPaused: this.#isPaused,
+    });
   }
 
   #now(): number {
@@ -352,9 +329,8 @@ export class LimitPool implements TokenNews {
       else await this.#release(this.#lease, next);
     } catch (error) {
       this.#onError(next, error);
-      const impatient = this.#waiting.all().filter(({ waitMs }) => waitMs === 0);
-      const failed = next === "start" ? [...asked, ...impatient] : impatient;
-      for (const call of failed) if (this.#waiting.remove(call)) call.fail(error);
+      if (next === "start") for (const call of this.#waiting.take(asked)) call.fail(error);
+      for (const call of this.#waiting.takeImpatient()) call.fail(error);
     }
   }
 
@@ -419,11 +395,10 @@ export class LimitPool implements TokenNews {
   }
 
   /** Gives back requested or idle tokens. Bodies begin meanwhile on the tokens that are kept for certain. */
-  async #release(lease: TokenLease, next: "releaseRequested" | "release" | "part"): Promise<void> {
+  async #release(lease: TokenLease, next: ReleaseCall): Promise<void> {
     const { executionId, count } = lease;
     const { store } = this.#environment;
-    const keep =
-      next === "releaseRequested" ? this.#keepOf(lease) : this.#restOf(lease, next === "part");
+    const keep = tokensKept(next, lease, { wantedBack: this.#wantedBack, idleDue: this.#idle.due });
     if (next === "part") this.#outlook.notePart();
     if (next !== "releaseRequested" && keep === 0) {
       this.#closeLease();
@@ -470,16 +445,6 @@ export class LimitPool implements TokenNews {
   /** Tasks of these definitions can use what went back. */
   #wake(definitions: readonly string[]): void {
     for (const name of definitions) void this.#environment.wakeUp.hint(name);
-  }
-
-  /** What stays when idle tokens go back. */
-  #restOf({ count, inUse }: TokenLease, isPart: boolean): number {
-    return isPart ? inUse : count - Math.min(this.#idle.due, count - inUse);
-  }
-
-  /** What stays while the database decides how many go: it takes the tokens above the limit, or at most half for others. */
-  #keepOf({ count, inUse }: TokenLease): number {
-    return Math.max(inUse, Math.min(count - this.#wantedBack, Math.ceil(count / 2)), 0);
   }
 
   #onError(next: PoolCall, error: unknown): void {

@@ -74,6 +74,16 @@ export class WaitingCalls<Call extends WaitingCall<Call>> {
     return calls;
   }
 
+  /** Takes out those of these calls that still wait, and returns them. */
+  take(calls: readonly Call[]): Call[] {
+    return calls.filter((call) => this.remove(call));
+  }
+
+  /** Takes out the calls that wait for one answer only, and returns them. */
+  takeImpatient(): Call[] {
+    return this.take(this.all().filter(({ waitMs }) => waitMs === 0));
+  }
+
   /** Adds a call at the end. The caller has looked whether its signal is aborted already. */
   add(call: Call): void {
     const { signal, waitMs } = call;
