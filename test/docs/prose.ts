@@ -66,8 +66,8 @@ const retiredWords: readonly RetiredWord[] = [
     within:
       /^README|^docs\/(?:guides|operate|reference\/(?!sql)|concepts|quickstart)|^shared\/(?:admin|cli|functions|local|worker\/(?:client|define))\//,
   },
-  // Dashboard. The changelog says what it was called.
-  { pattern: /\bstatus[- ]pages?\b/gi, except: /^CHANGELOG\.md$/ },
+  // Dashboard.
+  { pattern: /\bstatus[- ]pages?\b/gi },
 ];
 
 /** Numbers of promises, locks, cases and design sections: no page explains them. */
