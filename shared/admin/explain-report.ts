@@ -66,10 +66,10 @@ const cancelledWithinMs = 3_600_000;
 /** The actor of its cancellation, and the reason: a running task's own text can't tell. The audit is looked at for an hour back. */
 async function noteCancel(
   store: TaskStore,
-  { task, finishedAt }: TaskFacts,
+  { task, endedAt }: TaskFacts,
 ): Promise<{ cancelledBy?: { actor: string; reason: string | null } }> {
-  if (finishedAt === undefined) return {};
-  const endMs = Date.parse(finishedAt);
+  if (endedAt === undefined) return {};
+  const endMs = Date.parse(endedAt);
   const { entries } = await store.listAudit({
     ...{ object: task, action: "cancel_tasks", max: 1 },
     since: new Date(endMs - cancelledWithinMs),

@@ -288,12 +288,12 @@ function explainCancel(task: ExplainableTask): Reason[] {
 }
 
 function explainEnd(task: ExplainableTask): Reason[] {
-  const at = task.finishedAt === undefined ? "" : ` at ${task.finishedAt}`;
+  const at = task.endedAt === undefined ? "" : ` at ${task.endedAt}`;
   const by = task.worker === undefined || task.worker === null ? "" : ` by ${task.worker}`;
   if (task.state === "cancelled")
     return [decides("cancelled", `Cancelled${at}.${cancelReason(task)}`)];
   if (task.state === "dead") {
-    const since = task.finishedAt === undefined ? "" : ` since ${task.finishedAt}`;
+    const since = task.endedAt === undefined ? "" : ` since ${task.endedAt}`;
     return [decides("dead", `Dead${since} ${deathCause(task)}${describeError(task)}`)];
   }
   const took =

@@ -23,11 +23,6 @@ export interface RunningTask extends Pick<TaskListEntry, "task" | "kind" | "stat
   readonly isSlow: boolean;
 }
 
-/** How long tasks of a kind ran, of those that ended well. */
-export interface KindReport extends Omit<KindPace, "finished"> {
-  readonly ended: number;
-}
-
 /** How a definition gets on. */
 export interface PaceReport {
   readonly definition: string;
@@ -49,7 +44,7 @@ export interface PaceReport {
   readonly untilDoneMs: number | null;
   /** Why `untilDoneMs` isn't known; null: it is. */
   readonly heldUpBy: string | null;
-  readonly kinds: readonly KindReport[];
+  readonly kinds: readonly KindPace[];
   /** Claimed tasks, those that run first; at most a thousand. */
   readonly running: readonly RunningTask[];
 }
@@ -78,7 +73,7 @@ export async function readPace(
   const ended =
     overMs === null
       ? null
-      : { count: pace.finished, overMs, perMinute: perMinute(pace.finished, overMs) };
+      : { count: pace.ended, overMs, perMinute: perMinute(pace.ended, overMs) };
   const oldestReady = oldestOf(pace);
   const outlook = untilDone(definition, ended, oldestReady);
   return {
@@ -86,12 +81,7 @@ export async function readPace(
     oldestReady,
     ended,
     ...outlook,
-    kinds: kinds.map(({ kind, finished, p50Ms, p99Ms }) => ({
-      kind,
-      ended: finished,
-      p50Ms,
-      p99Ms,
-    })),
+    kinds,
     running: tasks.map((task) => toRunning(task, { kinds, nowMs, definition })),
   };
 }
@@ -157,7 +147,7 @@ function toRunning(
 ): RunningTask {
   const sinceMs = Math.max(nowMs - Date.parse(claimedAt ?? ""), 0);
   const own = kinds.find((pace) => pace.kind === kind);
-  const usualMs = own === undefined || own.finished < measuredMin ? null : own.p99Ms;
+  const usualMs = own === undefined || own.ended < measuredMin ? null : own.p99Ms;
   // A prefetched task is claimed while others run before it on its token.
   const waitMs = prefetchMax * Math.max(0, ...kinds.map(({ p99Ms }) => p99Ms ?? 0));
   const isSlow =

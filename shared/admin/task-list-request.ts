@@ -59,7 +59,6 @@ export const readListTasksQuery = listQueryOf(
   {
     ...{ state: "states", group: "groupKey", batch: "batchId" },
     ...{ since: "createdSince", before: "createdBefore" },
-    ...{ endedSince: "finishedSince", endedBefore: "finishedBefore" },
   },
 );
 /** Which tasks to list. */

@@ -52,10 +52,10 @@ export function isSearch(request: ListTasksRequest): boolean {
 /** What a request asks for beside states. */
 export function filterOf(request: ListTasksRequest): TaskFilter {
   const { key, keyPrefix, groupKey, batchId, where } = request;
-  const { createdSince, createdBefore, finishedSince, finishedBefore } = request;
+  const { createdSince, createdBefore, endedSince, endedBefore } = request;
   const members = {
     ...{ key, keyPrefix, groupKey, batchId, ...where },
-    ...{ createdSince, createdBefore, finishedSince, finishedBefore },
+    ...{ createdSince, createdBefore, endedSince, endedBefore },
   };
   const given = Object.entries(members).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given);

@@ -1,5 +1,5 @@
 import type { TaskId } from "../core/ids";
-import { isFinished } from "../core/listable-states";
+import { isEndState } from "../core/listable-states";
 import type { ListableState, TaskStore } from "../ports/task-store";
 import type { CancelResult, RedriveResult, RescheduleResult, TaskResults } from "./task-actions";
 
@@ -56,7 +56,7 @@ export async function previewReschedule(
 }
 
 function isEnded(state: State): state is EndedState {
-  return isFinished(state) || state === "unknown";
+  return isEndState(state) || state === "unknown";
 }
 
 /** Each task once, in input order. */

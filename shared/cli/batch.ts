@@ -124,5 +124,5 @@ const columns: Column<BatchReport["waves"][number]>[] = [
   { title: "ended", value: (row) => String(row.admitted - row.unfinished), isNumber: true },
   { title: "dead", value: (row) => String(row.dead), isNumber: true },
   { title: "opened at", value: (row) => showInstant(row.openedAt) },
-  { title: "ended at", value: (row) => showInstant(row.finishedAt) },
+  { title: "ended at", value: (row) => showInstant(row.endedAt) },
 ];

@@ -40,7 +40,7 @@ export const explainCommand: Command = {
 };
 
 const columns: readonly Column<TaskAttempt>[] = [
-  { title: "ended", value: (row) => showInstant(row.finishedAt) },
+  { title: "ended", value: (row) => showInstant(row.endedAt) },
   { title: "outcome", value: (row) => row.outcome },
   { title: "took", value: (row) => showDuration(row.durationMs), isNumber: true },
   { title: "fence", value: (row) => row.fence, isNumber: true, isSpare: true },

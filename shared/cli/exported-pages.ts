@@ -6,7 +6,7 @@ import { isSearch } from "../admin/task-list";
 import type { ListTasksRequest } from "../admin/task-list-request";
 import { countedMax } from "../core/counted";
 import type { TaskId } from "../core/ids";
-import { isFinished } from "../core/listable-states";
+import { isEndState } from "../core/listable-states";
 import type { ListableState, TaskListEntry } from "../ports/task-store";
 import type { TaskFits } from "./task-filters";
 
@@ -54,7 +54,7 @@ export async function* exportedPages(
       left -= taken.length;
       const unseen = taken.filter(({ task }) => !seen.has(task));
       // An ended task stays so, or becomes a ready one, whose page was before.
-      if (!isFinished(state)) for (const { task } of unseen) seen.add(task);
+      if (!isEndState(state)) for (const { task } of unseen) seen.add(task);
       yield {
         state,
         tasks: unseen,

@@ -22,7 +22,7 @@ export function exportedLine(facts: TaskFacts, dueAt: string | null = null): str
     priority: facts.priority,
     createdAt: facts.createdAt,
     runAt: facts.state === "scheduled" ? (dueAt ?? undefined) : undefined,
-    finishedAt: facts.finishedAt,
+    endedAt: facts.endedAt,
     failedCount: facts.failedCount,
     lostCount: facts.lostCount,
     error: facts.lastError ?? undefined,

@@ -3,7 +3,7 @@ import { isSearch } from "../admin/task-list";
 import type { TaskPage, TaskPlace, TaskStop } from "../admin/task-list";
 import type { ListTasksRequest } from "../admin/task-list-request";
 import { limits } from "../core/limits";
-import { isFinished } from "../core/listable-states";
+import { isEndState } from "../core/listable-states";
 import type { ListableState, TaskListEntry } from "../ports/task-store";
 import { describeCut, renderTable, showInstant, showNumber } from "../terminal/output";
 import type { Column, Screen } from "../terminal/output";
@@ -110,7 +110,7 @@ function columnsOf(states: readonly ListableState[]): Column<TaskListEntry>[] {
     { title: "created", value: (row) => showInstant(row.createdAt) },
     {
       title: "ended",
-      value: (row) => (row.finishedAt == null ? "-" : showInstant(row.finishedAt)),
+      value: (row) => (row.endedAt == null ? "-" : showInstant(row.endedAt)),
     },
     { title: "failed", value: (row) => String(row.failedCount), isNumber: true, isSpare: true },
     errorColumn,
@@ -118,7 +118,7 @@ function columnsOf(states: readonly ListableState[]): Column<TaskListEntry>[] {
 }
 
 function columnsOfState(state: ListableState): Column<TaskListEntry>[] {
-  const hasEnded = isFinished(state);
+  const hasEnded = isEndState(state);
   const columns: Column<TaskListEntry>[] = [
     { title: "task", value: (row) => row.task, isNumber: true },
     { title: "kind", value: (row) => row.kind },
@@ -128,7 +128,7 @@ function columnsOfState(state: ListableState): Column<TaskListEntry>[] {
     { title: "lost", value: (row) => String(row.lostCount), isNumber: true },
   ];
   if (state === "scheduled") columns.push({ title: "due", value: (row) => showInstant(row.dueAt) });
-  if (hasEnded) columns.push({ title: "ended", value: (row) => showInstant(row.finishedAt) });
+  if (hasEnded) columns.push({ title: "ended", value: (row) => showInstant(row.endedAt) });
   if (state === "claimed") {
     columns.push({ title: "state", value: (row) => row.state });
     columns.push({ title: "claimed", value: (row) => showInstant(row.claimedAt) });

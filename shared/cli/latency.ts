@@ -55,8 +55,8 @@ async function waitOf(admin: Admin, definition: string, changedBy: string): Prom
   for (let waitedMs = 0; waitedMs < patienceMs; waitedMs += lookMs) {
     await sleep(lookMs);
     const facts = await admin.facts(added.task);
-    if (facts?.finishedAt === undefined) continue;
-    const startedMs = Date.parse(facts.finishedAt) - (facts.durationMs ?? 0);
+    if (facts?.endedAt === undefined) continue;
+    const startedMs = Date.parse(facts.endedAt) - (facts.durationMs ?? 0);
     return Math.max(Math.round(startedMs - Date.parse(facts.createdAt)), 0);
   }
   return null;

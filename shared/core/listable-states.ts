@@ -13,6 +13,6 @@ export const listableStates = [
 export type ListableState = (typeof listableStates)[number];
 
 /** Has a task in this state ended? Only a redrive brings it back. */
-export function isFinished(state: string): state is "done" | "dead" | "cancelled" {
+export function isEndState(state: string): state is "done" | "dead" | "cancelled" {
   return state === "done" || state === "dead" || state === "cancelled";
 }

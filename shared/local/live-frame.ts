@@ -106,9 +106,9 @@ const pacedWeight = 0.9;
 export function shareOf({ definitions, paced, others, files, isSettled }: Progress): number | null {
   if (isSettled) return 1;
   if (!paced.isKnown || paced.isCut || paced.total === 0) return null;
-  const pacedShare = paced.finished / paced.total;
+  const pacedShare = paced.ended / paced.total;
   if (files === null) return definitions.some(isCalling) ? null : pacedShare;
-  const othersShare = others.total === 0 ? pacedShare : others.finished / others.total;
+  const othersShare = others.total === 0 ? pacedShare : others.ended / others.total;
   return Math.min(0.99, pacedWeight * pacedShare + (1 - pacedWeight) * pacedShare * othersShare);
 }
 
@@ -122,11 +122,11 @@ export function describeWork({ files, paced }: Progress): string {
     return paced.total === 0
       ? "no tasks yet: npx taskgate enqueue NAME --payload .. adds one"
       : paced.isCut
-        ? `${showCount(paced.finished)} tasks have ended, ${showCount(paced.total - paced.finished)} to go`
-        : `${String(paced.finished)} of ${String(paced.total)} tasks`;
+        ? `${showCount(paced.ended)} tasks have ended, ${showCount(paced.total - paced.ended)} to go`
+        : `${String(paced.ended)} of ${String(paced.total)} tasks`;
   const known =
     paced.isKnown && !paced.isCut ? String(paced.total) : `${String(paced.total)} or more`;
-  return `${String(files.imported)} of ${String(files.landed)} files, ${String(paced.finished)} of ${known} blocks`;
+  return `${String(files.imported)} of ${String(files.landed)} files, ${String(paced.ended)} of ${known} blocks`;
 }
 
 /** Columns with their widths. */

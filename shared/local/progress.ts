@@ -12,7 +12,7 @@ export interface DeadLetter {
   readonly task: string;
   readonly reason: string;
   /** ISO-8601 UTC; empty: not told. */
-  readonly finishedAt: string;
+  readonly endedAt: string;
 }
 
 /** How far a batch is. */
@@ -33,14 +33,14 @@ export interface Progress {
   readonly deadLetters: readonly DeadLetter[];
   /** Tasks of the paced definition, without a sample of all. Not known before every file was cut into tasks. */
   readonly paced: {
-    readonly finished: number;
+    readonly ended: number;
     readonly total: number;
     readonly isKnown: boolean;
     /** There are more tasks than the database counts. */
     readonly isCut: boolean;
   };
   /** Tasks of all other definitions, as far as they exist by now. */
-  readonly others: { readonly finished: number; readonly total: number };
+  readonly others: { readonly ended: number; readonly total: number };
   /** Files that landed, and those of them that were imported completely; null: without a sample none do. */
   readonly files: { readonly landed: number; readonly imported: number } | null;
   /** Those that run, oldest first. */
@@ -49,7 +49,7 @@ export interface Progress {
   readonly isSettled: boolean;
 }
 
-/** What a finished run is judged by. */
+/** What a run that has ended is judged by. */
 export interface Verdict {
   readonly isGood: boolean;
   /** Findings that aren't as expected, a sentence each. */
@@ -88,7 +88,7 @@ export class ProgressReader {
     if (sample === null) {
       const counted = withBlocked(countTasks(definitions), running, 0);
       const paced = { ...counted, isKnown: true, isCut: isCut(definitions) };
-      const nothing = { others: { finished: 0, total: 0 }, files: null, isSettled: false };
+      const nothing = { others: { ended: 0, total: 0 }, files: null, isSettled: false };
       return { ...known, ...nothing, definitions, paced };
     }
     const isIdle =
@@ -126,26 +126,26 @@ export class ProgressReader {
       if (dead === (this.#dead.get(name)?.count ?? 0)) continue;
       const request = { name, state: "dead", max: deadLettersMax } as const;
       const { tasks } = await this.#run.store.listTasks(request);
-      const letters = tasks.map(({ task, error, finishedAt }) => {
+      const letters = tasks.map(({ task, error, endedAt }) => {
         const reason = error ?? "no reason was given";
-        return { definition: name, task, reason, finishedAt: finishedAt ?? "" };
+        return { definition: name, task, reason, endedAt: endedAt ?? "" };
       });
       this.#dead.set(name, { count: dead, letters });
     }
     return [...this.#dead.values()]
       .flatMap((entry) => entry.letters)
-      .sort((left, right) => right.finishedAt.localeCompare(left.finishedAt));
+      .sort((left, right) => right.endedAt.localeCompare(left.endedAt));
   }
 }
 
 /** With tasks of waves that haven't opened. Of the sample they will be work of others: the paced ones are in the first wave. */
 function withBlocked(
-  { finished, total }: { finished: number; total: number },
+  { ended, total }: { ended: number; total: number },
   running: readonly BatchStatus[],
   firstWave: number,
-): { finished: number; total: number } {
+): { ended: number; total: number } {
   const waves = running.flatMap((batch) => batch.waves.slice(firstWave));
-  return { finished, total: total + waves.reduce((sum, wave) => sum + wave.blocked, 0) };
+  return { ended, total: total + waves.reduce((sum, wave) => sum + wave.blocked, 0) };
 }
 
 function describeBatch({ name, waves }: BatchStatus): BatchProgress {
@@ -156,11 +156,11 @@ function describeBatch({ name, waves }: BatchStatus): BatchProgress {
   return { name, wave, waves: waves.length, total: blocked + admitted, ended: admitted - left };
 }
 
-function countTasks(definitions: readonly DefinitionStatus[]): { finished: number; total: number } {
+function countTasks(definitions: readonly DefinitionStatus[]): { ended: number; total: number } {
   const sum = (count: (definition: DefinitionStatus) => number): number =>
     definitions.reduce((total, definition) => total + count(definition), 0);
-  const finished = sum(({ done, dead, cancelled }) => done + dead + cancelled);
-  return { finished, total: finished + sum(unfinished) };
+  const ended = sum(({ done, dead, cancelled }) => done + dead + cancelled);
+  return { ended, total: ended + sum(unfinished) };
 }
 
 /** Is there a count at which the database has stopped? */

@@ -171,12 +171,12 @@ function describeBusy(setup: StoreSetup): void {
       const answer = await store.cancelBatch({ batchId });
       expect(answer).toEqual({ status: "cancelled", tasks: [], opening: [batchId] });
     });
-    expect((await batchStatus(store, batchId)).finishedAt).toBeNull();
+    expect((await batchStatus(store, batchId)).endedAt).toBeNull();
     const opens = await store.pumpBatch({ batchId, max: 10 });
     expect(opens).toMatchObject({ status: "pumped", moved: 0, more: true, woken: [] });
     const ends = await store.pumpBatch({ batchId, max: 10 });
     expect(ends).toEqual({ status: "pumped", moved: 1, more: false, woken: [] });
-    expect((await batchStatus(store, batchId)).finishedAt).not.toBeNull();
+    expect((await batchStatus(store, batchId)).endedAt).not.toBeNull();
   });
 }
 
@@ -240,7 +240,7 @@ function describePump(setup: StoreSetup): void {
     expect(await left()).toEqual([1, 0, 1]);
     expect(await pump()).toEqual({ ...pumped, moved: 1, more: true });
     expect(await left()).toEqual([0, 0, 1]);
-    expect((await batchStatus(store, batchId)).finishedAt).toBeNull();
+    expect((await batchStatus(store, batchId)).endedAt).toBeNull();
     expect(await pump()).toEqual({ ...pumped, moved: 1, more: false });
     expect(await pump()).toEqual(idle);
     expect(await batchStatus(store, batchId)).toMatchObject({
@@ -266,7 +266,7 @@ function describeCancel(setup: StoreSetup): void {
     expect(answer).toEqual({ status: "cancelled", tasks: [], opening: [] });
     const before = await batchStatus(store, batchId);
     expect(before).toMatchObject({ state: "cancelled", startedAt: null });
-    expect(before.finishedAt).toBe(before.createdAt);
+    expect(before.endedAt).toBe(before.createdAt);
     await opened.advance(5);
     expect(await store.cancelBatch({ batchId })).toEqual({ ...answer, status: "again" });
     expect(await batchStatus(store, batchId)).toEqual(before);
@@ -335,13 +335,13 @@ function describeCancel(setup: StoreSetup): void {
       const claimed = await worker.claim(1);
       await store.cancelBatch({ batchId: batch.batchId });
       await worker.fail(claimed, { as });
-      const { state, finishedAt, waves } = await batchStatus(store, batch.batchId);
+      const { state, endedAt, waves } = await batchStatus(store, batch.batchId);
       expect([state, ...waves.map((wave) => wave.state)]).toEqual([
         "cancelled",
         "done",
         "cancelled",
       ]);
-      expect(finishedAt).not.toBeNull();
+      expect(endedAt).not.toBeNull();
       await worker.finish();
     }
   });
@@ -362,7 +362,7 @@ function describeList(setup: StoreSetup): void {
   });
 
   testWith(setup, "exact clock")(
-    "list_batches tells when each wave was opened and finished, and the batch started and finished",
+    "list_batches tells when each wave was opened and ended, and the batch started and ended",
     async () => {
       const opened = open();
       const { store } = opened;
@@ -389,13 +389,13 @@ function describeList(setup: StoreSetup): void {
         failurePolicy: "halt",
         createdAt: after(0),
         startedAt: after(10),
-        finishedAt: after(30),
+        endedAt: after(30),
         runningMs: null,
         waves: [
-          { ...over, admitted: 0, openedAt: after(10), finishedAt: after(10) },
-          { ...over, admitted: 1, openedAt: after(10), finishedAt: after(20) },
-          { ...over, admitted: 0, openedAt: after(20), finishedAt: after(20) },
-          { ...over, admitted: 1, openedAt: after(20), finishedAt: after(30) },
+          { ...over, admitted: 0, openedAt: after(10), endedAt: after(10) },
+          { ...over, admitted: 1, openedAt: after(10), endedAt: after(20) },
+          { ...over, admitted: 0, openedAt: after(20), endedAt: after(20) },
+          { ...over, admitted: 1, openedAt: after(20), endedAt: after(30) },
         ].map((wave, index) => ({ wave: at(batch.waveIds, index), ordinal: index + 1, ...wave })),
       });
     },

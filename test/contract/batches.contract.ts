@@ -73,7 +73,7 @@ function describeCreate(setup: StoreSetup): void {
       state: "draft",
       failurePolicy: "halt",
       startedAt: null,
-      finishedAt: null,
+      endedAt: null,
       waves: first.waveIds.map((wave, index) => ({
         wave,
         ordinal: index + 1,
@@ -175,7 +175,7 @@ function describeWaves(setup: StoreSetup): void {
     expect(await drain(worker, 1)).toEqual([...(batch.tasks[1] ?? []), ...(batch.tasks[4] ?? [])]);
     const status = await batchStatus(store, batch.batchId);
     expect(status.state).toBe("done");
-    expect(status.finishedAt).not.toBeNull();
+    expect(status.endedAt).not.toBeNull();
     expect(status.waves.every((wave) => wave.state === "done")).toBe(true);
   });
 
@@ -552,7 +552,7 @@ function describePolicies(setup: StoreSetup): void {
     expect((await worker.complete(await worker.claim(1))).woken).toEqual([]);
     expect(await batchStatus(store, batch.batchId)).toMatchObject({
       state: "halted",
-      finishedAt: null,
+      endedAt: null,
       waves: [{ state: "done" }, { state: "blocked" }],
     });
     const { batchId } = batch;
@@ -593,7 +593,7 @@ function describePolicies(setup: StoreSetup): void {
     await pumpAll(store, batchId);
     const status = await batchStatus(store, batchId);
     expect(status.waves.map((wave) => wave.state)).toEqual(["done", "cancelled", "cancelled"]);
-    expect(status.finishedAt).not.toBeNull();
+    expect(status.endedAt).not.toBeNull();
     for (const id of batch.tasks.slice(1).flat())
       expect(await stateOf(store, id)).toBe("cancelled");
     expect(await statusOf(store, name)).toMatchObject({ ready: 0, cancelled: 3 });
@@ -645,7 +645,7 @@ function describeCancel(setup: StoreSetup): void {
     expect((await hold(store, { name, waveId: batch.waveIds[0] }, 1)).status).toBe("late");
     expect(await store.startBatch({ batchId, seal: true })).toMatchObject({ status: "ended" });
     await pumpAll(store, batchId);
-    expect((await batchStatus(store, batchId)).finishedAt).not.toBeNull();
+    expect((await batchStatus(store, batchId)).endedAt).not.toBeNull();
     const other = await makeBatch(store, 1);
     expect(
       (await hold(store, { name, waveId: other.waveIds[0] }, [{ dedupeKey: "k" }])).outcomes,
@@ -702,7 +702,7 @@ function describeCancel(setup: StoreSetup): void {
     await worker.complete(await worker.claim(300));
     await pumpAll(store, batchId);
     expect(await statusOf(store, name)).toMatchObject({ done: 200, cancelled: 2 });
-    expect((await batchStatus(store, batchId)).finishedAt).not.toBeNull();
+    expect((await batchStatus(store, batchId)).endedAt).not.toBeNull();
   });
 }
 

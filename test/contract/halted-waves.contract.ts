@@ -21,7 +21,7 @@ export function describeHaltedWaves(setup: StoreSetup): void {
       const { state, waves } = await batchStatus(store, batch.batchId);
       expect(state).toBe("halted");
       expect(waves[0]).toMatchObject({ state: "open", unfinished: 1, admitted: 2, dead: 0 });
-      expect(waves[0]).toMatchObject({ finishedAt: null });
+      expect(waves[0]).toMatchObject({ endedAt: null });
       expect(waves[1]).toMatchObject({ state: "blocked", blocked: 1 });
       const again = await worker.claimOne();
       expect(again).toMatchObject({ taskId: dead[0], isInWave: true });
@@ -98,7 +98,7 @@ export function describeHaltedWaves(setup: StoreSetup): void {
       await worker.complete([await worker.claimOne()]);
       await store.pumpBatch({ batchId: batch.batchId, max: 10 });
       expect(await stateOf(store, at(at(batch.tasks, 1), 0))).toBe("cancelled");
-      expect((await batchStatus(store, batch.batchId)).finishedAt).not.toBeNull();
+      expect((await batchStatus(store, batch.batchId)).endedAt).not.toBeNull();
     });
 
     test("a redrive brings tasks of an earlier wave back on their own, also in one call with those of the last", async () => {

@@ -4,7 +4,7 @@ import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
 
-const none = { oldestReady: null, finished: 0, overMs: null, kinds: [] };
+const none = { oldestReady: null, ended: 0, overMs: null, kinds: [] };
 
 /** How fast tasks of a definition end, how long they run, and how old the oldest ready one is. */
 export function describePace(setup: StoreSetup): void {
@@ -61,7 +61,7 @@ export function describePace(setup: StoreSetup): void {
       await opened.advance(5_000);
       await second.complete([await second.claimOne()]);
       const pace = await store.readPace({ name, max: 10 });
-      expect(pace.finished).toBe(2);
+      expect(pace.ended).toBe(2);
       expect(pace.overMs).toBeGreaterThanOrEqual(5_000);
       expect(pace.overMs).toBeLessThan(3_600_000);
     });
@@ -76,9 +76,9 @@ export function describePace(setup: StoreSetup): void {
         const worker = await startWorker(store, name);
         await worker.complete([await worker.claimOne()]);
         await opened.advance(3_599_999);
-        expect(await store.readPace({ name, max: 10 })).toMatchObject({ finished: 1 });
+        expect(await store.readPace({ name, max: 10 })).toMatchObject({ ended: 1 });
         await opened.advance(1);
-        expect(await store.readPace({ name, max: 10 })).toMatchObject({ finished: 0 });
+        expect(await store.readPace({ name, max: 10 })).toMatchObject({ ended: 0 });
       },
     );
 
@@ -100,15 +100,15 @@ export function describePace(setup: StoreSetup): void {
         })),
         want: 0,
       });
-      const { kinds, finished } = await store.readPace({ name, max: 1_000 });
-      expect(finished).toBe(101);
+      const { kinds, ended } = await store.readPace({ name, max: 1_000 });
+      expect(ended).toBe(101);
       expect(kinds).toEqual([
-        { kind: "a", finished: 100, p50Ms: 50, p99Ms: 99 },
-        { kind: "b", finished: 1, p50Ms: 7, p99Ms: 7 },
+        { kind: "a", ended: 100, p50Ms: 50, p99Ms: 99 },
+        { kind: "b", ended: 1, p50Ms: 7, p99Ms: 7 },
       ]);
     });
 
-    test("the newest finished tasks are looked at, as many as were asked for", async () => {
+    test("the newest ended tasks are looked at, as many as were asked for", async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store);
@@ -118,12 +118,12 @@ export function describePace(setup: StoreSetup): void {
       await opened.advance(1_000);
       await worker.complete([await worker.claimOne()]);
       await worker.complete([await worker.claimOne()]);
-      const { kinds, finished } = await store.readPace({ name, max: 2 });
-      expect(finished).toBe(2);
-      expect(kinds).toMatchObject([{ kind: "new", finished: 2 }]);
+      const { kinds, ended } = await store.readPace({ name, max: 2 });
+      expect(ended).toBe(2);
+      expect(kinds).toMatchObject([{ kind: "new", ended: 2 }]);
     });
 
-    test("the newest are those that finished last, whatever the order of their ids", async () => {
+    test("the newest are those that ended last, whatever the order of their ids", async () => {
       const opened = open();
       const { store } = opened;
       const name = await define(store, { limit: 2 });
@@ -137,7 +137,7 @@ export function describePace(setup: StoreSetup): void {
       expect(kinds).toMatchObject([{ kind: "first" }]);
     });
 
-    test("the greater id of tasks that finished at the same instant is the newer one", async () => {
+    test("the greater id of tasks that ended at the same instant is the newer one", async () => {
       const { store } = open();
       const name = await define(store, { limit: 2 });
       await enqueue(store, name, [{ kind: "first" }, { kind: "second" }]);
@@ -147,7 +147,7 @@ export function describePace(setup: StoreSetup): void {
       expect(kinds).toMatchObject([{ kind: "second" }]);
     });
 
-    test("durations count by length, and a task without one is finished and has none", async () => {
+    test("durations count by length, and a task without one has ended and has none", async () => {
       const { store } = open();
       const name = await define(store, { limit: 6 });
       await enqueue(store, name, 6);
@@ -160,7 +160,7 @@ export function describePace(setup: StoreSetup): void {
           durationMs: durations[index] ?? null,
         });
       const { kinds } = await store.readPace({ name, max: 10 });
-      expect(kinds).toEqual([{ kind: name, finished: 6, p50Ms: 20, p99Ms: 40 }]);
+      expect(kinds).toEqual([{ kind: name, ended: 6, p50Ms: 20, p99Ms: 40 }]);
     });
 
     test("dead and cancelled tasks, and those of other definitions, don't count", async () => {

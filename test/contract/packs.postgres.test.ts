@@ -156,7 +156,7 @@ describe("a task that lies with others", () => {
     const together = await endTogether(field, others, result);
     const told = async (taskId: TaskId): Promise<object> => ({
       ...(await factsOf(store, taskId)),
-      ...{ task: "", createdAt: "", finishedAt: "", dedupeKey: "" },
+      ...{ task: "", createdAt: "", endedAt: "", dedupeKey: "" },
     });
     expect(await told(at(together, 1))).toEqual(await told(at(alone, 0)));
     expect(await factsOf(store, at(together, 1))).toMatchObject({ dedupeKey: "y", result });

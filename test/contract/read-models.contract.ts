@@ -296,7 +296,7 @@ function describeTasks(setup: StoreSetup): void {
     }
     const { tasks } = await store.listTasks({ name, state: "done", max: 3 });
     expect(tasks.map((task) => task.task)).toEqual([ids[3], ids[2], ids[1]]);
-    expect(at(tasks, 0).finishedAt).toMatch(isoInstant);
+    expect(at(tasks, 0).endedAt).toMatch(isoInstant);
     const ready = await enqueue(store, name, 3);
     const listed = await store.listTasks({ name, state: "ready", max: 2 });
     expect(listed.tasks.map((task) => task.task)).toEqual(ready.slice(0, 2));
@@ -453,7 +453,7 @@ function describeExplain(setup: StoreSetup): void {
       failedCount: 2,
       dedupeKey: "k",
     });
-    expect(facts.finishedAt).toMatch(isoInstant);
+    expect(facts.endedAt).toMatch(isoInstant);
     expect(facts.attempts.map((entry) => entry.error)).toEqual(["second", "first"]);
   });
 

@@ -204,10 +204,10 @@ function describeWaves(setup: StoreSetup): void {
     expect(await waveOf(store, batch, 1)).toMatchObject({ admitted: 2, unfinished: 2, blocked: 1 });
     await store.pumpBatch({ batchId: batch.batchId, max: 2 });
     expect(await waveOf(store, batch, 1)).toMatchObject({ unfinished: 2, admitted: 3 });
-    expect(await waveOf(store, batch, 1)).toMatchObject({ finishedAt: null });
+    expect(await waveOf(store, batch, 1)).toMatchObject({ endedAt: null });
     await store.cancelTasks({ taskIds: [plain, grouped] });
     expect(await waveOf(store, batch, 1)).toMatchObject({ unfinished: 0, admitted: 3 });
-    expect((await waveOf(store, batch, 1)).finishedAt).not.toBeNull();
+    expect((await waveOf(store, batch, 1)).endedAt).not.toBeNull();
   });
 
   test("a task whose batch was cancelled before its wave opened comes back on its own", async () => {

@@ -143,7 +143,7 @@ function describePages(setup: StoreSetup): void {
     await enqueue(store, name, [{ runInMs: 60_000 }, { runInMs: 60_000 }]);
     for (const [state, member] of [
       ["scheduled", "dueAt"],
-      ["done", "finishedAt"],
+      ["done", "endedAt"],
     ] as const) {
       const { tasks, lastTask, lastAt } = await store.listTasks({ name, state, max: 1 });
       expect([lastTask, lastAt]).toEqual([at(tasks, 0).task, at(tasks, 0)[member]]);

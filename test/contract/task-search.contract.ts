@@ -249,13 +249,13 @@ function describeFilters(setup: StoreSetup): void {
       tasks["done"],
     ]);
     const ended = (state: string): Date =>
-      new Date(rows.find(({ task }) => task === tasks[state])?.finishedAt ?? 0);
-    expect(await search(store, name, { finishedSince: ended("dead") })).toEqual([
+      new Date(rows.find(({ task }) => task === tasks[state])?.endedAt ?? 0);
+    expect(await search(store, name, { endedSince: ended("dead") })).toEqual([
       tasks["dead"],
       tasks["cancelled"],
     ]);
-    expect(await search(store, name, { finishedBefore: ended("dead") })).toEqual([tasks["done"]]);
-    const since = { finishedSince: ended("done"), finishedBefore: ended("cancelled") };
+    expect(await search(store, name, { endedBefore: ended("dead") })).toEqual([tasks["done"]]);
+    const since = { endedSince: ended("done"), endedBefore: ended("cancelled") };
     expect(await search(store, name, since)).toEqual([tasks["done"], tasks["dead"]]);
   });
 
@@ -289,7 +289,7 @@ function describeFilters(setup: StoreSetup): void {
     ["value", { value: "a" }],
     ["value", { path: "a", value: "x".repeat(201) }],
     ["createdSince", { createdSince: new Date(Number.NaN) }],
-    ["finishedBefore", { finishedBefore: new Date(Number.NaN) }],
+    ["endedBefore", { endedBefore: new Date(Number.NaN) }],
     ["lookMax", { lookMax: 0 }],
     ["lookMax", { lookMax: 5_001 }],
   ])("a filter that can't be read is refused: %s of %j", async (field, filter: Filter) => {

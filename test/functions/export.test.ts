@@ -142,7 +142,7 @@ describe("taskgate export", () => {
       { state: "dead", payload: { n: 2 }, error: "it broke", failedCount: 1 },
     ]);
     expect(lines[1]).not.toHaveProperty("groupScope");
-    expect(lines[3]?.["finishedAt"]).toMatch(/^\d{4}-/);
+    expect(lines[3]?.["endedAt"]).toMatch(/^\d{4}-/);
   });
 
   test("the command export writes the states that are asked for, and with --json nothing but lines", async () => {

@@ -158,7 +158,7 @@ async function doAllWork(store: TaskStore, name: string): Promise<Record<string,
     status: String((await store.listStopped({ max: 1 })).definitions.length),
   });
   note("readPace", {
-    status: String((await store.readPace({ name, max: 1 })).finished),
+    status: String((await store.readPace({ name, max: 1 })).ended),
   });
   note("rollUpStatistics", await store.rollUpStatistics({ max: 1 }));
   note("readStatistics", {

@@ -150,7 +150,7 @@ describe("code", () => {
     ["runtime.stay()", /\bstay\(|\bnoStay\b/],
     ["askKnown", /\baskKnown|\blookAfterSchedules|TokenLooks|ScanPlace|[tT]askInHand|\binHand\b/],
     ["statusPage", /status[- ]?page/i],
-    // Texts say `ended`; only columns of SQL, and members by their names, say `finished`.
+    // Texts and members say `ended`; only SQL says `finished`.
     [`title: "finished"`, /(?:title: |\[)"finished"|"finished (?:tasks?|ones?)\b/],
   ])("the product has no name like %s", (name, givenUp) => {
     expect(name).toMatch(givenUp);
@@ -158,6 +158,15 @@ describe("code", () => {
       ({ path }) => /^(shared|functions)\//.test(path) && !path.includes("/migrations/"),
     );
     expect(find(product, givenUp)).toEqual([]);
+  });
+
+  test("the product's members say `ended` of tasks; where SQL's answers are read, they say `finished`", () => {
+    const product = code.filter(
+      ({ path }) =>
+        /^(shared|functions)\/.*\.(ts|js)$/.test(path) &&
+        !/^shared\/store\/operations\/(?:answer-words|task-list)\.ts$/.test(path),
+    );
+    expect(find(product, /\b(?:[fF]inished(?:At|AtMs|Since|Before)|isFinished)\b/)).toEqual([]);
   });
 
   test("a bound of the tests is named Max, as the product's are", () => {

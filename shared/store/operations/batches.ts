@@ -2,6 +2,7 @@ import { asBatchId, asWaveId } from "../../core/ids";
 import type { BatchId, WaveId } from "../../core/ids";
 import { checkName } from "./checks";
 import { batchIds, bool, columns, int, json, names, oneOf, status, text } from "./columns";
+import { withAnswerWords } from "./answer-words";
 import { opened } from "./opened";
 import { operationsOf } from "./operation";
 import { cleanActor } from "./operator";
@@ -107,7 +108,7 @@ export interface BatchStatus {
   failurePolicy: FailurePolicy;
   createdAt: string;
   startedAt: string | null;
-  finishedAt: string | null;
+  endedAt: string | null;
   /** Since its start, by the database's clock; null: it doesn't run. */
   runningMs: number | null;
   waves: WaveStatus[];
@@ -132,7 +133,7 @@ export interface WaveStatus {
   dead: number;
   /** null: not yet, or never. */
   openedAt: string | null;
-  finishedAt: string | null;
+  endedAt: string | null;
 }
 
 const operation = operationsOf<BatchOperations>();
@@ -189,5 +190,17 @@ export const cancelBatch = operation("cancelBatch", {
 export const listBatches = operation("listBatches", {
   right: "worker",
   parameters: { batchId: "bigint", before: "bigint", max: "int" },
-  decode: (row) => ({ batches: json<BatchStatus[]>(row, "batches") }),
+  decode: (row) => ({ batches: json<StoredBatch[]>(row, "batches").map(batchOf) }),
 });
+
+/** As the procedure writes it. */
+interface StoredBatch {
+  readonly waves: readonly object[];
+}
+
+function batchOf(stored: StoredBatch): BatchStatus {
+  return {
+    ...withAnswerWords<BatchStatus>(stored),
+    waves: stored.waves.map((wave) => withAnswerWords<WaveStatus>(wave)),
+  };
+}

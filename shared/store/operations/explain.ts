@@ -2,6 +2,7 @@ import type { BatchId, TaskId } from "../../core/ids";
 import type { Rate } from "../../core/rate";
 import type { BatchStatus, WaveState } from "./batches";
 import { json, status } from "./columns";
+import { withAnswerWords } from "./answer-words";
 import { limitOf, sharedLimitsOf } from "./limit";
 import type { Limit, SharedLimitRow, SharedLimitStatus } from "./limit";
 import { operationsOf } from "./operation";
@@ -83,7 +84,7 @@ export interface TaskFacts {
     isPrefetched: boolean;
     standing: Standing;
   };
-  finishedAt?: string;
+  endedAt?: string;
   worker?: string | null;
   durationMs?: number | null;
   result?: string | null;
@@ -93,7 +94,7 @@ export interface TaskAttempt {
   fence: string;
   worker: string | null;
   claimedAt: string;
-  finishedAt: string;
+  endedAt: string;
   durationMs: number | null;
   outcome: "failed" | "cancelled" | "lost" | "continued";
   error: string | null;
@@ -106,7 +107,7 @@ export const explainTask = operation("explainTask", {
   right: "worker",
   parameters: { taskId: "bigint" },
   decode: (row) => {
-    const facts = row["facts"] == null ? null : json<FactsRow>(row, "facts");
+    const facts = row["facts"] == null ? null : factsOf(json<StoredFacts>(row, "facts"));
     const read =
       facts?.limit === undefined
         ? facts
@@ -120,3 +121,15 @@ export const explainTask = operation("explainTask", {
 });
 
 type FactsRow = TaskFacts & { limit?: number; sharedLimits?: SharedLimitRow[] };
+
+/** As the procedure writes them. */
+interface StoredFacts {
+  readonly attempts: readonly object[];
+}
+
+function factsOf(stored: StoredFacts): FactsRow {
+  return {
+    ...withAnswerWords<FactsRow>(stored),
+    attempts: stored.attempts.map((attempt) => withAnswerWords<TaskAttempt>(attempt)),
+  };
+}

@@ -2,6 +2,7 @@ import { asTaskId } from "../../core/ids";
 import type { TaskId } from "../../core/ids";
 import { checkMax, checkName } from "./checks";
 import { int, intOrNull, json, text, textOrNull } from "./columns";
+import { withAnswerWords } from "./answer-words";
 import { operationsOf } from "./operation";
 
 /* ---- Pace: how fast tasks of a definition end, how long they run, how old the oldest one is ---- */
@@ -14,7 +15,7 @@ export interface PaceOperations {
 
 export interface ReadPaceInput {
   name: string;
-  /** So many finished tasks are looked at, the newest ones; 1..1000. */
+  /** So many ended tasks are looked at, the newest ones; 1..1000. */
   max: number;
 }
 
@@ -27,7 +28,7 @@ export interface ReadPaceAnswer {
    */
   oldestReady: { taskId: TaskId; createdAt: string; dueAt: string } | null;
   /** Tasks looked at. */
-  finished: number;
+  ended: number;
   /** From the end of the earliest of them until now; null: there is none. */
   overMs: number | null;
   /** By kind. */
@@ -37,7 +38,7 @@ export interface ReadPaceAnswer {
 /** How long tasks of a kind have run. */
 export interface KindPace {
   kind: string;
-  finished: number;
+  ended: number;
   /** Half of the measured ones took at most so long; null: none was measured. */
   p50Ms: number | null;
   /** 99 of 100 of them. */
@@ -64,9 +65,9 @@ export const readPace = operation("readPace", {
         taskId === null || createdAt === null || dueAt === null
           ? null
           : { taskId: asTaskId(taskId), createdAt, dueAt },
-      finished: int(row, "finished"),
+      ended: int(row, "finished"),
       overMs: intOrNull(row, "overMs"),
-      kinds: json<KindPace[]>(row, "kinds"),
+      kinds: json<object[]>(row, "kinds").map((kind) => withAnswerWords<KindPace>(kind)),
     };
   },
 });

@@ -7,6 +7,7 @@ import { checkPath } from "../../core/payload-key";
 import { checkKey, cleanText } from "../../core/text";
 import { checkInstant, checkInt, unlike } from "./checks";
 import { columns, int, json, textOrNull } from "./columns";
+import { withAnswerWords } from "./answer-words";
 import { operationsOf } from "./operation";
 import type { AnswerRow } from "./operation";
 
@@ -41,8 +42,8 @@ export interface TaskFilter {
   createdSince?: Date;
   createdBefore?: Date;
   /** No unfinished task fits this and the next. */
-  finishedSince?: Date;
-  finishedBefore?: Date;
+  endedSince?: Date;
+  endedBefore?: Date;
   /** A member of the payload: names joined by dots, such as `customer.id`. */
   path?: string;
   /** Its text; or its number, true, false or null as the payload writes it. 0..200 characters. */
@@ -50,7 +51,7 @@ export interface TaskFilter {
 }
 
 const listed = columns({
-  tasks: json<TaskListEntry[]>,
+  tasks: entriesOf,
   /** Tasks of the state that were looked at, from the page's beginning. */
   lookedAt: int,
   /** Where the next page begins; null: there are no others. Nothing but `after` reads it. */
@@ -78,7 +79,7 @@ export interface TaskListEntry {
   /** Of a scheduled task: when it may start. Of a ready one: since when; its enqueue, or the end of its delay, its reschedule, the opening of its wave. */
   dueAt?: string | null;
   claimedAt?: string | null;
-  finishedAt?: string | null;
+  endedAt?: string | null;
   failedCount: number;
   lostCount: number;
   error: string | null;
@@ -98,9 +99,17 @@ export const listTasks = operation("listTasks", {
     ...{ path: "text", value: "text", lookMax: "int" },
   },
   check: checkList,
-  bind: ({ lookMax = limits.lookMax }) => ({ lookMax }),
+  bind: ({ lookMax = limits.lookMax, endedSince = null, endedBefore = null }) => ({
+    lookMax,
+    finishedSince: endedSince,
+    finishedBefore: endedBefore,
+  }),
   decode: listed,
 });
+
+function entriesOf(row: AnswerRow, column: string): TaskListEntry[] {
+  return json<object[]>(row, column).map((entry) => withAnswerWords<TaskListEntry>(entry));
+}
 
 function taskIdOrNull(row: AnswerRow, column: string): TaskId | null {
   const id = textOrNull(row, column);
@@ -118,8 +127,8 @@ function checkList(input: ListTasksInput): ListTasksInput {
     throw unlike("batch_id", "the id of a batch", input.batchId);
   checkInstant("created_since", input.createdSince ?? null);
   checkInstant("created_before", input.createdBefore ?? null);
-  checkInstant("finished_since", input.finishedSince ?? null);
-  checkInstant("finished_before", input.finishedBefore ?? null);
+  checkInstant("ended_since", input.endedSince ?? null);
+  checkInstant("ended_before", input.endedBefore ?? null);
   if (input.path !== undefined) checkPath("path", input.path);
   if (input.value !== undefined) checkValue(input.value);
   return input;

@@ -33,7 +33,7 @@ const purged = columns({
   status: oneOf("purged", "none"),
   /** The rows of all kinds together. */
   purged: int,
-  /** Finished tasks whose retention is over; their attempts go with them. */
+  /** Ended tasks whose retention is over; their attempts go with them. */
   tasks: int,
   /** Ended a day ago, and longer ago than any definition keeps its tasks. */
   executions: int,
@@ -43,7 +43,7 @@ const purged = columns({
   keys: int,
   /** Groups without tasks that hold, want or may want a slot, and that no operator has set. */
   groups: int,
-  /** Finished as long ago as executions that go; their waves go with them, at most as many as a call may delete. */
+  /** Ended as long ago as executions that go; their waves go with them, at most as many as a call may delete. */
   batches: int,
   /** Of the audit of settings: older than 400 days, and not the last of their setting. */
   auditEntries: int,

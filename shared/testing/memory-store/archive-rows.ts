@@ -1,7 +1,7 @@
 import { compareNumbers } from "./rows";
 import type { ArchiveRow, MemoryState } from "./state";
 
-/** Finished tasks of a definition that ended so, newest first. */
+/** Tasks of a definition that ended so, newest first. */
 export function newestEnded(
   state: MemoryState,
   definitionId: number,
@@ -9,7 +9,5 @@ export function newestEnded(
 ): ArchiveRow[] {
   return [...state.archive.values()]
     .filter((row) => row.task.definitionId === definitionId && row.outcome === outcome)
-    .sort(
-      (a, b) => b.finishedAtMs - a.finishedAtMs || compareNumbers(b.task.taskId, a.task.taskId),
-    );
+    .sort((a, b) => b.endedAtMs - a.endedAtMs || compareNumbers(b.task.taskId, a.task.taskId));
 }

@@ -50,7 +50,7 @@ function addBatch(memory: Memory, input: port.CreateBatchInput): BatchRow {
     failurePolicy: input.failurePolicy,
     createdAtMs: memory.nowMs,
     startedAtMs: null,
-    finishedAtMs: null,
+    endedAtMs: null,
   };
   memory.state.batches.set(batch.batchId, batch);
   for (let ordinal = 1; ordinal <= input.waves; ordinal += 1) {
@@ -64,7 +64,7 @@ function addBatch(memory: Memory, input: port.CreateBatchInput): BatchRow {
       admitted: 0,
       dead: 0,
       openedAtMs: null,
-      finishedAtMs: null,
+      endedAtMs: null,
     });
   }
   return batch;
@@ -107,7 +107,7 @@ export const cancelBatch: Implementation<"cancelBatch"> = (memory, input) => {
   batch.state = "cancelled";
   if (status === "cancelled") auditCall(memory, "cancel_batch", input);
   const open = wavesOf(state, batch).filter(isOpen);
-  const isOver = open.length === 0 && batch.finishedAtMs !== null;
+  const isOver = open.length === 0 && batch.endedAtMs !== null;
   const after = open.length === 0 && !isOver ? openNextWave(memory, batch) : nothingOpened;
   const isOpening = after.opening.length > 0 || open.some((wave) => wave.state === "opening");
   const tasks = [...state.tasks.values()].filter(
@@ -186,7 +186,7 @@ function toStatus({ state, nowMs }: Memory, batch: BatchRow): port.BatchStatus {
     failurePolicy: batch.failurePolicy,
     createdAt: iso(batch.createdAtMs),
     startedAt: isoOrNull(batch.startedAtMs),
-    finishedAt: isoOrNull(batch.finishedAtMs),
+    endedAt: isoOrNull(batch.endedAtMs),
     runningMs:
       batch.state === "running" && batch.startedAtMs !== null
         ? Math.floor(nowMs - batch.startedAtMs)
@@ -201,7 +201,7 @@ function toStatus({ state, nowMs }: Memory, batch: BatchRow): port.BatchStatus {
       unfinished: unfinishedIn(state, wave),
       dead: wave.dead,
       openedAt: isoOrNull(wave.openedAtMs),
-      finishedAt: isoOrNull(wave.finishedAtMs),
+      endedAt: isoOrNull(wave.endedAtMs),
     })),
   };
 }

@@ -52,7 +52,7 @@ function archive(memory: Memory, task: TaskRow, ending: Ending & { wasBlocked: b
     // A done task is never redriven.
     task: ending.outcome === "done" ? doneTask(task, keepPayload ?? true) : task,
     outcome: ending.outcome,
-    finishedAtMs: memory.nowMs,
+    endedAtMs: memory.nowMs,
     purgeAfterMs: memory.nowMs + (ending.outcome === "dead" ? retainDeadMs : retainDoneMs),
     executionId: ending.executionId ?? null,
     fence: ending.fence ?? null,

@@ -17,7 +17,7 @@ const aheadMax = 1_000;
 /** explain_task: where a task stands and everything that decides when it runs. */
 export const explainTask: Implementation<"explainTask"> = (memory, input) => {
   const ended = memory.state.archive.get(input.taskId);
-  if (ended !== undefined) return { status: "found", facts: finishedFacts(memory, ended) };
+  if (ended !== undefined) return { status: "found", facts: endedFacts(memory, ended) };
   const task = memory.state.tasks.get(input.taskId);
   if (task === undefined) return { status: "unknown", facts: null };
   const standing = standingFacts(memory, task);
@@ -29,13 +29,13 @@ export const explainTask: Implementation<"explainTask"> = (memory, input) => {
 function attemptsOf(memory: Memory, taskId: TaskId): TaskAttempt[] {
   return memory.state.attempts
     .filter((row) => row.taskId === taskId)
-    .sort((a, b) => b.finishedAtMs - a.finishedAtMs || compareNumbers(b.fence, a.fence))
+    .sort((a, b) => b.endedAtMs - a.endedAtMs || compareNumbers(b.fence, a.fence))
     .slice(0, 50)
     .map((row) => ({
       fence: row.fence,
       worker: workerOf(memory, row),
       claimedAt: iso(row.claimedAtMs),
-      finishedAt: iso(row.finishedAtMs),
+      endedAt: iso(row.endedAtMs),
       durationMs: row.durationMs,
       outcome: row.outcome,
       error: row.error,
@@ -55,11 +55,11 @@ function commonFacts(memory: Memory, task: TaskRow) {
   };
 }
 
-function finishedFacts(memory: Memory, row: ArchiveRow): TaskFacts {
+function endedFacts(memory: Memory, row: ArchiveRow): TaskFacts {
   return {
     ...commonFacts(memory, row.task),
     state: row.outcome,
-    finishedAt: iso(row.finishedAtMs),
+    endedAt: iso(row.endedAtMs),
     worker: workerOf(memory, row),
     durationMs: row.durationMs,
     result: row.result,

@@ -119,7 +119,7 @@ function recordAttempt(
     fence: failure.fence,
     executionId: execution.executionId,
     claimedAtMs: claim?.claimedAtMs ?? memory.nowMs,
-    finishedAtMs: memory.nowMs,
+    endedAtMs: memory.nowMs,
     durationMs: failure.durationMs,
     outcome: isCounted || isOver ? "failed" : outcome === "cancelled" ? "cancelled" : "continued",
     error,

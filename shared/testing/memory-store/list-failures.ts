@@ -46,11 +46,11 @@ export const listFailures: Implementation<"listFailures"> = (memory, input) => {
 function addTo(
   groups: Map<string, EqualFailures>,
   definition: string,
-  { task, finishedAtMs }: ArchiveRow,
+  { task, endedAtMs }: ArchiveRow,
 ): void {
   const { kind, lastError, taskId } = task;
   const error = lastError === null ? null : left(lastError, 300).replace(/ +$/, "");
-  const at = iso(finishedAtMs);
+  const at = iso(endedAtMs);
   const id = JSON.stringify([definition, kind, error]);
   const group = groups.get(id);
   if (group === undefined) {

@@ -1,7 +1,7 @@
 import { payloadHas } from "../../core/payload-key";
 import { limits } from "../../core/limits";
 import type { TaskId } from "../../core/ids";
-import { isFinished, listableStates } from "../../core/listable-states";
+import { isEndState, listableStates } from "../../core/listable-states";
 import type { ListTasksInput, TaskFilter, TaskListEntry } from "../../ports/task-store";
 import type { Implementation } from "./implementation";
 import { expectRange, expectWord, invalidArgument, left } from "./arguments";
@@ -19,11 +19,11 @@ interface Listed {
   readonly entry: TaskListEntry;
   /** Numbers that order the list, ascending; the last one is the task's id. */
   readonly place: readonly bigint[];
-  readonly finishedAtMs: number | null;
+  readonly endedAtMs: number | null;
 }
 
 /**
- * list_tasks: unfinished ones in the order in which they will be taken, finished ones newest first. A page begins behind a place
+ * list_tasks: unfinished ones in the order in which they will be taken, ended ones newest first. A page begins behind a place
  * of that order; with a filter it ends where so many tasks were looked at.
  */
 export const listTasks: Implementation<"listTasks"> = (memory, input) => {
@@ -52,8 +52,7 @@ export const listTasks: Implementation<"listTasks"> = (memory, input) => {
     lookedAt,
     next: stop === undefined ? null : JSON.stringify(stop.place.map(String)),
     lastTask: stop?.task.taskId ?? null,
-    lastAt:
-      stop?.entry.finishedAt ?? (input.state === "scheduled" ? stop?.entry.dueAt : null) ?? null,
+    lastAt: stop?.entry.endedAt ?? (input.state === "scheduled" ? stop?.entry.dueAt : null) ?? null,
   };
 };
 
@@ -89,22 +88,22 @@ function comparePlaces(a: readonly bigint[], b: readonly bigint[]): number {
 
 function isSearch(input: TaskFilter): boolean {
   const { key, keyPrefix, groupKey, batchId, path } = input;
-  const { createdSince, createdBefore, finishedSince, finishedBefore } = input;
-  const times = [createdSince, createdBefore, finishedSince, finishedBefore];
+  const { createdSince, createdBefore, endedSince, endedBefore } = input;
+  const times = [createdSince, createdBefore, endedSince, endedBefore];
   return [key, keyPrefix, groupKey, batchId, path, ...times].some((given) => given !== undefined);
 }
 
 /** All of a state in its order, or of those that a key, a group or a time says by themselves. */
 function entriesOf(memory: Memory, definition: DefinitionRow, input: ListTasksInput): Listed[] {
-  const { state, key, groupKey, finishedSince, finishedBefore } = input;
-  const isBetween = ({ finishedAtMs }: Listed): boolean =>
-    isWithin(finishedAtMs ?? 0, finishedSince, finishedBefore);
-  if (isFinished(state)) {
+  const { state, key, groupKey, endedSince, endedBefore } = input;
+  const isBetween = ({ endedAtMs }: Listed): boolean =>
+    isWithin(endedAtMs ?? 0, endedSince, endedBefore);
+  if (isEndState(state)) {
     // A done task names no group.
     if (state === "done" && groupKey !== undefined) return [];
-    return listFinished(memory, definition, state).filter(isBetween);
+    return listEnded(memory, definition, state).filter(isBetween);
   }
-  if (finishedSince !== undefined || finishedBefore !== undefined) return [];
+  if (endedSince !== undefined || endedBefore !== undefined) return [];
   const all = listUnfinished(memory, definition, state);
   if (state === "claimed") return all;
   if (key !== undefined) {
@@ -152,20 +151,20 @@ function isWanted(
   );
 }
 
-function listFinished(
+function listEnded(
   memory: Memory,
   definition: DefinitionRow,
   outcome: ArchiveRow["outcome"],
 ): Listed[] {
   return newestEnded(memory.state, definition.definitionId, outcome).map((row) => ({
     task: row.task,
-    place: [-BigInt(Math.round(row.finishedAtMs * 1_000)), -BigInt(row.task.taskId)],
-    finishedAtMs: row.finishedAtMs,
+    place: [-BigInt(Math.round(row.endedAtMs * 1_000)), -BigInt(row.task.taskId)],
+    endedAtMs: row.endedAtMs,
     entry: {
       ...describeTask(row.task),
       error: row.task.lastError,
       state: outcome,
-      finishedAt: iso(row.finishedAtMs),
+      endedAt: iso(row.endedAtMs),
       worker: workerOf(memory, row),
     },
   }));
@@ -184,7 +183,7 @@ function listUnfinished(
       return {
         task,
         place: [...row.before.map((step) => BigInt(step)), BigInt(row.taskId)],
-        finishedAtMs: null,
+        endedAtMs: null,
         entry: {
           ...describeTask(task),
           error: task.lastError,

@@ -152,7 +152,7 @@ export class MemoryTaskStore extends OperationStore implements port.TaskStore {
   /** For tests: asks for a task's end, as an operator's cancel does when the task is running. */
   requestCancel(taskId: TaskId): void {
     const task = this.#state.tasks.get(taskId);
-    if (task === undefined) throw unknownArgument(`task: unknown or finished (${taskId})`);
+    if (task === undefined) throw unknownArgument(`task: unknown or ended (${taskId})`);
     task.isCancelRequested = true;
   }
 

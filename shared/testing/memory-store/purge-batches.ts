@@ -7,7 +7,7 @@ const batchesMax = 1_000;
 /** The same of a sweep, which only wants to know. */
 const batchesGlimpsed = 100;
 
-/** What became of batches that finished long ago. */
+/** What became of batches that ended long ago. */
 interface PurgedBatches {
   readonly batches: number;
   readonly waves: number;
@@ -21,10 +21,10 @@ interface PurgedBatches {
  */
 export function purgeBatches(
   memory: Memory,
-  { max, finishedBeforeMs }: { max: number; finishedBeforeMs: number },
+  { max, endedBeforeMs }: { max: number; endedBeforeMs: number },
 ): PurgedBatches {
   const { state } = memory;
-  const due = finishedBatches(memory, { finishedBeforeMs, lookAt: batchesMax }).slice(0, max);
+  const due = endedBatches(memory, { endedBeforeMs, lookAt: batchesMax }).slice(0, max);
   const found = due.flatMap((batch) => wavesOf(state, batch));
   const gone = found.slice(0, max);
   for (const { waveId } of gone) state.waves.delete(waveId);
@@ -36,16 +36,16 @@ export function purgeBatches(
 }
 
 /** Is there one? Of batches only the oldest are looked at. */
-export function hasFinishedBatches(memory: Memory, finishedBeforeMs: number): boolean {
-  return finishedBatches(memory, { finishedBeforeMs, lookAt: batchesGlimpsed }).length > 0;
+export function hasEndedBatches(memory: Memory, endedBeforeMs: number): boolean {
+  return endedBatches(memory, { endedBeforeMs, lookAt: batchesGlimpsed }).length > 0;
 }
 
-function finishedBatches(
+function endedBatches(
   { state }: Memory,
-  { finishedBeforeMs, lookAt }: { finishedBeforeMs: number; lookAt: number },
+  { endedBeforeMs, lookAt }: { endedBeforeMs: number; lookAt: number },
 ): BatchRow[] {
   return [...state.batches.values()]
     .sort((a, b) => compareNumbers(a.batchId, b.batchId))
     .slice(0, lookAt)
-    .filter((row) => row.finishedAtMs !== null && row.finishedAtMs < finishedBeforeMs);
+    .filter((row) => row.endedAtMs !== null && row.endedAtMs < endedBeforeMs);
 }

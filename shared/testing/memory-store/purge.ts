@@ -2,7 +2,7 @@ import type { TaskId } from "../../core/ids";
 import type { Implementation } from "./implementation";
 import { expectRange } from "./arguments";
 import { outdatedCalls, outdatedEntries } from "./purge-audit";
-import { hasFinishedBatches, purgeBatches } from "./purge-batches";
+import { hasEndedBatches, purgeBatches } from "./purge-batches";
 import { executionsOf } from "./execution-rows";
 import { compareNumbers } from "./rows";
 import type { ArchiveRow, DedupeRow, ExecutionRow, Memory, OperationRow } from "./state";
@@ -23,7 +23,7 @@ export const purge: Implementation<"purge"> = (memory, input) => {
   // First: what goes below lets go of its group in the next round.
   const groups = purgeGroups(memory, input.max);
   const due = {
-    tasks: finishedTasks(memory),
+    tasks: endedTasks(memory),
     executions: endedExecutions(memory, executionsMax),
     operations: oldOperations(memory),
     keys: oldKeys(memory),
@@ -49,7 +49,7 @@ export const purge: Implementation<"purge"> = (memory, input) => {
   const auditEntries = entries.size + calls.size;
   const { batches, waves, isFull } = purgeBatches(memory, {
     max: input.max,
-    finishedBeforeMs: keptSinceMs(memory),
+    endedBeforeMs: keptSinceMs(memory),
   });
   const others = executions.length + operations.length + keys.length + auditEntries;
   const purged = gone.length + others + groups.purged + batches;
@@ -100,17 +100,17 @@ function purgeGroups({ state, nowMs }: Memory, max: number): { purged: number; m
 /** Is there anything to purge? Of executions and batches only the oldest are looked at. */
 export function isPurgeable(memory: Memory): boolean {
   return (
-    finishedTasks(memory).length > 0 ||
+    endedTasks(memory).length > 0 ||
     oldOperations(memory).length > 0 ||
     oldKeys(memory).length > 0 ||
     endedExecutions(memory, executionsGlimpsed).length > 0 ||
-    hasFinishedBatches(memory, keptSinceMs(memory)) ||
+    hasEndedBatches(memory, keptSinceMs(memory)) ||
     areGroupsDue(memory)
   );
 }
 
 /** Their retention is over; the longest over first. */
-function finishedTasks(memory: Memory): ArchiveRow[] {
+function endedTasks(memory: Memory): ArchiveRow[] {
   return [...memory.state.archive.values()]
     .filter((row) => row.purgeAfterMs < memory.nowMs)
     .sort(
@@ -118,7 +118,7 @@ function finishedTasks(memory: Memory): ArchiveRow[] {
     );
 }
 
-/** Finished tasks name their workers and waves as long as a definition keeps them; late repeats have a day. */
+/** Ended tasks name their workers and waves as long as a definition keeps them; late repeats have a day. */
 function keptSinceMs({ state, nowMs }: Memory): number {
   const kept = [...state.definitions.values()].flatMap(({ settings }) => [
     settings.retainDoneMs,

@@ -18,9 +18,9 @@ export const readPace: Implementation<"readPace"> = (memory, input) => {
   const definition = definitionNamed(memory.state, input.name);
   const oldest = oldestReady(memory, definition);
   const rows = newestEnded(memory.state, definition.definitionId, "done")
-    .filter((row) => row.finishedAtMs > memory.nowMs - hourMs)
+    .filter((row) => row.endedAtMs > memory.nowMs - hourMs)
     .slice(0, input.max);
-  const firstAtMs = rows.at(-1)?.finishedAtMs;
+  const firstAtMs = rows.at(-1)?.endedAtMs;
   const kinds = [...new Set(rows.map((row) => row.task.kind))].sort(compareTexts);
   return {
     now: new Date(memory.nowMs),
@@ -32,7 +32,7 @@ export const readPace: Implementation<"readPace"> = (memory, input) => {
             createdAt: iso(oldest.createdAtMs),
             dueAt: iso(dueSince(memory.state, oldest)),
           },
-    finished: rows.length,
+    ended: rows.length,
     overMs: firstAtMs === undefined ? null : memory.nowMs - firstAtMs,
     kinds: kinds.map((kind) => paceOf(kind, rows)),
   };
@@ -60,5 +60,5 @@ function paceOf(kind: string, rows: readonly ArchiveRow[]): KindPace {
   const measured = own.flatMap(({ durationMs }) => durationMs ?? []).sort((a, b) => a - b);
   const reach = (share: number): number | null =>
     measured[Math.ceil(measured.length * share) - 1] ?? null;
-  return { kind, finished: own.length, p50Ms: reach(0.5), p99Ms: reach(0.99) };
+  return { kind, ended: own.length, p50Ms: reach(0.5), p99Ms: reach(0.99) };
 }

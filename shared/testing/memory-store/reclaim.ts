@@ -78,7 +78,7 @@ function recordLoss(memory: Memory, execution: ExecutionRow, claim: ClaimRow): v
     fence: claim.fence,
     executionId: execution.executionId,
     claimedAtMs: claim.claimedAtMs,
-    finishedAtMs: memory.nowMs,
+    endedAtMs: memory.nowMs,
     durationMs: null,
     outcome: "lost",
     error: lostError,

@@ -101,7 +101,7 @@ function rejoin(memory: Memory, { task, outcome, wasBlocked }: ArchiveRow): Wave
   }
   if (standsBehind(memory, wave)) {
     wave.state = "open";
-    wave.finishedAtMs = null;
+    wave.endedAtMs = null;
   }
   if (!isOpen(wave)) return null;
   if (outcome === "dead") wave.dead -= 1;

@@ -219,7 +219,7 @@ export interface BatchRow {
   readonly failurePolicy: FailurePolicy;
   readonly createdAtMs: number;
   startedAtMs: number | null;
-  finishedAtMs: number | null;
+  endedAtMs: number | null;
 }
 
 /** wave: a stage of a batch. */
@@ -232,7 +232,7 @@ export interface WaveRow {
   admitted: number;
   dead: number;
   openedAtMs: number | null;
-  finishedAtMs: number | null;
+  endedAtMs: number | null;
 }
 
 /** wave_blocked: its wave isn't open, or hasn't let it in yet. */
@@ -255,7 +255,7 @@ export interface AttemptRow {
   readonly fence: Fence;
   readonly executionId: ExecutionNumber;
   readonly claimedAtMs: number;
-  readonly finishedAtMs: number;
+  readonly endedAtMs: number;
   readonly durationMs: number | null;
   readonly outcome: "failed" | "cancelled" | "lost" | "continued";
   readonly error: string | null;
@@ -271,10 +271,10 @@ export interface TaskEnd {
   readonly result: string | null;
 }
 
-/** archive: a finished task. */
+/** archive: a task that has ended. */
 export interface ArchiveRow extends TaskEnd {
   readonly task: TaskRow;
-  readonly finishedAtMs: number;
+  readonly endedAtMs: number;
   readonly purgeAfterMs: number;
   /** It was cancelled before its wave counted it. */
   readonly wasBlocked: boolean;
@@ -380,7 +380,7 @@ export function emptyState() {
     dedupe: new Map<string, DedupeRow>(),
     /** In the order in which they ended. */
     attempts: [] as AttemptRow[],
-    /** Finished tasks. */
+    /** Ended tasks. */
     archive: new Map<TaskId, ArchiveRow>(),
     operations: new Map<string, OperationRow>(),
     /** By id, in the order of creation. */

@@ -138,11 +138,11 @@ function addTimes(
   { done, atMs }: { done: number; atMs: number },
 ): void {
   const sample = newestEnded(memory.state, definitionId, "done")
-    .filter((row) => row.finishedAtMs > memory.state.statisticRound.endedAtMs)
+    .filter((row) => row.endedAtMs > memory.state.statisticRound.endedAtMs)
     .slice(0, sampleMax);
   const ran = sample.flatMap(({ durationMs }) => durationMs ?? []);
   const waited = sample.map((row) =>
-    Math.max(row.finishedAtMs - row.task.createdAtMs - (row.durationMs ?? 0), 0),
+    Math.max(row.endedAtMs - row.task.createdAtMs - (row.durationMs ?? 0), 0),
   );
   for (const row of periodsAt(memory, definitionId, atMs)) {
     addBuckets(row.times.ran, ran, { done, lookedAt: sample.length });

@@ -58,7 +58,7 @@ export function tellOpened(
 export function closeIfOver(memory: Memory, wave: WaveRow): Opened | null {
   if (wave.state !== "open" || unfinishedIn(memory.state, wave) > 0) return null;
   wave.state = "done";
-  wave.finishedAtMs = memory.nowMs;
+  wave.endedAtMs = memory.nowMs;
   const batch = batchOf(memory.state, wave.batchId);
   if (batch.state === "running" && wave.dead > 0 && batch.failurePolicy !== "continue") {
     batch.state = batch.failurePolicy === "halt" ? "halted" : "cancelled";
@@ -74,7 +74,7 @@ export function openNextWave(memory: Memory, batch: BatchRow): Opened {
     wave.openedAtMs = batch.state === "cancelled" ? null : memory.nowMs;
     if (!memory.state.waveBlocked.some((row) => row.waveId === wave.waveId)) {
       wave.state = "done";
-      wave.finishedAtMs = memory.nowMs;
+      wave.endedAtMs = memory.nowMs;
       continue;
     }
     wave.state = "opening";
@@ -84,7 +84,7 @@ export function openNextWave(memory: Memory, batch: BatchRow): Opened {
     return { woken: admit(memory, rows), opening: isOver ? [] : [batch.batchId] };
   }
   if (batch.state === "running") batch.state = "done";
-  batch.finishedAtMs = memory.nowMs;
+  batch.endedAtMs = memory.nowMs;
   return nothingOpened;
 }
 

@@ -101,13 +101,13 @@ export class Tasks implements TaskCalls {
 
 function statusOf(facts: TaskFacts): TaskStatus {
   const { task: taskId, definition, kind, state, progress = null, result = null } = facts;
-  const { lastError: error, failedCount, cancelRequested = false, createdAt, finishedAt } = facts;
+  const { lastError: error, failedCount, cancelRequested = false, createdAt, endedAt } = facts;
   return {
     ...{ taskId, definition, kind, state, progress, error, failedCount },
     result: result === null ? null : (JSON.parse(result) as JsonPayload),
     isCancelRequested: cancelRequested,
     createdAt: new Date(createdAt),
-    finishedAt: finishedAt === undefined ? null : new Date(finishedAt),
+    endedAt: endedAt === undefined ? null : new Date(endedAt),
   };
 }
 

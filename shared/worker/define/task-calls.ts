@@ -30,7 +30,7 @@ export interface TaskStatus {
   readonly isCancelRequested: boolean;
   readonly createdAt: Date;
   /** null: it hasn't ended. */
-  readonly finishedAt: Date | null;
+  readonly endedAt: Date | null;
 }
 
 /** What became of one task that was to be cancelled. */

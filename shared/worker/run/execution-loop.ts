@@ -28,7 +28,7 @@ import type { AnsweredCall } from "./work-calls";
 /*
  * The loop of one execution: one call to the database in flight, at most as many handlers as tokens. core/next-call.ts
  * decides the next step; the loop keeps the timers, makes the calls and starts the handlers.
- * While a call is in flight finished tasks gather; the next one carries them all and asks for as many new ones
+ * While a call is in flight ended tasks gather; the next one carries them all and asks for as many new ones
  * ("riding calls": 12,400 tasks/s with 8 in flight on one connection, where 8 connections gave 4,100).
  * Invariants: a handler starts only on a token, before the trust in the lease ends and while the deadline leaves time;
  * a token is given back only when no handler runs on it; nothing is written after the lease was lost.

@@ -199,7 +199,7 @@ async function showLog(stage: Stage): Promise<void> {
     await bench.work("logged");
     await sleep(5);
   }
-  const { attempts, payload, kind, finishedAt } = await factsOf(stage.plain, taskId);
+  const { attempts, payload, kind, endedAt } = await factsOf(stage.plain, taskId);
   expect({ payload: JSON.parse(payload ?? "null") as unknown, kind }).toEqual({
     payload: { of: "me" },
     kind: "logged",
@@ -214,8 +214,8 @@ async function showLog(stage: Stage): Promise<void> {
   expect(first).toMatchObject({ outcome: "failed", worker: "test" });
   expect(first.error).toContain("the first try fails");
   expect(first.durationMs).toBeGreaterThanOrEqual(4);
-  expect(Date.parse(first.finishedAt)).toBeGreaterThanOrEqual(Date.parse(first.claimedAt));
-  expect(Date.parse(String(finishedAt))).toBeGreaterThanOrEqual(Date.parse(first.finishedAt));
+  expect(Date.parse(first.endedAt)).toBeGreaterThanOrEqual(Date.parse(first.claimedAt));
+  expect(Date.parse(String(endedAt))).toBeGreaterThanOrEqual(Date.parse(first.endedAt));
 }
 
 /** Failures are written without their errors. */

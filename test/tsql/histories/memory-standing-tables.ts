@@ -77,7 +77,7 @@ function batches(state: MemoryState): StoreRow[] {
     failurePolicy: failurePolicies[row.failurePolicy],
     createdAt: new Date(row.createdAtMs),
     startedAt: instant(row.startedAtMs),
-    finishedAt: instant(row.finishedAtMs),
+    finishedAt: instant(row.endedAtMs),
   }));
 }
 
@@ -91,7 +91,7 @@ function wave(row: WaveRow): StoreRow {
     total: row.admitted,
     deadCount: row.dead,
     openedAt: instant(row.openedAtMs),
-    finishedAt: instant(row.finishedAtMs),
+    finishedAt: instant(row.endedAtMs),
   };
 }
 

@@ -108,11 +108,11 @@ function toTables(state: MemoryState): StoreTables {
       ...renamed(row),
       expiresAt: instant(expiresAtMs),
     })),
-    attempt: state.attempts.map(({ executionId, claimedAtMs, finishedAtMs, outcome, ...row }) => ({
+    attempt: state.attempts.map(({ executionId, claimedAtMs, endedAtMs, outcome, ...row }) => ({
       ...row,
       taskExecutionId: executionId,
       claimedAt: new Date(claimedAtMs),
-      finishedAt: new Date(finishedAtMs),
+      finishedAt: new Date(endedAtMs),
       outcome: attemptOutcomes[outcome],
     })),
     archive: [...state.archive.values()].map(archived),
@@ -210,7 +210,7 @@ function archived(row: ArchiveRow): StoreRow {
     priority: task.priority,
     rank: task.rank,
     createdAt: new Date(task.createdAtMs),
-    finishedAt: new Date(row.finishedAtMs),
+    finishedAt: new Date(row.endedAtMs),
     purgeAfter: new Date(row.purgeAfterMs),
     taskExecutionId: row.executionId,
     fence: row.fence,

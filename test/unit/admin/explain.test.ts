@@ -188,19 +188,19 @@ describe("the sentence that decides", () => {
 });
 
 describe("the sentence about the end", () => {
-  const finishedAt = "2026-01-31T08:31:00Z";
+  const endedAt = "2026-01-31T08:31:00Z";
 
   test("the sentence about the end tells which worker did the task and how long it took", () => {
-    expect(deciding({ state: "done", finishedAt, worker: "web-1:7", durationMs: 1_234 })).toEqual([
+    expect(deciding({ state: "done", endedAt, worker: "web-1:7", durationMs: 1_234 })).toEqual([
       "Done at 2026-01-31T08:31:00Z by web-1:7 in 1 s.",
     ]);
-    expect(deciding({ state: "cancelled", finishedAt })).toEqual([
+    expect(deciding({ state: "cancelled", endedAt })).toEqual([
       "Cancelled at 2026-01-31T08:31:00Z.",
     ]);
   });
 
   test("the sentence about the end tells why the task was cancelled, where that was said", () => {
-    const cancelled = { state: "cancelled", finishedAt, lastError: "ordered twice" } as const;
+    const cancelled = { state: "cancelled", endedAt, lastError: "ordered twice" } as const;
     expect(deciding(cancelled)).toEqual([
       "Cancelled at 2026-01-31T08:31:00Z. Reason: ordered twice.",
     ]);
@@ -225,7 +225,7 @@ describe("the sentence about the end", () => {
     ],
   ])("the sentence about the end tells why the task is dead: %j", (facts, why) => {
     const state = "dead";
-    expect(deciding({ ...facts, state, finishedAt })).toEqual([
+    expect(deciding({ ...facts, state, endedAt })).toEqual([
       `Dead since 2026-01-31T08:31:00Z because ${why}`,
     ]);
   });

@@ -18,9 +18,9 @@ async function paceOf(
   { pace = {}, claimedMs = [] }: { pace?: Partial<ReadPaceAnswer>; claimedMs?: number[] },
 ) {
   const kinds = ["quick", "long"].map((kind, at) => ({
-    ...{ kind, finished: 100, p50Ms: 100, p99Ms: at === 0 ? 2_000 : 20_000 },
+    ...{ kind, ended: 100, p50Ms: 100, p99Ms: at === 0 ? 2_000 : 20_000 },
   }));
-  const answer = { now, oldestReady: null, finished: 100, overMs: 60_000, kinds, ...pace };
+  const answer = { now, oldestReady: null, ended: 100, overMs: 60_000, kinds, ...pace };
   const claimed = claimedMs.map((ms, at) => ({
     ...{ task: asTaskId(String(at + 1)), kind: "quick", state: "running", claimedAt: ago(ms) },
   }));

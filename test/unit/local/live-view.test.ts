@@ -10,8 +10,8 @@ const picture: LiveState = {
   progress: {
     definitions: [],
     deadLetters: [],
-    paced: { finished: 0, total: 0, isKnown: true, isCut: false },
-    others: { finished: 0, total: 0 },
+    paced: { ended: 0, total: 0, isKnown: true, isCut: false },
+    others: { ended: 0, total: 0 },
     files: null,
     batches: [],
     isSettled: false,

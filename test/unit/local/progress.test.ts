@@ -69,12 +69,12 @@ function progress(changes: Partial<Progress> = {}): Progress {
       {
         definition: "check-row",
         task: "9",
-        finishedAt: "",
+        endedAt: "",
         reason: "the payload is invalid: row 17.origin: no\nat x",
       },
     ],
-    paced: { finished: 37, total: 90, isKnown: true, isCut: false },
-    others: { finished: 100, total: 100 },
+    paced: { ended: 37, total: 90, isKnown: true, isCut: false },
+    others: { ended: 100, total: 100 },
     files: { landed: 3, imported: 3 },
     batches: [{ name: "flights.json", wave: 1, waves: 3, total: 80, ended: 37 }],
     isSettled: false,
@@ -165,21 +165,21 @@ test("the option --json writes an event each five seconds, and at once when a wo
 test("the progress without a sample is that of all tasks, and the keys change no limit", () => {
   const own = progress({
     files: null,
-    paced: { finished: 3, total: 12, isKnown: true, isCut: false },
+    paced: { ended: 3, total: 12, isKnown: true, isCut: false },
   });
   const without = { progress: own, title: "the tasks of this app", pacedDefinition: null };
   const text = drawFrame(state(without), { columns: 120, rows: 40 }, plain).join("\n");
   expect(text).toContain("25%");
   expect(text).toContain("3 of 12 tasks");
   expect(text).toContain("keys  q ends");
-  const cut = { finished: 10_007, total: 20_008, isKnown: true, isCut: true };
+  const cut = { ended: 10_007, total: 20_008, isKnown: true, isCut: true };
   expect(shareOf(progress({ files: null, paced: cut }))).toBeNull();
   expect(describeWork(progress({ files: null, paced: cut }))).toBe(
     "10000+ tasks have ended, 10000+ to go",
   );
   const idle = progress({
     files: null,
-    paced: { finished: 0, total: 0, isKnown: true, isCut: false },
+    paced: { ended: 0, total: 0, isKnown: true, isCut: false },
   });
   expect(describeWork(idle)).toMatch(/^no tasks yet: npx taskgate enqueue/);
 });
@@ -199,7 +199,7 @@ test.each([
 
 test("the text of a dead letter can't move the cursor", () => {
   const evil = [
-    { definition: "check-row", task: "9", finishedAt: "", reason: "\u001b[2J\u001b[Hgone" },
+    { definition: "check-row", task: "9", endedAt: "", reason: "\u001b[2J\u001b[Hgone" },
   ];
   const lines = drawFrame(
     state({ progress: progress({ deadLetters: evil }) }),
@@ -228,15 +228,15 @@ test("a line for outputs without a screen", () => {
 
 test("the share of the work is mostly that of the tasks that take the time", () => {
   const half = {
-    paced: { finished: 40, total: 80, isKnown: true, isCut: false },
-    others: { finished: 50, total: 100 },
+    paced: { ended: 40, total: 80, isKnown: true, isCut: false },
+    others: { ended: 50, total: 100 },
   };
 
   expect(shareOf(progress(half))).toBeCloseTo(0.9 * 0.5 + 0.1 * 0.5 * 0.5);
   expect(
-    shareOf(progress({ paced: { finished: 0, total: 5, isKnown: false, isCut: false } })),
+    shareOf(progress({ paced: { ended: 0, total: 5, isKnown: false, isCut: false } })),
   ).toBeNull();
-  expect(shareOf(progress({ paced: { finished: 5, total: 5, isKnown: true, isCut: false } }))).toBe(
+  expect(shareOf(progress({ paced: { ended: 5, total: 5, isKnown: true, isCut: false } }))).toBe(
     0.99,
   );
   expect(shareOf(progress({ isSettled: true }))).toBe(1);
@@ -285,7 +285,7 @@ test("the line and the picture name functions and the shared limit, with the tok
 });
 
 test("the share of the work isn't known while functions hold tokens, as their messages are in no count", () => {
-  const paced = { finished: 4, total: 4, isKnown: true, isCut: false };
+  const paced = { ended: 4, total: 4, isKnown: true, isCut: false };
   const shareWith = (held: number) =>
     shareOf(progress({ definitions: [{ ...functions, held }], paced, files: null }));
   expect([shareWith(2), shareWith(0)]).toEqual([null, 1]);

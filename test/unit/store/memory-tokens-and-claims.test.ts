@@ -302,7 +302,7 @@ describe("Work", () => {
     ]);
     expect(() => {
       store.requestCancel(asTaskId("99"));
-    }).toThrow("task: unknown or finished (99)");
+    }).toThrow("task: unknown or ended (99)");
   });
 
   test("back-off doubles up to its cap, half of it fixed and half by chance", async () => {

@@ -23,11 +23,11 @@ describe("the client's read of a task", () => {
     expect(await tasks.read(good?.taskId ?? "")).toEqual({
       ...{ taskId: good?.taskId, definition: "order", kind: "order", state: "ready" },
       ...{ progress: null, result: null, error: null, failedCount: 0, isCancelRequested: false },
-      ...{ createdAt: expect.any(Date), finishedAt: null },
+      ...{ createdAt: expect.any(Date), endedAt: null },
     });
     await bench.work("order");
     expect(await tasks.read(good?.taskId ?? "")).toMatchObject({
-      ...{ state: "done", result: { shipped: true }, error: null, finishedAt: expect.any(Date) },
+      ...{ state: "done", result: { shipped: true }, error: null, endedAt: expect.any(Date) },
     });
     expect(await tasks.read(bad?.taskId ?? "")).toMatchObject({
       ...{ state: "dead", result: null, error: expect.stringContaining("no stock") },

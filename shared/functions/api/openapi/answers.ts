@@ -72,7 +72,7 @@ const task = answer(
     error: textOrNull,
     worker: textOrNull,
   },
-  { dueAt: textOrNull, claimedAt: textOrNull, finishedAt: textOrNull },
+  { dueAt: textOrNull, claimedAt: textOrNull, endedAt: textOrNull },
 );
 
 const execution = answer({
@@ -122,7 +122,7 @@ const wave = answer({
   unfinished: count,
   dead: count,
   openedAt: textOrNull,
-  finishedAt: textOrNull,
+  endedAt: textOrNull,
 });
 
 const batch = answer({
@@ -132,7 +132,7 @@ const batch = answer({
   failurePolicy: oneOf("halt", "continue", "cancel"),
   createdAt: text,
   startedAt: textOrNull,
-  finishedAt: textOrNull,
+  endedAt: textOrNull,
   runningMs: msOrNull,
   waves: listOf(wave),
   tasks: count,

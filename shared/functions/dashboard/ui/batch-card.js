@@ -91,12 +91,12 @@ function partsOfWave({ blocked, admitted, unfinished, dead, state }) {
 }
 
 /** `88 of 97 tasks have ended, 9 of them dead; about 12 s left, until 14:03:12`. */
-function describeFar({ ended, tasks, dead, estimatedLeftMs, finishedAt, startedAt, state }) {
+function describeFar({ ended, tasks, dead, estimatedLeftMs, endedAt, startedAt, state }) {
   const died = dead > 0 ? `, ${formatCount(dead)} of them dead` : "";
   const parts = [`${formatCount(ended)} of ${formatCount(tasks)} tasks have ended${died}`];
-  if (finishedAt !== null) parts.push(`over since ${formatInstant(finishedAt)}`);
+  if (endedAt !== null) parts.push(`over since ${formatInstant(endedAt)}`);
   else if (startedAt !== null) parts.push(`started ${formatDistance(startedAt)}`);
-  if (state === "running" && estimatedLeftMs !== null && finishedAt === null) {
+  if (state === "running" && estimatedLeftMs !== null && endedAt === null) {
     const end = formatInstant(new Date(Date.now() + estimatedLeftMs).toISOString());
     parts.push(`about ${formatDuration(estimatedLeftMs)} left, until ${end}`);
   }

@@ -36,8 +36,8 @@ async function askSingles(definition) {
   };
 }
 
-function toGroup(definition, { task, kind, error, finishedAt }) {
-  const at = { firstAt: finishedAt, lastAt: finishedAt };
+function toGroup(definition, { task, kind, error, endedAt }) {
+  const at = { firstAt: endedAt, lastAt: endedAt };
   return { definition, kind, error: error ?? "", like: null, count: 1, example: task, ...at };
 }
 

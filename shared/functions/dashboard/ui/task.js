@@ -138,7 +138,7 @@ function indent(json) {
 function fillFacts(list, read, traceUrl) {
   const rows = [
     ["created", describeInstant(read.createdAt)],
-    ["ended", read.finishedAt === undefined ? null : describeInstant(read.finishedAt)],
+    ["ended", read.endedAt === undefined ? null : describeInstant(read.endedAt)],
     ["due", read.dueInMs === undefined ? null : describeDue(read.dueInMs)],
     ["ran", read.durationMs == null ? null : formatDuration(read.durationMs)],
     ["worker", read.claim?.worker ?? read.worker ?? null],

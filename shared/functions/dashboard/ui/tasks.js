@@ -33,9 +33,9 @@ const sinceOf = {
   waiting: ["createdAt", "created"],
   scheduled: ["dueAt", "due"],
   claimed: ["claimedAt", "claimed"],
-  dead: ["finishedAt", "ended"],
-  done: ["finishedAt", "ended"],
-  cancelled: ["finishedAt", "ended"],
+  dead: ["endedAt", "ended"],
+  done: ["endedAt", "ended"],
+  cancelled: ["endedAt", "ended"],
 };
 
 export const tasks = {

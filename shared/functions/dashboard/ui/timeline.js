@@ -40,21 +40,21 @@ function eventsOf(facts) {
     const at = standing === "prefetched" ? "prefetched" : next;
     events.push({ key: "claim", at: claimedAt, title: at, outcome: standing, worker });
   }
-  const { state, finishedAt, worker, durationMs } = facts;
-  if (finishedAt !== undefined && state === "done")
+  const { state, endedAt, worker, durationMs } = facts;
+  if (endedAt !== undefined && state === "done")
     events.push({
       key: "end",
-      at: finishedAt,
+      at: endedAt,
       title: next,
       outcome: "done",
       worker,
       lastedMs: durationMs,
     });
-  else if (finishedAt !== undefined) {
+  else if (endedAt !== undefined) {
     // What an attempt said is told there; of a task that was cancelled while it waited this is the reason.
     const isTold = attempts.some(({ error }) => error === facts.lastError);
     const error = isTold ? null : facts.lastError;
-    events.push({ key: "end", at: finishedAt, title: state, error });
+    events.push({ key: "end", at: endedAt, title: state, error });
   } else if (facts.claim === undefined)
     events.push({ key: "now", at: null, title: `now: ${state}`, error: null });
   return events;
