@@ -281,7 +281,7 @@ function explainProgress(task: ExplainableTask): Reason[] {
 }
 
 function explainCancel(task: ExplainableTask): Reason[] {
-  if (task.cancelRequested !== true) return [];
+  if (task.isCancelRequested !== true) return [];
   const sentence =
     "Its cancellation was asked for: its handler is told, and it ends as cancelled unless it ends well before.";
   return [reason("cancel-requested", false, sentence)];
@@ -304,13 +304,13 @@ function explainEnd(task: ExplainableTask): Reason[] {
 }
 
 /** What was said when it was cancelled; the error of an attempt before that isn't the reason. */
-function cancelReason({ lastError, attempts, cancelledBy }: ExplainableTask): string {
+function cancelReason({ error: reason, attempts, cancelledBy }: ExplainableTask): string {
   if (cancelledBy !== undefined) {
     const { actor, reason } = cancelledBy;
     return ` ${quote(actor)} asked for it${reason === null ? "." : `. Reason: ${sentenceOf(reason)}`}`;
   }
-  if (lastError === null || attempts.some(({ error }) => error === lastError)) return "";
-  return ` Reason: ${sentenceOf(lastError)}`;
+  if (reason === null || attempts.some(({ error }) => error === reason)) return "";
+  return ` Reason: ${sentenceOf(reason)}`;
 }
 
 function deathCause(task: ExplainableTask): string {
@@ -349,8 +349,8 @@ function explainHistory(task: ExplainableTask): Reason[] {
 }
 
 function describeError(task: ExplainableTask): string {
-  if (task.lastError === null) return "";
-  return ` Last error: ${sentenceOf(task.lastError)}`;
+  if (task.error === null) return "";
+  return ` Last error: ${sentenceOf(task.error)}`;
 }
 
 function sentenceOf(text: string): string {

@@ -19,7 +19,7 @@ export interface FailuresReport {
   /** There are other groups. */
   readonly more: boolean;
   /** Dead tasks that were looked at, the newest of each definition. */
-  readonly read: number;
+  readonly lookedAt: number;
   /** There are no other dead tasks. */
   readonly isWhole: boolean;
 }
@@ -63,7 +63,7 @@ async function listFailures(
   return {
     groups: groups.slice(0, max).map(({ group }) => group),
     more: groups.length > max,
-    read: answer.lookedAt,
+    lookedAt: answer.lookedAt,
     isWhole: answer.isWhole,
   };
 }

@@ -41,8 +41,8 @@ export interface PaceReport {
     readonly perMinute: number;
   } | null;
   /** Until tasks that are ready, wait or are claimed have ended, at that pace; 0: there is none; null: not known. */
-  readonly untilDoneMs: number | null;
-  /** Why `untilDoneMs` isn't known; null: it is. */
+  readonly estimatedLeftMs: number | null;
+  /** Why `estimatedLeftMs` isn't known; null: it is. */
   readonly heldUpBy: string | null;
   readonly kinds: readonly KindPace[];
   /** Claimed tasks, those that run first; at most a thousand. */
@@ -75,7 +75,7 @@ export async function readPace(
       ? null
       : { count: pace.ended, overMs, perMinute: perMinute(pace.ended, overMs) };
   const oldestReady = oldestOf(pace);
-  const outlook = untilDone(definition, ended, oldestReady);
+  const outlook = estimateLeft(definition, ended, oldestReady);
   return {
     definition: name,
     oldestReady,
@@ -98,19 +98,19 @@ function perMinute(count: number, overMs: number): number {
   return Math.round((count / Math.max(overMs, 1_000)) * 600_000) / 10;
 }
 
-function untilDone(
+function estimateLeft(
   definition: DefinitionStatus,
   ended: PaceReport["ended"],
   oldestReady: PaceReport["oldestReady"],
-): Pick<PaceReport, "untilDoneMs" | "heldUpBy"> {
+): Pick<PaceReport, "estimatedLeftMs" | "heldUpBy"> {
   const { ready, waiting, claimed, executions } = definition;
   const left = ready + waiting + claimed;
   const isLeft = executions === 0 && (oldestReady?.ageMs ?? 0) > leftMs;
   const heldUpBy = reasonOf(definition, ended, left) ?? (isLeft ? noWorker : null);
-  if (left === 0) return { untilDoneMs: 0, heldUpBy: null };
-  if (heldUpBy !== null || ended === null) return { untilDoneMs: null, heldUpBy };
+  if (left === 0) return { estimatedLeftMs: 0, heldUpBy: null };
+  if (heldUpBy !== null || ended === null) return { estimatedLeftMs: null, heldUpBy };
   const byPaceMs = (left / ended.perMinute) * 60_000;
-  return { untilDoneMs: Math.round(Math.max(byPaceMs, byRateMs(definition))), heldUpBy: null };
+  return { estimatedLeftMs: Math.round(Math.max(byPaceMs, byRateMs(definition))), heldUpBy: null };
 }
 
 /** Until the rate lets the last one of the waiting tasks start; 0: there is none. */

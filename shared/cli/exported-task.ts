@@ -25,7 +25,7 @@ export function exportedLine(facts: TaskFacts, dueAt: string | null = null): str
     endedAt: facts.endedAt,
     failedCount: facts.failedCount,
     lostCount: facts.lostCount,
-    error: facts.lastError ?? undefined,
+    error: facts.error ?? undefined,
     dedupeKey: facts.dedupeKey ?? undefined,
     group: group?.key,
     groupScope: group?.isGlobal === true ? "global" : undefined,

@@ -32,7 +32,7 @@ export const failuresCommand: Command = {
       const cut = answer.more ? "\n\nThere are more: --max N shows up to 1000." : "";
       const read = answer.isWhole
         ? ""
-        : `\n\nOf the newest ${showNumber(answer.read, "dead task", "dead tasks")}; there are older ones.`;
+        : `\n\nOf the newest ${showNumber(answer.lookedAt, "dead task", "dead tasks")}; there are older ones.`;
       return table + cut + read;
     });
   },

@@ -58,9 +58,9 @@ async function readReady(
 ): Promise<TaskListEntry[]> {
   const facts = await admin.facts(taskId);
   if (facts?.state !== "ready") return [];
-  const { task, kind, priority, state, createdAt, failedCount, lostCount, lastError } = facts;
+  const { task, kind, priority, state, createdAt, failedCount, lostCount, error } = facts;
   const counts = { failedCount, lostCount };
-  const rest = { createdAt, dueAt, ...counts, error: lastError, worker: null };
+  const rest = { createdAt, dueAt, ...counts, error, worker: null };
   return [{ task, kind, priority, state, ...rest }];
 }
 

@@ -115,7 +115,7 @@ const columns: readonly Column<Busy>[] = [
     isNumber: true,
     tone: ({ definition }) => (definition.dead > 0 ? "bad" : undefined),
   },
-  { title: "done in", value: ({ pace }) => leftOf(pace), wraps: true, tone: () => "accent" },
+  { title: "left", value: ({ pace }) => leftOf(pace), wraps: true, tone: () => "accent" },
 ];
 
 function slowOf(pace: PaceReport): RunningTask[] {
@@ -130,9 +130,9 @@ function speedOf({ ended }: PaceReport): string {
   return ended === null ? "-" : String(ended.perMinute);
 }
 
-function leftOf({ untilDoneMs, heldUpBy }: PaceReport): string {
-  if (untilDoneMs === 0) return "-";
-  return untilDoneMs === null ? `unknown: ${heldUpBy ?? ""}` : showDuration(untilDoneMs);
+function leftOf({ estimatedLeftMs, heldUpBy }: PaceReport): string {
+  if (estimatedLeftMs === 0) return "-";
+  return estimatedLeftMs === null ? `unknown: ${heldUpBy ?? ""}` : showDuration(estimatedLeftMs);
 }
 
 async function showOne(context: CommandContext, given: string): Promise<void> {
@@ -144,7 +144,7 @@ async function showOne(context: CommandContext, given: string): Promise<void> {
       ["definition", name],
       ["oldest ready task", oldestReady === null ? "-" : `${oldestReady.task}, ${ageOf(pace)} old`],
       ["ended well a minute", speedOf(pace)],
-      ["all done in", leftOf(pace)],
+      ["time left", leftOf(pace)],
       ...pace.kinds.map(
         ({ kind, p50Ms, p99Ms }) =>
           [

@@ -32,7 +32,7 @@ interface ProgressEvent {
   readonly elapsedMs: number;
   /** 0..1; null: not known yet. */
   readonly share: number | null;
-  readonly leftMs: number | null;
+  readonly estimatedLeftMs: number | null;
   readonly files: Progress["files"];
   readonly definitions: Progress["definitions"];
   readonly batches: readonly BatchProgress[];
@@ -96,7 +96,7 @@ export class EventView {
     const share = shareOf(progress);
     const times = {
       elapsedMs: Math.round(elapsedMs),
-      leftMs: leftMs === null ? null : Math.round(leftMs),
+      estimatedLeftMs: leftMs === null ? null : Math.round(leftMs),
     };
     const known = { share, files, definitions, batches, workers, restarts };
     this.#tell({ event: "progress", ...times, ...known });

@@ -20,7 +20,8 @@ export interface TestTask {
   readonly failedCount: number;
   /** Workers that died under it. */
   readonly lostCount: number;
-  readonly lastError: string | null;
+  /** Of the last attempt that failed, or the reason of its cancel. */
+  readonly error: string | null;
   /** Milliseconds until a scheduled task is due. */
   readonly dueInMs: number | null;
   readonly group: string | null;
@@ -40,7 +41,7 @@ export function describeTask(facts: TaskFacts): TestTask {
     attempts: facts.attempts,
     failedCount: facts.failedCount,
     lostCount: facts.lostCount,
-    lastError: facts.lastError,
+    error: facts.error,
     dueInMs: facts.dueInMs ?? null,
     group: facts.group?.key ?? null,
     priority: facts.priority,

@@ -199,8 +199,8 @@ function describeWaiting(setup: StoreSetup): void {
     const plain = await enqueueOne(store, name);
     await store.cancelTasks({ taskIds: [plain], reason: "not needed any more" });
     await cancel(store, failing);
-    expect((await factsOf(store, plain)).lastError).toBe("not needed any more");
-    expect((await factsOf(store, failing)).lastError).toBe("it broke");
+    expect((await factsOf(store, plain)).error).toBe("not needed any more");
+    expect((await factsOf(store, failing)).error).toBe("it broke");
   });
 
   testWith(setup, "execution log")("a task that never ran leaves no line in the log", async () => {
@@ -274,7 +274,7 @@ function describeRunning(setup: StoreSetup): void {
       const answer = await store.cancelTasks({ taskIds: [id], reason: "enough" });
       expect(outcomes(answer)).toEqual(["requested"]);
     }
-    expect(await factsOf(store, id)).toMatchObject({ cancelRequested: true, lastError: null });
+    expect(await factsOf(store, id)).toMatchObject({ isCancelRequested: true, error: null });
     expect(await enqueueOne(store, name, { dedupeKey: "k" })).toBe(id);
   });
 }

@@ -291,8 +291,8 @@ function describeReclaim(setup: StoreSetup): void {
     await worker.claimOne();
     await opened.advance(leaseMs + 1);
     await store.reclaimExpired({ max: 10 });
-    expect((await factsOf(store, at(ids, 1))).lastError).toBe("the worker lost its lease");
-    expect((await factsOf(store, at(ids, 0))).lastError).toBe("it broke");
+    expect((await factsOf(store, at(ids, 1))).error).toBe("the worker lost its lease");
+    expect((await factsOf(store, at(ids, 0))).error).toBe("it broke");
     const { executions } = await store.listExecutions({ name, isOpen: false, max: 10 });
     expect(only(executions)).toMatchObject({ state: "reclaimed", tokens: 0, claimed: 0 });
     expect(only(executions).endedAt).not.toBeNull();

@@ -51,11 +51,7 @@ export function describeErasure(setup: StoreSetup): void {
 
         for (const taskId of erased) {
           const facts = await factsOf(store, asTaskId(taskId));
-          expect([facts.payload, facts.result ?? null, facts.lastError]).toEqual([
-            null,
-            null,
-            null,
-          ]);
+          expect([facts.payload, facts.result ?? null, facts.error]).toEqual([null, null, null]);
           expect(JSON.stringify(facts)).not.toContain("Ada");
         }
         for (const index of [0, 2]) {

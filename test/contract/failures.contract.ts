@@ -60,7 +60,7 @@ function describeRetry(setup: StoreSetup): void {
     expect(await factsOf(store, taskId)).toMatchObject({
       state: "scheduled",
       failedCount: 1,
-      lastError: "no disk",
+      error: "no disk",
       attempts: [
         {
           fence: task.fence,
@@ -130,7 +130,7 @@ function describeRetry(setup: StoreSetup): void {
     expect(facts).toMatchObject({
       state: "dead",
       failedCount: 3,
-      lastError: "failure 3",
+      error: "failure 3",
       payload: '{"n":1}',
       worker: "worker-1",
     });
@@ -160,7 +160,7 @@ function describeRetry(setup: StoreSetup): void {
     expect(await factsOf(store, taskId)).toMatchObject({
       state: "scheduled",
       failedCount: 1,
-      lastError: "it broke",
+      error: "it broke",
     });
   });
 
@@ -200,7 +200,7 @@ function describeOthers(setup: StoreSetup): void {
     expect(await factsOf(store, taskId)).toMatchObject({
       state: "dead",
       failedCount: 1,
-      lastError: "bad input",
+      error: "bad input",
       attempts: [{ outcome: "failed", error: "bad input" }],
     });
   });
@@ -461,9 +461,9 @@ function describeBadFailures(setup: StoreSetup): void {
     for (const error of texts) {
       const task = await worker.claimOne();
       expect(only((await worker.fail([task], { error })).results).outcome).toBe("retry");
-      const { lastError } = await factsOf(store, task.taskId);
-      expect(lastError).toHaveLength(Math.min(error.length, 4_000));
-      expect(lastError?.slice(0, 3)).toBe(error.slice(0, 3));
+      const { error: kept } = await factsOf(store, task.taskId);
+      expect(kept).toHaveLength(Math.min(error.length, 4_000));
+      expect(kept?.slice(0, 3)).toBe(error.slice(0, 3));
     }
   });
 }

@@ -55,7 +55,7 @@ function describeOldTasks(setup: StoreSetup): void {
       failures: [failure(first, { as: "continued", error: text, retryInMs: 0, checkpoint })],
     });
     await opened.raw(oldTask);
-    expect(await factsOf(store, taskId)).toMatchObject({ payload, lastError: text });
+    expect(await factsOf(store, taskId)).toMatchObject({ payload, error: text });
     expect(only(await opened.readLog(name))).toMatchObject({ payload, error: text });
 
     const again = await worker.claimOne();
@@ -65,10 +65,10 @@ function describeOldTasks(setup: StoreSetup): void {
       executionId: worker.executionId,
       failures: [failure(again, { as: "continued", error: null, retryInMs: 0, checkpoint })],
     });
-    expect(await factsOf(store, taskId)).toMatchObject({ continuedCount: 2, lastError: text });
+    expect(await factsOf(store, taskId)).toMatchObject({ continuedCount: 2, error: text });
 
     await worker.complete([await worker.claimOne()]);
-    expect(await factsOf(store, taskId)).toMatchObject({ state: "done", payload, lastError: text });
+    expect(await factsOf(store, taskId)).toMatchObject({ state: "done", payload, error: text });
     expect(await opened.readLog(name)).toEqual(
       expect.arrayContaining([expect.objectContaining({ outcome: "done", payload })]),
     );
@@ -121,12 +121,12 @@ function describeOldTasks(setup: StoreSetup): void {
     const worker = await startWorker(store, name);
     await worker.fail(await worker.claim(1), { error: text });
     await opened.raw(oldArchive);
-    expect(await factsOf(store, taskId)).toMatchObject({ state: "dead", payload, lastError: text });
+    expect(await factsOf(store, taskId)).toMatchObject({ state: "dead", payload, error: text });
     const [listed] = (await store.listTasks({ name, state: "dead", max: 10 })).tasks;
     expect(listed).toMatchObject({ error: text });
     await store.redriveTasks({ taskIds: [taskId], changedBy: "test", reason: "test" });
     expect(await worker.claimOne()).toMatchObject({ taskId, payload: { text } });
-    expect(await factsOf(store, taskId)).toMatchObject({ lastError: text });
+    expect(await factsOf(store, taskId)).toMatchObject({ error: text });
   });
 }
 

@@ -366,7 +366,7 @@ function describeExplain(setup: StoreSetup): void {
         limitSource: "operator",
         held: 1,
         paused: false,
-        cancelRequested: false,
+        isCancelRequested: false,
         continuedCount: 0,
         progress: null,
         attempts: [],

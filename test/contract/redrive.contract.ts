@@ -88,8 +88,8 @@ function describeByIds(setup: StoreSetup): void {
       priority: 7,
       failedCount: 0,
       lostCount: 0,
-      cancelRequested: false,
-      lastError: "no use",
+      isCancelRequested: false,
+      error: "no use",
     });
     expect(facts.attempts).toHaveLength(1);
     expect(await statusOf(store, name)).toMatchObject({ ready: 1, dead: 0 });

@@ -56,7 +56,7 @@ export function describeReturns(setup: StoreSetup): void {
       expect(facts).toMatchObject({
         state: "dead",
         failedCount: 0,
-        lastError: "came back uncounted too often, the last time: the deadline came",
+        error: "came back uncounted too often, the last time: the deadline came",
       });
       expect(facts.attempts.toReversed().map(({ outcome, error }) => ({ outcome, error }))).toEqual(
         [
@@ -81,7 +81,7 @@ export function describeReturns(setup: StoreSetup): void {
         { checkpoint: "[1]" },
       ]);
       expect(outcomes).toEqual(["continued", "continued", "continued", "continued", "dead"]);
-      expect((await factsOf(store, taskId)).lastError).toBe(
+      expect((await factsOf(store, taskId)).error).toBe(
         "came back uncounted too often, the last time: its checkpoint was the one before",
       );
     });
@@ -119,7 +119,7 @@ export function describeReturns(setup: StoreSetup): void {
       expect(results.map(({ outcome }) => outcome)).toEqual(["dead", "dead", "continued"]);
       expect(results[2]?.retryInMs).toBeGreaterThanOrEqual(2_500);
       const facts = await Promise.all(ids.map((id) => factsOf(store, id)));
-      expect(facts.map(({ lastError }) => lastError)).toEqual([
+      expect(facts.map(({ error }) => error)).toEqual([
         "came back uncounted too often, the last time: its checkpoint was the one before",
         "once",
         "once",
@@ -130,7 +130,7 @@ export function describeReturns(setup: StoreSetup): void {
       const { store } = open();
       const error = "x".repeat(4_000);
       const { taskId } = await comeBack(store, [{ share: 1_000 }, { share: 1, error }]);
-      expect((await factsOf(store, taskId)).lastError).toBe(
+      expect((await factsOf(store, taskId)).error).toBe(
         `came back uncounted too often, the last time: ${error}`.slice(0, 4_000),
       );
     });

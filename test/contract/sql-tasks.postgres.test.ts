@@ -116,7 +116,7 @@ describe("a stored procedure as a task", () => {
     await bench.work("failing");
     const facts = await factsOf(bench.store, taskId);
     expect(facts.state).toBe("dead");
-    expect(facts.lastError).toContain("no: it's Sunday");
+    expect(facts.error).toContain("no: it's Sunday");
     expect(await logOf("failed")).toEqual([]);
   });
 
@@ -142,7 +142,7 @@ describe("a stored procedure as a task", () => {
     });
     await bench.work("guarded");
     const errors: (string | null)[] = [];
-    for (const taskId of tasks.taskIds) errors.push((await factsOf(bench.store, taskId)).lastError);
+    for (const taskId of tasks.taskIds) errors.push((await factsOf(bench.store, taskId)).error);
     expect(errors[0]).toContain(
       `procedure: expected one of the allowed procedures (${procedures.join(", ")}), got "public.forbidden"`,
     );

@@ -68,7 +68,7 @@ describe("a stored procedure as a task on T-SQL", () => {
     expect(JSON.parse(done.result ?? "")).toEqual({ Id: 1, Note: "it's it" });
     const dead = await factsOf(store, at(tasks, 1).taskId);
     expect(dead.state).toBe("dead");
-    expect(dead.lastError).toContain("Violation of PRIMARY KEY constraint");
+    expect(dead.error).toContain("Violation of PRIMARY KEY constraint");
     expect(await notes()).toEqual([{ Id: 1, Note: "it's it" }]);
   });
 

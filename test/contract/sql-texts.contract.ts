@@ -368,7 +368,7 @@ function describeAudit(setup: StoreSetup): void {
     const cancel = { ...tasks, reason: why };
     await expectError(store.cancelTasks(cancel), { code: "TASKGATE_ARG_INVALID", field: "reason" });
     await store.cancelTasks({ ...tasks, reason: longest.reason });
-    expect((await factsOf(store, at(tasks.taskIds, 0))).lastError).toBe(longest.reason);
+    expect((await factsOf(store, at(tasks.taskIds, 0))).error).toBe(longest.reason);
   });
 
   testWith(setup, "raw sql")(

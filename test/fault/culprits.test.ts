@@ -170,7 +170,7 @@ test.each(Object.keys(scenes))(
 test("a hang harms no other task, counts as a failed attempt each time, and its process ends with code 75", async () => {
   const { culprit, neighbours, ends } = await reportOf("hang");
   expect(culprit).toMatchObject({ state: "dead", failedCount: 2, lostCount: 0 });
-  expect(culprit.lastError).toMatch(/^timed out after 500 ms/);
+  expect(culprit.error).toMatch(/^timed out after 500 ms/);
   for (const facts of neighbours) expect(facts).toMatchObject({ lostCount: 0 });
   expect(ends.slice(0, 1)).toEqual(["code 75"]);
 });

@@ -167,7 +167,7 @@ describe("An operator's ten questions", () => {
       },
       { like: "Expected `to` to be an address", count: 1, example: incident.dead[3] },
     ];
-    expect(await get("api-failures")).toMatchObject({ groups, isWhole: true, read: 4 });
+    expect(await get("api-failures")).toMatchObject({ groups, isWhole: true, lookedAt: 4 });
     expect(await json("failures", "mail")).toMatchObject({ groups });
     const { out } = await taskgate("failures");
     expect(out).toMatch(/3 +mail .*Partner answered # for order #/);
@@ -177,11 +177,11 @@ describe("An operator's ten questions", () => {
     const left = (await get("api-pace", { name: "import" })) as Record<string, unknown>;
     // 30 ended within some seconds, three are left.
     expect(left).toMatchObject({ heldUpBy: null, ended: { count: 30 } });
-    expect(left["untilDoneMs"]).toBeGreaterThan(0);
-    expect(left["untilDoneMs"]).toBeLessThan(10_000);
+    expect(left["estimatedLeftMs"]).toBeGreaterThan(0);
+    expect(left["estimatedLeftMs"]).toBeLessThan(10_000);
     await enqueue(api.store, "paused-before", 2);
     expect(await json("top", "paused-before")).toMatchObject({
-      untilDoneMs: null,
+      estimatedLeftMs: null,
       heldUpBy: "it is paused",
     });
     expect((await taskgate("top")).out).toContain("unknown: it is paused");
@@ -248,7 +248,7 @@ describe("An operator's ten questions", () => {
     const redriven = await api.byUrl(...other, "--json");
     const told = { definition: "mail", found: 1, outcomes: { redriven: 1 }, isStopped: false };
     expect(JSON.parse(redriven.out)).toEqual(told);
-    expect(await get("api-failures")).toMatchObject({ groups: [], read: 0 });
+    expect(await get("api-failures")).toMatchObject({ groups: [], lookedAt: 0 });
     expect(
       (await api.store.listAudit({ action: "redrive_tasks", max: 1 })).entries[0]?.tasks,
     ).toEqual([asTaskId(incident.dead[3] ?? "")]);

@@ -146,7 +146,7 @@ test("no read tells a reader the content, and errors stay readable", async () =>
     expect([route, status, text.includes(secret)]).toEqual([route, 200, false]);
   }
   const { body } = await get("api-task", reader, { id: ids["dead"] ?? "" });
-  expect(body).toMatchObject({ facts: { lastError: "it broke" } });
+  expect(body).toMatchObject({ facts: { error: "it broke" } });
 });
 
 test("the role for payloads lets no caller in by itself", async () => {

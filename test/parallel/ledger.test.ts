@@ -116,7 +116,7 @@ describe("what becomes of tasks", () => {
   function facts(changes: Partial<TaskFacts>): TaskFacts {
     const { durationMs, result } = completion;
     const fixed = { task: "1", definition: "alpha", kind: "alpha", priority: 100, createdAt: "" };
-    const counts = { failedCount: 0, lostCount: 0, lastError: null, attempts: [] };
+    const counts = { failedCount: 0, lostCount: 0, error: null, attempts: [] };
     const rest = { dedupeKey: null, payload: null, state: "done", durationMs, result } as const;
     return { ...fixed, ...counts, ...rest, ...changes } as TaskFacts;
   }

@@ -63,7 +63,7 @@ test.each(broken)(
     expect(seen.toSorted((a, b) => a.n - b.n)).toEqual([{ n: 1 }, { n: 3 }, { n: 4 }]);
     const facts = await factsOf(bench, second);
     expect(facts).toMatchObject({ state: "dead", failedCount: 1 });
-    expect(facts.lastError).toBe(
+    expect(facts.error).toBe(
       `the payload in the database was changed by another hand: expected a JSON object or array, got another text of ${String(text.length)} characters. Set it right in the archive, then redrive the task`,
     );
     expect(bench.lines.filter(({ level }) => level === "error")).toMatchObject([

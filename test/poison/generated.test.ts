@@ -201,9 +201,9 @@ test.each(places)(
       const { bad, good } = await play(open(), `generated-${String((scenes += 1))}`, leaves);
       for (const each of good)
         expect(each).toEqual({ state: "done", attempts: 0, starts: 1, executions: 1 });
-      for (const { state, lastError, failedCount, lostCount } of bad) {
+      for (const { state, error, failedCount, lostCount } of bad) {
         expect(["done", "dead"]).toContain(state);
-        if (state === "dead") expect(lastError).toMatch(/\S/);
+        if (state === "dead") expect(error).toMatch(/\S/);
         expect(failedCount).toBeLessThanOrEqual(2);
         expect(lostCount).toBe(0);
       }

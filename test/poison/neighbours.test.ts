@@ -66,7 +66,7 @@ describe.each([
       const end = ends.get(name);
       expect(end?.neighbours).toEqual(Array.from({ length: 5 }, () => untouched));
       expect(end?.culprit.state).toBe(reason === null ? "done" : "dead");
-      if (reason !== null) expect(end?.culprit.lastError).toMatch(reason);
+      if (reason !== null) expect(end?.culprit.error).toMatch(reason);
       expect(end?.culprit).toMatchObject({ lostCount: 0 });
     },
   );

@@ -40,7 +40,7 @@ describe("a call that the store refuses", () => {
     });
     expect(end.neighbours).toEqual(Array.from({ length: 5 }, () => untouched));
     expect(end.culprit).toMatchObject({ state: "dead", failedCount: 1, lostCount: 0 });
-    expect(end.culprit.lastError).toBe(
+    expect(end.culprit.error).toBe(
       "the store refused how this task ended: result: this store takes no such value",
     );
   });
@@ -51,7 +51,7 @@ describe("a call that the store refuses", () => {
     });
     expect(end.neighbours).toEqual(Array.from({ length: 5 }, () => untouched));
     expect(end.culprit).toMatchObject({ state: "dead", failedCount: 2 });
-    expect(end.culprit.lastError).toMatch(/^the store refused how this task ended/);
+    expect(end.culprit.error).toMatch(/^the store refused how this task ended/);
   });
 
   test("an execution that breaks for another reason counts what it had started, with that reason", async () => {
@@ -60,7 +60,7 @@ describe("a call that the store refuses", () => {
       run: () => refusedValue,
     });
     expect(end.culprit).toMatchObject({ state: "dead", failedCount: 2 });
-    expect(end.culprit.lastError).toBe(
+    expect(end.culprit.error).toBe(
       "its execution failed before the end of this task was told: the answer was no row",
     );
     for (const { attempts, runs } of end.neighbours) {

@@ -56,7 +56,7 @@ export const listBatches = lists({
 export const listFailures: Endpoint = async (request, admin) => {
   const { cursor, ...filter } = queryOf(request);
   const query = take(readFailuresQuery(filter));
-  let sums: Omit<FailuresReport, "groups" | "more"> = { read: 0, isWhole: true };
+  let sums: Omit<FailuresReport, "groups" | "more"> = { lookedAt: 0, isWhole: true };
   const { rows: groups, ...page } = await readPage(
     {
       list: "failures",
@@ -64,8 +64,8 @@ export const listFailures: Endpoint = async (request, admin) => {
     },
     { query, cursor },
     async (each) => {
-      const { groups: rows, read, isWhole } = await admin.failures(each);
-      sums = { read, isWhole };
+      const { groups: rows, lookedAt, isWhole } = await admin.failures(each);
+      sums = { lookedAt, isWhole };
       return rows;
     },
   );

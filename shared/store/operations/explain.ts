@@ -32,7 +32,8 @@ export interface TaskFacts {
   createdAt: string;
   failedCount: number;
   lostCount: number;
-  lastError: string | null;
+  /** Of the last attempt that failed, or the reason of its cancel. */
+  error: string | null;
   dedupeKey: string | null;
   /** The W3C traceparent that it was enqueued with; null: none, or it ended before migration 0011. */
   traceParent: string | null;
@@ -41,7 +42,7 @@ export interface TaskFacts {
   retryAttempts?: number;
   lostMax?: number;
   continuedCount?: number;
-  cancelRequested?: boolean;
+  isCancelRequested?: boolean;
   progress?: { done: number | null; total: number | null; text: string | null } | null;
   limit?: Limit;
   limitSource?: "code" | "operator";

@@ -47,7 +47,7 @@ function commonFacts(memory: Memory, task: TaskRow) {
   return {
     ...describeTask(task),
     definition: definitionOf(memory.state, task).name,
-    lastError: task.lastError,
+    error: task.lastError,
     dedupeKey: task.dedupeKey,
     traceParent: task.traceParent,
     payload: task.payload,
@@ -76,7 +76,7 @@ function unfinishedFacts(memory: Memory, task: TaskRow) {
     retryAttempts: definition.settings.retryAttempts,
     lostMax: definition.settings.lostMax,
     continuedCount: task.continuedCount,
-    cancelRequested: task.isCancelRequested,
+    isCancelRequested: task.isCancelRequested,
     progress: done === null && text === null ? null : { ...task.progress },
     limit: limitOf(definition),
     limitSource: definition.operatorLimit === "code" ? ("code" as const) : ("operator" as const),

@@ -53,7 +53,7 @@ export async function awaitEnd<Result>(
         { details: { field: "taskId" } },
       );
     }
-    const error = facts?.lastError ?? null;
+    const error = facts?.error ?? null;
     const state = facts?.state;
     if (state === "done") {
       const text = facts?.result ?? null;

@@ -101,11 +101,11 @@ export class Tasks implements TaskCalls {
 
 function statusOf(facts: TaskFacts): TaskStatus {
   const { task: taskId, definition, kind, state, progress = null, result = null } = facts;
-  const { lastError: error, failedCount, cancelRequested = false, createdAt, endedAt } = facts;
+  const { error, failedCount, isCancelRequested = false, createdAt, endedAt } = facts;
   return {
     ...{ taskId, definition, kind, state, progress, error, failedCount },
     result: result === null ? null : (JSON.parse(result) as JsonPayload),
-    isCancelRequested: cancelRequested,
+    isCancelRequested,
     createdAt: new Date(createdAt),
     endedAt: endedAt === undefined ? null : new Date(endedAt),
   };

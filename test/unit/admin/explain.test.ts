@@ -9,7 +9,7 @@ const base = {
   state: "ready",
   failedCount: 0,
   lostCount: 0,
-  lastError: null,
+  error: null,
   dedupeKey: null,
   attempts: [],
   retryAttempts: 5,
@@ -200,14 +200,14 @@ describe("the sentence about the end", () => {
   });
 
   test("the sentence about the end tells why the task was cancelled, where that was said", () => {
-    const cancelled = { state: "cancelled", endedAt, lastError: "ordered twice" } as const;
+    const cancelled = { state: "cancelled", endedAt, error: "ordered twice" } as const;
     expect(deciding(cancelled)).toEqual([
       "Cancelled at 2026-01-31T08:31:00Z. Reason: ordered twice.",
     ]);
     const attempts = [{ outcome: "failed", error: "ordered twice" }];
     expect(deciding({ ...cancelled, attempts })).toEqual(["Cancelled at 2026-01-31T08:31:00Z."]);
     const by = { actor: "cli:eva", reason: "ordered twice" };
-    expect(deciding({ ...cancelled, lastError: "cancelled on request", cancelledBy: by })).toEqual([
+    expect(deciding({ ...cancelled, error: "cancelled on request", cancelledBy: by })).toEqual([
       "Cancelled at 2026-01-31T08:31:00Z. `cli:eva` asked for it. Reason: ordered twice.",
     ]);
     expect(deciding({ ...cancelled, cancelledBy: { ...by, reason: null } })).toEqual([
@@ -234,7 +234,7 @@ describe("the sentence about the end", () => {
     const facts = {
       state: "dead",
       failedCount: 5,
-      lastError: "no such image\n  at resize",
+      error: "no such image\n  at resize",
     } as const;
     expect(deciding(facts)[0]).toMatch(/ Last error: no such image\.$/);
   });
@@ -246,9 +246,9 @@ test("history, cancel request, progress and dedupe key follow, without deciding"
     claim,
     failedCount: 2,
     lostCount: 1,
-    lastError: "ECONNRESET",
+    error: "ECONNRESET",
     dedupeKey: "k1",
-    cancelRequested: true,
+    isCancelRequested: true,
     progress: { done: 3, total: 10, text: "third page" },
   });
   expect(reasons.map((reason) => reason.sentence).slice(2)).toEqual([
@@ -271,14 +271,14 @@ test.each([
   "dead",
   "cancelled",
 ] as const)("a %s task of which little is known still has a deciding sentence", (state) => {
-  const { task, definition, kind, failedCount, lostCount, lastError, dedupeKey, attempts } = base;
+  const { task, definition, kind, failedCount, lostCount, error, dedupeKey, attempts } = base;
   const reasons = explainTask({
     task,
     definition,
     kind,
     failedCount,
     lostCount,
-    lastError,
+    error,
     dedupeKey,
     attempts,
     state,

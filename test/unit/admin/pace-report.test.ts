@@ -54,15 +54,15 @@ describe("the time until all is done", () => {
   test("the time until all is done is that of the rate where it lets tasks start more slowly than they ended", async () => {
     const rate = { count: 2, periodMs: 3_600_000, burst: 1 };
     const rated = { ready: 5, rate, rateInMs: 600_000 };
-    expect(await paceOf(rated, {})).toMatchObject({ untilDoneMs: 600_000 + 4 * 1_800_000 });
+    expect(await paceOf(rated, {})).toMatchObject({ estimatedLeftMs: 600_000 + 4 * 1_800_000 });
     expect(await paceOf({ ready: 0, rate, rateInMs: 600_000 }, { claimedMs: [5] })).toMatchObject({
-      untilDoneMs: 600,
+      estimatedLeftMs: 600,
     });
   });
 
   test("the time until all is done isn't told where all tasks wait for groups, which may be paused", async () => {
     expect(await paceOf({ waiting: 3 }, {})).toMatchObject({
-      ...{ untilDoneMs: null, heldUpBy: "all of them wait for their groups" },
+      ...{ estimatedLeftMs: null, heldUpBy: "all of them wait for their groups" },
     });
     expect(await paceOf({ waiting: 3, ready: 1 }, {})).toMatchObject({ heldUpBy: null });
   });
@@ -70,13 +70,13 @@ describe("the time until all is done", () => {
   test("the time until all is done is told between two workers, and not where none has come for longer than a sweep takes", async () => {
     const idle = { ready: 50, executions: 0 };
     expect(await paceOf(idle, { pace: oldest(20_000) })).toMatchObject({
-      ...{ untilDoneMs: 30_000, heldUpBy: null, oldestReady: { task: "7", ageMs: 20_000 } },
+      ...{ estimatedLeftMs: 30_000, heldUpBy: null, oldestReady: { task: "7", ageMs: 20_000 } },
     });
     expect(await paceOf(idle, { pace: oldest(120_000) })).toMatchObject({
-      ...{ untilDoneMs: null, heldUpBy: "no worker runs" },
+      ...{ estimatedLeftMs: null, heldUpBy: "no worker runs" },
     });
     expect(await paceOf({ ready: 50 }, { pace: oldest(120_000) })).toMatchObject({
-      ...{ untilDoneMs: 30_000, heldUpBy: null },
+      ...{ estimatedLeftMs: 30_000, heldUpBy: null },
     });
   });
 });

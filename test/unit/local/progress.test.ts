@@ -148,7 +148,7 @@ test("the option --json writes an event each five seconds, and at once when a wo
   for (const elapsedMs of [5_600, 5_900]) at(elapsedMs, { workers });
   at(6_200, { workers, restarts: 1 });
   expect(told).toMatchObject([
-    { event: "progress", elapsedMs: 0, leftMs: 2, restarts: 0 },
+    { event: "progress", elapsedMs: 0, estimatedLeftMs: 2, restarts: 0 },
     { event: "progress", elapsedMs: 5_000, workers: [worker] },
     { event: "progress", elapsedMs: 5_600, workers },
     { event: "progress", elapsedMs: 6_200, restarts: 1 },

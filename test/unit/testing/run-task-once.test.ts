@@ -262,8 +262,8 @@ describe("options of ctx.enqueue that every store refuses", () => {
     await bench.drain();
     const [failed] = await bench.tasks();
     const run = await runTaskOnce(parent);
-    expect(failed?.lastError).toContain("its tasks could not be added: tasks[0].");
-    expect(run.end).toEqual({ kind: "failed", error: failed?.lastError, retryInMs: null });
+    expect(failed?.error).toContain("its tasks could not be added: tasks[0].");
+    expect(run.end).toEqual({ kind: "failed", error: failed?.error, retryInMs: null });
     expect(run.enqueued).toEqual([]);
   });
 

@@ -115,7 +115,7 @@ describe("time", () => {
     expect(settled.movedMs).toBeLessThanOrEqual(6_000);
     const [dead] = await bench.deadLetters();
     expect(dead?.attempts.map((attempt) => attempt.outcome)).toEqual(Array(4).fill("failed"));
-    expect(dead?.lastError).toMatch(/^Error: not yet/);
+    expect(dead?.error).toMatch(/^Error: not yet/);
   });
 
   test("the same seed gives the same pauses, another one others", async () => {

@@ -70,7 +70,7 @@ describe("children and transactions", () => {
     await bench.work("parent");
     const facts = await factsOf(bench, unknown);
     expect(facts.state).toBe("dead");
-    expect(facts.lastError).toMatch(/its tasks could not be added: .*wave/);
+    expect(facts.error).toMatch(/its tasks could not be added: .*wave/);
   });
 
   test("children of a part are written all or none: one that is refused leaves no other behind", async () => {
@@ -202,8 +202,8 @@ describe("children and transactions", () => {
     const bench = openWorkerBench([hasty]);
     const id = await enqueueOne(bench, hasty);
     await bench.work("hasty");
-    const { state, lastError } = await factsOf(bench, id);
-    expect([state, lastError?.split("\n")[0]]).toEqual(["dead", "Error: the write was refused"]);
+    const { state, error } = await factsOf(bench, id);
+    expect([state, error?.split("\n")[0]]).toEqual(["dead", "Error: the write was refused"]);
   });
 
   test("children of a completeWith whose body fails are forgotten; another call adds its own", async () => {
@@ -278,7 +278,7 @@ describe("children and transactions", () => {
     });
     expect(await factsOf(bench, refused)).toMatchObject({
       state: "dead",
-      lastError: expect.stringMatching(/completeWith: expected its body to return .* result, got/),
+      error: expect.stringMatching(/completeWith: expected its body to return .* result, got/),
     });
   });
 

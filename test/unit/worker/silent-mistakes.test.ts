@@ -60,7 +60,7 @@ test.each([
   const { facts } = await runOne(() => value);
   expect(facts).toMatchObject({
     state: "dead",
-    lastError: `Expected \`result\` to be JSON, got ${got}, of which JSON keeps nothing`,
+    error: `Expected \`result\` to be JSON, got ${got}, of which JSON keeps nothing`,
   });
 });
 

@@ -117,7 +117,7 @@ describe("a handler whose time is over", () => {
     const facts = await bench.facts(id);
     expect(facts.failedCount).toBeGreaterThanOrEqual(1);
     expect(facts.lostCount).toBe(0);
-    expect(facts.lastError).toMatch(/^timed out after 500 ms: TimedOut: /);
+    expect(facts.error).toMatch(/^timed out after 500 ms: TimedOut: /);
     expect(noted).toEqual([]);
   });
 
@@ -185,7 +185,7 @@ describe("a handler whose time is over", () => {
     await sleep(21_000 / speed);
     const facts = await bench.facts(stuckId);
     expect(facts).toMatchObject({ failedCount: 1, lostCount: 0 });
-    expect(facts.lastError).toMatch(/^timed out after 1000 ms; the handler ran on for 5000 ms/);
+    expect(facts.error).toMatch(/^timed out after 1000 ms; the handler ran on for 5000 ms/);
     const of = { error: "timed out after 1000 ms", at: null, retryInMs: expect.any(Number) };
     const message = "a task failed and runs again";
     const fields = { taskId: stuckId, definition: "hangs", ...of };

@@ -142,7 +142,7 @@ describe("a worker of a newer build", () => {
     expect(await newest.work()).toEqual([]);
     const { facts } = await store.explainTask({ taskId: id });
     expect(facts?.state).toBe("dead");
-    expect(facts?.lastError).toContain("the payload is invalid: name: expected a text");
+    expect(facts?.error).toContain("the payload is invalid: name: expected a text");
   });
 
   test("a worker of a newer build makes a dead letter of a version whose step is gone, and says so", async () => {
@@ -157,7 +157,7 @@ describe("a worker of a newer build", () => {
     await buildOf(4, forgetful).work();
     const { facts } = await store.explainTask({ taskId: id });
     expect(facts?.state).toBe("dead");
-    expect(facts?.lastError).toContain(
+    expect(facts?.error).toContain(
       "version 1 of kind greet has no upgrade in this build, whose version is 3",
     );
   });
@@ -178,7 +178,7 @@ describe("a worker of a newer build", () => {
     await buildOf(5, broken).work();
     const { facts } = await store.explainTask({ taskId: id });
     expect(facts).toMatchObject({ state: "scheduled", failedCount: 1 });
-    expect(facts?.lastError).toContain("not today");
+    expect(facts?.error).toContain("not today");
   });
 
   test("a worker of a newer build enqueues a schedule's tasks as its own version", () => {
@@ -202,7 +202,7 @@ describe("a worker of an older build", () => {
     expect(await tasks()).toEqual(["greet@2 scheduled"]);
     const { facts } = await store.explainTask({ taskId });
     expect(facts).toMatchObject({ failedCount: 0 });
-    expect(facts?.lastError).toContain("kind `greet@2` is unknown to build 1");
+    expect(facts?.error).toContain("kind `greet@2` is unknown to build 1");
     await store.rescheduleTasks({ taskIds: [taskId], to: { runInMs: 0 } });
     expect(await newer.work()).toEqual([{ first: "Bob" }]);
   });

@@ -73,7 +73,7 @@ describe("how a handler ends", () => {
       await bench.work("end");
       const facts = await factsOf(bench, id);
       expect(facts).toMatchObject({ state: "dead", failedCount: 1 });
-      expect(facts.lastError).toMatch(reason);
+      expect(facts.error).toMatch(reason);
     },
   );
 
@@ -125,7 +125,7 @@ describe("how a handler ends", () => {
     }
     const facts = await factsOf(bench, id);
     expect(facts.attempts).toHaveLength(2);
-    expect(facts.lastError).toMatch(/^TypeError: boom\n\s+at /);
+    expect(facts.error).toMatch(/^TypeError: boom\n\s+at /);
     expect((await factsOf(bench, other)).state).toBe("done");
   });
 
@@ -154,7 +154,7 @@ describe("what a worker may run", () => {
       failedCount: 0,
       continuedCount: 50,
     });
-    expect((await factsOf(older, id)).lastError).toMatch(/kind `later` is unknown to build 1/);
+    expect((await factsOf(older, id)).error).toMatch(/kind `later` is unknown to build 1/);
   });
 
   test("a kind that this build doesn't know is told once in the log", async () => {

@@ -26,7 +26,7 @@ export const failuresAnswer = answer({
   ),
   more: flag,
   cursor,
-  read: count,
+  lookedAt: count,
   isWhole: flag,
 });
 
@@ -43,7 +43,7 @@ export const paceAnswer = answer({
   definition: text,
   oldestReady: orNull(answer({ task: text, createdAt: text, dueAt: text, ageMs: ms })),
   ended: orNull(answer({ count, overMs: ms, perMinute: { type: "number" } })),
-  untilDoneMs: msOrNull,
+  estimatedLeftMs: msOrNull,
   heldUpBy: textOrNull,
   kinds: listOf(answer({ kind: text, ended: count, p50Ms: msOrNull, p99Ms: msOrNull })),
   running: listOf(

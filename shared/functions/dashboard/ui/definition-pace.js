@@ -59,10 +59,10 @@ function makeNumbers() {
   return { node, fill };
 }
 
-function fillFacts(list, { ended, untilDoneMs, heldUpBy, oldestReady }) {
+function fillFacts(list, { ended, estimatedLeftMs, heldUpBy, oldestReady }) {
   const rows = [
     ["ended well", describeEnded(ended)],
-    ["all done", describeEnd(untilDoneMs, heldUpBy)],
+    ["time left", describeLeft(estimatedLeftMs, heldUpBy)],
     ["oldest ready", oldestReady === null ? "none is ready" : describeOldest(oldestReady)],
   ];
   redraw(list, [rows, oldestReady?.task], () =>
@@ -80,12 +80,12 @@ function describeEnded(ended) {
   return `${perMinute} a minute (${formatCount(ended.count)} in ${formatDuration(ended.overMs)})`;
 }
 
-function describeEnd(untilDoneMs, heldUpBy) {
+function describeLeft(estimatedLeftMs, heldUpBy) {
   if (heldUpBy !== null) return `not in sight: ${heldUpBy}`;
-  if (untilDoneMs === null) return "not known";
-  if (untilDoneMs === 0) return "now: nothing is left";
-  const end = new Date(Date.now() + untilDoneMs).toISOString();
-  return `in about ${formatDuration(untilDoneMs)}, at ${formatInstant(end)}`;
+  if (estimatedLeftMs === null) return "not known";
+  if (estimatedLeftMs === 0) return "none";
+  const end = new Date(Date.now() + estimatedLeftMs).toISOString();
+  return `about ${formatDuration(estimatedLeftMs)}, until ${formatInstant(end)}`;
 }
 
 const describeOldest = ({ task, ageMs }) => `task ${task}, for ${formatDuration(ageMs)}`;

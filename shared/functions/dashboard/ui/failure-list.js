@@ -60,7 +60,7 @@ export function makeFailures(definition) {
     ],
   });
   const cut = element("p", { class: "cut" });
-  const fill = ({ groups, more, isWhole, read }) => {
+  const fill = ({ groups, more, isWhole, lookedAt }) => {
     keepLines(list, {
       items: groups,
       keyOf,
@@ -77,7 +77,7 @@ export function makeFailures(definition) {
     });
     // An app that doesn't group failures redrives them one by one.
     bar.fill(groups.filter(({ like }) => like !== null).map(toItem));
-    const part = isWhole ? "" : ` Counted in the newest ${formatCount(read)} dead tasks.`;
+    const part = isWhole ? "" : ` Counted in the newest ${formatCount(lookedAt)} dead tasks.`;
     setText(cut, `${describeCut(groups.length, more)}${part}`.trim());
   };
   return { node: element("div", {}, bar.node, list, cut), fill };

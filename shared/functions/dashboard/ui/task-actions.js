@@ -16,7 +16,7 @@ export function makeActions(id) {
   const node = element("p", { class: "buttons changes" }, redrive, move, cancel);
   const fill = (facts) => {
     const state = facts?.state;
-    cancel.hidden = facts === null || ended.includes(state) || facts.cancelRequested === true;
+    cancel.hidden = facts === null || ended.includes(state) || facts.isCancelRequested === true;
     redrive.hidden = state !== "dead" && state !== "cancelled";
     move.hidden = !["ready", "scheduled", "waiting"].includes(state);
   };

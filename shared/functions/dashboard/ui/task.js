@@ -86,9 +86,9 @@ function fillWhy(list, reasons, id) {
 
 function fillState(head, read) {
   const name = read.state === "claimed" ? (read.claim?.standing ?? "claimed") : read.state;
-  redraw(head, [name, read.kind, read.definition, read.cancelRequested], () => [
+  redraw(head, [name, read.kind, read.definition, read.isCancelRequested], () => [
     badge(name, moods[read.state] ?? ""),
-    ...(read.cancelRequested === true ? [badge("asked to end", "warn")] : []),
+    ...(read.isCancelRequested === true ? [badge("asked to end", "warn")] : []),
     " ",
     element("code", {}, read.kind),
     " of ",

@@ -52,8 +52,8 @@ function eventsOf(facts) {
     });
   else if (endedAt !== undefined) {
     // What an attempt said is told there; of a task that was cancelled while it waited this is the reason.
-    const isTold = attempts.some(({ error }) => error === facts.lastError);
-    const error = isTold ? null : facts.lastError;
+    const isTold = attempts.some(({ error }) => error === facts.error);
+    const error = isTold ? null : facts.error;
     events.push({ key: "end", at: endedAt, title: state, error });
   } else if (facts.claim === undefined)
     events.push({ key: "now", at: null, title: `now: ${state}`, error: null });
