@@ -1,11 +1,12 @@
 import { InvocationContext } from "@azure/functions";
 import type { LogLevel } from "@azure/functions";
-import { TaskgateError } from "../core/errors";
+import { InvalidArgumentError, TaskgateError } from "../core/errors";
 import type { JsonObject } from "../core/json";
 import { refusedField } from "../core/refused-field";
 import { RetryLater } from "../core/task-failure";
 import type { TaskClient } from "../worker/client/client";
 import { defineTask } from "../worker/define/define-task";
+import { storedKindsOf } from "../worker/define/kind-upgrade";
 import type { TaskContext } from "../worker/define/task-context";
 import { leaseOf, toShared } from "../worker/run/call-limits";
 import type { CallLimit } from "../worker/run/call-limits";
@@ -36,7 +37,13 @@ export class LimitedTasks {
   readonly #ownNames: string[] = [];
   /** Kinds by the functions that ran their handlers in this process. */
   readonly #byFunction = new Map<string, Set<string>>();
+  readonly #tasks: readonly AnyTaskKind[];
   #isRead = false;
+
+  /** `tasks`: those of the app, as far as they are declared. */
+  constructor(tasks: readonly AnyTaskKind[] = []) {
+    this.#tasks = tasks;
+  }
 
   /** The kinds of all handlers that were wrapped; none can be added afterwards. */
   read(): AnyTaskKind[] {
@@ -45,7 +52,8 @@ export class LimitedTasks {
   }
 
   /**
-   * Makes the kind whose tasks run `handler` on tokens of the same limits. Throws InvalidArgumentError when the name is taken, or one that
+   * Makes the kind whose tasks run `handler` on tokens of the same limits. Throws InvalidArgumentError when the name is taken, also by
+   * a task of the app or its queue, or one that
    * a bundler made: the next build would give it to another handler. Throws it as well when the first invocation has begun: another process
    * could not run its tasks.
    */
@@ -64,6 +72,7 @@ export class LimitedTasks {
         "name",
         `a name of its own for each handler (${name} is taken); give one of them as { name: ".." }`,
       );
+    this.#checkFree(name);
     if (own !== null) this.#noteOwnName(own);
     const leaseMs = leaseOf(limits);
     const kind = defineTask<JsonObject>({
@@ -82,10 +91,26 @@ export class LimitedTasks {
     return kind;
   }
 
+  /** Throws InvalidArgumentError where a task that the app has declared since has the name of a handler. */
+  checkNames(): void {
+    for (const name of this.#kinds.keys()) this.#checkFree(name);
+  }
+
   /** A function runs the handler of this kind. */
   noteFunction(functionName: string, { kind }: AnyTaskKind): void {
     const kinds = this.#byFunction.get(functionName) ?? new Set();
     this.#byFunction.set(functionName, kinds.add(kind));
+  }
+
+  /** With two of one name nothing of the app could run. */
+  #checkFree(name: string): void {
+    const isTask = this.#tasks.some((task) => storedKindsOf(task).includes(name));
+    const isQueue = this.#tasks.some(({ definition }) => definition.name === name);
+    if (!isTask && !isQueue) return;
+    const taken = `${name} is ${isTask ? "a task" : "a queue of tasks"} already`;
+    throw new InvalidArgumentError(`${taken}: give the handler another name as { name: ".." }`, {
+      details: { field: "name" },
+    });
   }
 
   /**

@@ -83,7 +83,7 @@ const openApps = new Set<AppProcess>();
 export class AppProcess {
   readonly app: AppParts;
   /** Messages of limited functions, as tasks. */
-  readonly limitedTasks = new LimitedTasks();
+  readonly limitedTasks: LimitedTasks;
   /** Of its functions, as they were wrapped. */
   readonly knownLimits = new KnownLimits();
   readonly invocations = new Invocations();
@@ -93,6 +93,7 @@ export class AppProcess {
 
   constructor(app: AppParts) {
     this.app = app;
+    this.limitedTasks = new LimitedTasks(app.tasks);
     this.#services = new AppServices(app, this.limitedTasks);
   }
 

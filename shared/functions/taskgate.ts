@@ -164,6 +164,7 @@ export function taskgate(parts: AppParts): Gate {
     },
     register: (functionApp, options = {}) => {
       checkNames("register", options, ["names", "api"]);
+      process.limitedTasks.checkNames();
       const { names = {}, api = {} } = options;
       checkNames("names", names, ["run", "sweep", "ingest"]);
       functionApp.storageQueue(names.run ?? "run", gate.run);

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
+import { taskgate } from "../../shared/functions";
 import { LimitedTasks } from "../../shared/functions/limited-tasks";
 import { runTaskOnce } from "../../shared/testing";
+import { defineQueue } from "../../shared/worker/define/define-queue";
+import { defineTask } from "../../shared/worker/define/define-task";
 import type { AnyTaskKind, TaskKind } from "../../shared/worker/define/task-kind";
 
 /*
@@ -44,6 +47,50 @@ describe("names of handlers that a bundler may have made", () => {
     ["a name that goes on", ["notify", "notifyAll", "notify2nd"]],
   ])("a handler's name that a bundler may have made is no matter with %s", (_, names) => {
     expect(addAll(new LimitedTasks(), names).kinds).toHaveLength(names.length);
+  });
+});
+
+describe("a handler with the name of a task", () => {
+  const run = () => Promise.resolve();
+  const limit = { name: "partner", limit: 1 };
+  async function handleOrder() {
+    await run();
+  }
+  const wrap = (tasks: AnyTaskKind[]) => taskgate({ tasks }).limited(limit, handleOrder);
+
+  test.each<[string, () => AnyTaskKind, string]>([
+    ["a task", () => defineTask({ name: "handleOrder", run }), "handleOrder is a task already"],
+    [
+      "an older version of a task",
+      () => defineTask({ name: "handleOrder", version: 2, upgrade: { 1: (old) => old }, run }),
+      "handleOrder is a task already",
+    ],
+    [
+      "a queue of tasks",
+      () => defineTask({ name: "other", queue: defineQueue({ name: "handleOrder" }), run }),
+      "handleOrder is a queue of tasks already",
+    ],
+  ])("limited refuses a handler with the name of %s", (_, make, message) => {
+    expect(() => wrap([make()])).toThrow(
+      `${message}: give the handler another name as { name: ".." }`,
+    );
+  });
+
+  test("register refuses a task that the app has declared behind its handler of that name", () => {
+    const tasks: AnyTaskKind[] = [];
+    const gate = taskgate({ tasks });
+    gate.limited(limit, handleOrder);
+    tasks.push(defineTask({ name: "handleOrder", run }));
+    const nothing = { storageQueue: run, timer: run, http: run, hook: {} } as never;
+    expect(() => {
+      gate.register(nothing);
+    }).toThrow("handleOrder is a task already");
+  });
+
+  test("limited takes a handler whose name a task has where the app's name stands before it", () => {
+    const tasks = [defineTask({ name: "handleOrder", run })];
+    const gate = taskgate({ app: "billing", tasks });
+    expect(gate.limited(limit, handleOrder)).toBeInstanceOf(Function);
   });
 });
 
