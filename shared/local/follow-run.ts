@@ -6,7 +6,7 @@ import { realClock, sleep } from "../platform/real-clock";
 import { Estimate } from "../terminal/estimate";
 import { EventView } from "./dev-events";
 import type { DevEvent, DoneEvent } from "./dev-events";
-import { shareOf } from "./live-frame";
+import { describeFailing, shareOf } from "./live-frame";
 import type { LiveState } from "./live-frame";
 import { LiveView } from "./live-view";
 import type { LiveKeys } from "./live-view";
@@ -71,6 +71,7 @@ class Follower {
   #limit: Limit | undefined;
   #failuresInARow = 0;
   #restarts = 0;
+  #toldFailing: ReadonlyMap<string, string> = new Map();
   #isSilent = false;
   #lastProgress: Progress | null = null;
 
@@ -132,6 +133,7 @@ class Follower {
   async #look(): Promise<"good" | "bad" | undefined> {
     const progress = await this.#reader.read();
     this.#noteAnswer(progress);
+    this.#noteFailing();
     const landed = progress.files?.landed ?? 0;
     const elapsedMs = realClock.monotonicMs() - this.#options.startedAtMs;
     this.#settledInARow = progress.isSettled ? this.#settledInARow + 1 : 0;
@@ -156,6 +158,15 @@ class Follower {
     }
     this.#isSilent = false;
     this.#lastProgress = progress;
+  }
+
+  /** The picture has a line for each failing timer; where there is none, each new failure is told once. */
+  #noteFailing(): void {
+    const { run, say } = this.#options;
+    const failing = run.failingTimers();
+    for (const timer of this.#live === null ? failing : [])
+      if (this.#toldFailing.get(timer[0]) !== timer[1]) say(describeFailing(timer));
+    this.#toldFailing = new Map(failing);
   }
 
   /** Throws what a user has to mend in the app or in this run. */
@@ -197,6 +208,7 @@ class Follower {
       lastLine: run.log.last(),
       notice: this.#notice !== null && nowMs < this.#notice.untilMs ? this.#notice.text : null,
       workers: run.workers(),
+      failingTimers: run.failingTimers(),
       restarts: run.restarts(),
       pacedDefinition,
       hasKeys: this.#live?.hasKeys ?? false,

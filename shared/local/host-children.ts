@@ -16,7 +16,16 @@ export type HostOrder =
 export type HostReport =
   | { readonly kind: "started"; readonly url: string; readonly routes: string[] }
   | { readonly kind: "failed"; readonly message: string }
-  | { readonly kind: "log"; readonly level: LogLevel; readonly text: string };
+  | { readonly kind: "log"; readonly level: LogLevel; readonly text: string }
+  | TimerReport;
+
+/** A run of a timer has ended. */
+export interface TimerReport {
+  readonly kind: "timer";
+  readonly name: string;
+  /** The message of its error; null: it went well. */
+  readonly failure: string | null;
+}
 
 /** How one host is set up. */
 export interface HostChildSettings {
@@ -54,6 +63,7 @@ const stopTimeoutMs = 8_000;
 export async function startHostChild(
   settings: HostChildSettings,
   onLine: (line: string) => void,
+  onTimer?: (report: TimerReport) => void,
 ): Promise<HostChild> {
   const child = fork(join(__dirname, "host-process.js"), {
     // As on Azure, where a worker's process is in the folder of its app.
@@ -70,6 +80,7 @@ export async function startHostChild(
   });
   child.on("message", (report: HostReport) => {
     if (report.kind === "log") onLine(`${report.level} ${report.text}`);
+    if (report.kind === "timer") onTimer?.(report);
   });
   const order: HostOrder = { kind: "start", ...settings };
   const { url, routes } = await Promise.race([whenStarted(child, order), endedEarly(exited)]).catch(
@@ -98,7 +109,7 @@ function whenStarted(child: ChildProcess, order: HostOrder): Promise<Started> {
       reject(new Error(`The Functions host did not start within ${String(startTimeoutMs)} ms.`));
     }, startTimeoutMs);
     child.on("message", (report: HostReport) => {
-      if (report.kind === "log") return;
+      if (report.kind === "log" || report.kind === "timer") return;
       clearTimeout(timer);
       if (report.kind === "started") resolve(report);
       else reject(new Error(report.message));

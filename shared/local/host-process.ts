@@ -30,6 +30,10 @@ async function start(order: Extract<HostOrder, { kind: "start" }>): Promise<void
       env: order.env,
       runsTimers: order.runsTimers,
       limits: { drainMs, leaseMs },
+      onTimerEnd: (name, error) => {
+        const failure = error === undefined ? null : messageOf(error);
+        report({ kind: "timer", name, failure });
+      },
       log: (level, text, source) => {
         const name = source === undefined ? "" : `${source.functionName}: `;
         report({ kind: "log", level, text: `${name}${text}` });

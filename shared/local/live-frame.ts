@@ -23,6 +23,8 @@ export interface LiveState {
   /** What a key just did; null: nothing. */
   readonly notice: string | null;
   readonly workers: readonly WorkerState[];
+  /** By timer whose last run failed: the message of its error. */
+  readonly failingTimers: ReadonlyMap<string, string>;
   /** How often they were started again because the app was built anew. */
   readonly restarts: number;
   /** The one whose limit the keys change; null: without a sample there is none. */
@@ -55,6 +57,7 @@ export function drawFrame(state: LiveState, size: FrameSize, theme: Theme): stri
     ...drawDeadLetters(progress, theme),
     "",
     ...drawWorkers(state.workers, theme),
+    ...[...state.failingTimers].map((failing) => theme.bad(describeFailing(failing))),
     theme.faint(`log   ${printable(state.lastLine ?? ".taskgate/local.log")}`),
     ...(state.pageUrl === null ? [] : [`page  ${state.pageUrl}`]),
     drawKeys(state, theme),
@@ -63,6 +66,11 @@ export function drawFrame(state: LiveState, size: FrameSize, theme: Theme): stri
   return lines
     .slice(0, Math.max(1, size.rows - 1))
     .map((line) => cutToWidth(line, size.columns - 1));
+}
+
+/** `sweep failed: ..`. A timer has no caller: else nothing but the log would tell. */
+export function describeFailing([name, failure]: readonly [string, string]): string {
+  return `${printable(name)} failed: ${printable(firstLine(failure))}`;
 }
 
 function drawProgress(state: LiveState, size: FrameSize, theme: Theme): string[] {

@@ -61,6 +61,8 @@ export interface LocalRun {
   restarts(): number;
   /** The workers at this moment; one that ends by itself is started again. */
   workers(): WorkerState[];
+  /** Timers whose last run failed, such as the sweep, with the message of its error. */
+  failingTimers(): ReadonlyMap<string, string>;
   /** Settles with a sentence when a part of the run that isn't started again ends by itself. */
   readonly broken: Promise<string>;
   /** Leaves the mark by which the next start knows whether this run came to its end. */
@@ -127,6 +129,7 @@ export async function startLocalRun(plan: RunPlan): Promise<LocalRun> {
     pageUrl: () => workers.pageUrl(),
     restarts: () => workers.restarts,
     workers: () => workers.states(),
+    failingTimers: () => workers.failingTimers(),
     broken: broken.told,
     mark,
   };

@@ -4,7 +4,7 @@ import type { Breakage } from "./breakage";
 import { watchBuild } from "./build-watch";
 import { LOCAL_HOST } from "./free-port";
 import { startHostChild } from "./host-children";
-import type { HostChild } from "./host-children";
+import type { HostChild, TimerReport } from "./host-children";
 import { readLocalSettings } from "./local-app";
 import type { LocalLog } from "./local-log";
 import type { RunPlan } from "./run-plan";
@@ -31,6 +31,8 @@ export class LocalWorkers {
   readonly #hosts: WorkerHosts;
   /** Of the first worker, when it started last. */
   #routes: readonly string[] = [];
+  /** By timer, of its last run: the message of its error. */
+  readonly #failures = new Map<string, string>();
   restarts = 0;
 
   constructor(plan: RunPlan, hosting: Hosting) {
@@ -72,6 +74,11 @@ export class LocalWorkers {
     return this.#hosts.states();
   }
 
+  /** Timers whose last run failed, with the message of its error. */
+  failingTimers(): ReadonlyMap<string, string> {
+    return this.#failures;
+  }
+
   pageUrl(): string | null {
     const route = this.#routes.find((path) => path.endsWith("dashboard/{file?}"));
     if (route === undefined) return null;
@@ -94,14 +101,24 @@ export class LocalWorkers {
     // Each of the app's functions would fail with it, and nothing but the log would tell.
     loadSettings(env);
     const port = isFirst ? options.port : 0;
+    // Another build may have other timers.
+    if (isFirst) this.#failures.clear();
     const child = await startHostChild(
       { appRoot: app.root, port, runsTimers: isFirst, env },
       (line) => {
         log.add(options.hosts === 1 ? line : `[${name}] ${line}`);
       },
+      (report) => {
+        this.#noteTimer(report);
+      },
     );
     if (isFirst) this.#routes = child.routes;
     return child;
+  }
+
+  #noteTimer({ name, failure }: TimerReport): void {
+    if (failure === null) this.#failures.delete(name);
+    else this.#failures.set(name, failure);
   }
 
   async #restart(): Promise<void> {

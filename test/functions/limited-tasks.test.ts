@@ -56,15 +56,17 @@ describe("a handler with the name of a task", () => {
   async function handleOrder() {
     await run();
   }
+  const versioned = defineTask({
+    name: "handleOrder",
+    version: 2,
+    upgrade: { 1: () => ({ id: "" }) },
+    run: (_payload: { id: string }) => run(),
+  });
   const wrap = (tasks: AnyTaskKind[]) => taskgate({ tasks }).limited(limit, handleOrder);
 
   test.each<[string, () => AnyTaskKind, string]>([
     ["a task", () => defineTask({ name: "handleOrder", run }), "handleOrder is a task already"],
-    [
-      "an older version of a task",
-      () => defineTask({ name: "handleOrder", version: 2, upgrade: { 1: (old) => old }, run }),
-      "handleOrder is a task already",
-    ],
+    ["an older version of a task", () => versioned, "handleOrder is a task already"],
     [
       "a queue of tasks",
       () => defineTask({ name: "other", queue: defineQueue({ name: "handleOrder" }), run }),

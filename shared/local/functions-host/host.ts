@@ -34,6 +34,8 @@ export interface FunctionsHostOptions {
   readonly functionKey?: string;
   /** False: timers do not run here; for a second host beside one that runs them. Default true. */
   readonly runsTimers?: boolean;
+  /** A timer's run has ended; nobody else gets its error. Undefined: it went well. */
+  readonly onTimerEnd?: (name: string, error: unknown) => void;
   /** Times of the platform; shortened in tests. */
   readonly limits?: Partial<HostLimits>;
 }
@@ -203,7 +205,9 @@ export class FunctionsHost {
     if (type === "httptrigger") {
       web.push(target);
     } else if (type === "timertrigger") {
-      const timer = new TimerListener({ ...shared, settings: process.env });
+      const { name } = target.metadata;
+      const onEnd = (error: unknown): void => this.#options.onTimerEnd?.(name, error);
+      const timer = new TimerListener({ ...shared, settings: process.env, onEnd });
       if (this.#options.runsTimers !== false) this.#timers.push(timer);
     } else {
       const queue = queueOf(triggerOf(target).binding, process.env);

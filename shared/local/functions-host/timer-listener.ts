@@ -10,6 +10,8 @@ export interface TimerListenerOptions {
   readonly target: RegisteredFunction;
   readonly settings: AppSettings;
   readonly invoker: Invoker;
+  /** A run has ended; `error`: what it threw, undefined for one that went well. */
+  readonly onEnd?: ((error: unknown) => void) | undefined;
 }
 
 /** setTimeout takes 24.8 days at most; a longer wait is made of days. */
@@ -107,14 +109,14 @@ export class TimerListener implements Listener {
   /** The next wait begins when the run has ended, so runs never overlap; as on Azure. */
   #run(isPastDue: boolean, due: Date): void {
     if (this.#isStopped) return;
-    const { target, invoker } = this.#options;
+    const { target, invoker, onEnd } = this.#options;
     const status = this.#isMonitored ? this.#status(due) : null;
     const info = { Schedule: { AdjustForDST: true }, ScheduleStatus: status, IsPastDue: isPastDue };
     this.#last = due;
     this.#running = invoker
       .invoke(target, { data: { json: JSON.stringify(info) } })
       // Logged by the invoker. Azure does not repeat a failed timer either.
-      .catch(() => undefined)
+      .then(() => onEnd?.(undefined), onEnd)
       .then(() => {
         this.#wait();
       });

@@ -8,7 +8,11 @@ beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
 /** Follows a run whose definitions are read by `read`. */
-function follow(read: () => Promise<unknown>, options: Partial<StartOptions> = {}) {
+function follow(
+  read: () => Promise<unknown>,
+  options: Partial<StartOptions> = {},
+  failingTimers: ReadonlyMap<string, string> = new Map(),
+) {
   const ending = new AbortController();
   const lines: string[] = [];
   const run = {
@@ -19,6 +23,7 @@ function follow(read: () => Promise<unknown>, options: Partial<StartOptions> = {
     queue: { pending: () => Promise.resolve(0) },
     ...{ sample: null, landing: null, app: { name: "orders" }, log: { last: () => null } },
     ...{ pageUrl: () => null, restarts: () => 0, workers: () => [] },
+    failingTimers: () => failingTimers,
     broken: new Promise(() => undefined),
   } as unknown as LocalRun;
   const end = followRun({
@@ -78,4 +83,27 @@ test("--once gives up after five minutes, also while the database is away", asyn
   await jest.advanceTimersByTimeAsync(301_000);
   expect(await settled).toBe("bad");
   expect(lines.at(-1)).toBe("Not done after 5 min.");
+});
+
+test("a run tells that a timer such as the sweep failed, with the error's first line, once for each failure", async () => {
+  const failing = new Map<string, string>();
+  const read = () => Promise.resolve({ definitions: [] });
+  const { lines, ending, settled } = follow(read, {}, failing);
+  const told = () => lines.filter((line) => line.startsWith("sweep"));
+  const wait = () => jest.advanceTimersByTimeAsync(2_000);
+  await wait();
+  expect(told()).toEqual([]);
+  for (const failure of ["no kind\n    at sweep", "no kind\n    at sweep", "no queue"]) {
+    failing.set("sweep", failure);
+    await wait();
+  }
+  expect(told()).toEqual(["sweep failed: no kind", "sweep failed: no queue"]);
+  failing.clear();
+  await wait();
+  failing.set("sweep", "no queue");
+  await wait();
+  expect(told()).toHaveLength(3);
+  ending.abort();
+  await wait();
+  expect(await settled).toBe("interrupted");
 });

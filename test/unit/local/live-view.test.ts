@@ -22,6 +22,7 @@ const picture: LiveState = {
   lastLine: null,
   notice: null,
   workers: [],
+  failingTimers: new Map(),
   restarts: 0,
   pacedDefinition: "demo",
   hasKeys: true,

@@ -92,6 +92,7 @@ function state(changes: Partial<LiveState> = {}): LiveState {
     lastLine: "12:00:01 info  something",
     notice: null,
     workers: [{ name: "local-1", pid: 4711, ends: 0, lastEnd: null }],
+    failingTimers: new Map(),
     restarts: 0,
     pacedDefinition: "parse-block",
     hasKeys: true,
@@ -120,6 +121,12 @@ test("the picture names each worker, and one that ended by itself until it is ba
   expect(text).toContain(
     "local-1 (process 4711)  local-2 starting again: SIGKILL  local-3 (process 4713, started again 2 times: exit code 1)",
   );
+});
+
+test("the picture names a timer whose last run failed, with the first line of its error", () => {
+  const failingTimers = new Map([["sweep", "no kind\n    at sweep"]]);
+  const text = drawFrame(state({ failingTimers }), { columns: 120, rows: 40 }, plain).join("\n");
+  expect(text).toContain("\nsweep failed: no kind\n");
 });
 
 test("each worker that ended by itself has a line, once, and not only every five seconds", () => {
