@@ -45,7 +45,11 @@ export interface ClientOptions {
   readonly sweepSchedule?: string;
   /** Most connections of this client: 1..100, default 3. */
   readonly connectionsMax?: number;
-  /** A call without an answer after so many ms is given up: 1,000..600,000, default 30,000. */
+  /**
+   * A try of a call that has no answer after so many ms is given up: 1,000..600,000, default 30,000; it waits as long for a connection,
+   * and 15 s at most. A call is tried six times. So it ends in about six times this while the database says nothing, and in 110 s
+   * by default. Then it throws StoreUncertainError where a try was sent, else StoreUnavailableError.
+   */
   readonly callTimeoutMs?: number;
   /** Who enqueues, for the audit of registrations; 1..200 characters, default `client`. */
   readonly name?: string;

@@ -80,7 +80,8 @@ export interface Gate extends AppEnqueueCalls {
   /**
    * Runs a body on tokens of a limit, over all instances and apps that share the database:
    * `withTokens(limit, body)` or `withTokens(limit, options, body)`; up to 8 limits as a list. Answers `{ ran: true, value }`, or
-   * `{ ran: false, reason, retryInMs }`. Throws what the body throws, and StoreUnavailableError without the database.
+   * `{ ran: false, reason, retryInMs }`. Throws what the body throws, and StoreUnavailableError without the database: 4 s after
+   * `waitMs` at the latest.
    */
   withTokens<Result>(
     limit: CallLimits,

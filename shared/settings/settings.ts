@@ -77,7 +77,8 @@ export const settingsTable = [
     min: 1_000,
     max: 600_000,
     unit: "ms",
-    sentence: "A call to the database that has no answer after this long is given up.",
+    sentence:
+      "A try of a call to the database that has no answer after this long is given up. A call is tried six times: a silent database ends it in about six times this, by default in 110 s.",
   },
   {
     ...integer,

@@ -55,7 +55,7 @@ export interface StoreOptions
   extends DatabaseAddress, RepeatOptions, Pick<ConnectionLimits, "connectionsMax" | "onIdleError"> {
   /** A call without an answer after this long is given up; default 30,000 ms. */
   callTimeoutMs?: number;
-  /** Longest wait for a connection; default 15,000 ms. */
+  /** Longest wait for a connection; default 15,000 ms, and no more than `callTimeoutMs`. */
   connectTimeoutMs?: number;
   /** Spares a process to wait for a database that is away; default: every call asks for itself. */
   breaker?: Breaker;
@@ -88,10 +88,12 @@ export function openStore(options: StoreOptions): TaskStore {
   requireOwnFiles();
   const address = readAddress(options);
   const repeat = createRepeat(options);
+  const { callTimeoutMs = 30_000 } = options;
   const limits = {
     connectionsMax: options.connectionsMax,
-    callTimeoutMs: options.callTimeoutMs ?? 30_000,
-    connectTimeoutMs: options.connectTimeoutMs ?? 15_000,
+    callTimeoutMs,
+    // Each try of a call may wait for a connection.
+    connectTimeoutMs: options.connectTimeoutMs ?? Math.min(15_000, callTimeoutMs),
     ...(options.onIdleError === undefined ? {} : { onIdleError: options.onIdleError }),
   };
   const open = (caller: ProcedureCaller): TaskStore => {

@@ -15,6 +15,7 @@ import { taskRef } from "../../shared/worker/define/task-ref";
 import { expectError } from "../support/expect-error";
 import { until } from "../support/gate";
 import { urlAs } from "../support/roles";
+import { startNetwork } from "../support/silent-network";
 import { asShop, bill, openOrders, ship } from "./orders-database";
 import type { OrdersDatabase } from "./orders-database";
 
@@ -235,6 +236,34 @@ describe("close", () => {
   test("the call of close ends a client that was never used", async () => {
     await expect(open().close()).resolves.toBeUndefined();
   });
+});
+
+describe("a client before a silent database", () => {
+  test("an enqueue before a silent database ends in about six times callTimeoutMs, and says that the task may be there where a try was sent", async () => {
+    const network = await startNetwork(new URL(urlAs(scene.url, "worker")));
+    try {
+      const openOne = () => open({ store: network.url, callTimeoutMs: 1_000, connectionsMax: 1 });
+      const [sent, unsent] = [openOne(), openOne()];
+      await sent.enqueue(bill, { order: 71 });
+      // The notification behind the enqueue has been answered by then.
+      await sleep(300);
+      await network.fallSilent();
+      const startedMs = performance.now();
+      const ends = await Promise.allSettled([
+        sent.enqueue(bill, { order: 72 }),
+        unsent.enqueue(bill, { order: 73 }),
+      ]);
+      const tookMs = performance.now() - startedMs;
+      expect(ends).toMatchObject([
+        { status: "rejected", reason: { code: "TASKGATE_STORE_UNCERTAIN" } },
+        { status: "rejected", reason: { code: "TASKGATE_STORE_UNAVAILABLE" } },
+      ]);
+      expect(tookMs).toBeGreaterThan(5_500);
+      expect(tookMs).toBeLessThan(15_000);
+    } finally {
+      network.close();
+    }
+  }, 100_000);
 });
 
 describe("createClient refuses an option and names it:", () => {

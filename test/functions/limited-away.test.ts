@@ -57,6 +57,51 @@ const unavailable = {
   },
 };
 
+describe("withTokens", () => {
+  test("withTokens throws StoreUnavailableError within 4 s after waitMs while the database is silent, and its body begins no more", async () => {
+    const { gate } = open(network.url, 0);
+    const ran: string[] = [];
+    const call = (name: string) =>
+      gate.withTokens(partner, { waitMs: 300, signal: new AbortController().signal }, async () => {
+        await sleep(1);
+        return ran.push(name);
+      });
+    expect(await call("before")).toMatchObject({ ran: true });
+    // The idle token has gone back by then.
+    await sleep(1_500);
+    await network.fallSilent();
+    const startedMs = performance.now();
+    const answers = await Promise.allSettled([
+      call("silent"),
+      gate.withTokens(partner, () => Promise.resolve(ran.push("silent"))),
+    ]);
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    expect(answers).toMatchObject(
+      answers.map(() => ({ status: "rejected", reason: { code: "TASKGATE_STORE_UNAVAILABLE" } })),
+    );
+    await network.speakAgain();
+    for (let tries = 0; !ran.includes("after") && tries < 60; tries += 1) {
+      await call("after").catch(() => undefined);
+      await sleep(500);
+    }
+    expect(ran).toEqual(["before", "after"]);
+    await gate.end();
+  }, 90_000);
+
+  test("withTokens lets a body that has begun run for longer than a silent database may take", async () => {
+    const { gate } = open(network.url, 0);
+    const isAborted = async (): Promise<boolean> => {
+      const answer = await gate.withTokens(partner, { waitMs: 0 }, async ({ signal }) => {
+        await sleep(4_500);
+        return signal.aborted;
+      });
+      return answer.ran && answer.value;
+    };
+    expect(await isAborted()).toBe(false);
+    await gate.end();
+  }, 30_000);
+});
+
 describe("an HTTP function under a limit", () => {
   test("an HTTP function under a limit answers 503 with Retry-After while the database refuses connections", async () => {
     const { gate, ran, call } = open("postgres://u:p@127.0.0.1:1/d", 0);

@@ -78,7 +78,7 @@ describe("a handler with the name of a task", () => {
     );
   });
 
-  test("register refuses a task that the app has declared behind its handler of that name", () => {
+  test("gate.register refuses a task that the app has declared behind its handler of that name", () => {
     const tasks: AnyTaskKind[] = [];
     const gate = taskgate({ tasks });
     gate.limited(limit, handleOrder);

@@ -16,7 +16,8 @@ export interface WithTokensOptions {
   want?: number;
   /**
    * The longest wait of the call in this process, first come, first served: 0..86,400,000 ms, default 0: until the first answer of
-   * the database. A longer wait never ends before an answer that is on its way.
+   * the database. A longer wait never ends before an answer that is on its way. `gate.withTokens` gives a database that says nothing up
+   * 4 s later.
    */
   waitMs?: number;
   /** Ends the wait; handed on to the body's signal. */
