@@ -113,15 +113,13 @@ function describeChange(change: InitChange): string {
   return `write ${change.path} (${String(count)} lines)`;
 }
 
-function describeEnd({ root, changes, notes }: InitPlan, { options }: CommandContext): string {
+function describeEnd(
+  { root, changes, notes, steps }: InitPlan,
+  { options }: CommandContext,
+): string {
   if (changes.length === 0) return [`Nothing to add: ${root} has all of it.`, ...notes].join("\n");
-  const steps = [
-    ...(changes.some(isForNpm) ? [describeInstall(options["package"])] : []),
-    ...(options["template"] === undefined
-      ? ["build your app, for example `npm run build`", "npx taskgate dev"]
-      : ["npm start"]),
-  ];
-  return ["Done. Next:", ...steps.map((step) => `  ${step}`)].join("\n");
+  const first = changes.some(isForNpm) ? [describeInstall(options["package"])] : [];
+  return ["Done. Next:", ...[...first, ...steps].map((step) => `  ${step}`)].join("\n");
 }
 
 function describeInstall(packageSpec: string | undefined): string {

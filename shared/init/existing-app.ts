@@ -18,7 +18,12 @@ export interface ExistingApp {
   readonly isWholeFolder: boolean;
   /** Of a new source file: `.ts`, `.mts`, `.js`, `.mjs`, `.cjs`. */
   readonly ending: string;
+  /** Its sources are written with `import`. */
   readonly isModule: boolean;
+  /** The host loads ES modules: imports name files with their endings. */
+  readonly isEsModule: boolean;
+  /** Something makes of the sources what the host loads; `script`: package.json has `build` for it. */
+  readonly build: "none" | "script" | "other";
   /** The file that connects the app to Taskgate, below `root`; null: there is none. */
   readonly gateFile: string | null;
   /** Names of the functions that the sources register. */
@@ -50,7 +55,7 @@ export async function readExistingApp(root: string, folder?: string): Promise<Ex
   // A compiler that only checks JavaScript (checkJs) writes nothing: what the host loads is the source.
   const isCompiled = packages.has("typescript") && sourceFolder !== pattern.folder;
   const isTypeScript = compiler !== null && (isCompiled || hasTypeScript(join(root, sourceFolder)));
-  const isModule =
+  const isEsModule =
     pattern.ending === ".mjs" || (pattern.ending === ".js" && manifest["type"] === "module");
   const hostAdvice = (await adviseOnHost(root, readLocalSettings(root))) ?? [];
   const sources = readSources(root, compiler?.outDir ?? (isTypeScript ? "dist" : null));
@@ -61,7 +66,9 @@ export async function readExistingApp(root: string, folder?: string): Promise<Ex
     isWholeFolder: pattern.isWholeFolder,
     ending: isTypeScript ? pattern.ending.replace("js", "ts") : pattern.ending,
     // The compiler makes of imports what the app wants.
-    isModule: isModule || isTypeScript,
+    isModule: isEsModule || isTypeScript,
+    isEsModule,
+    build: hasBuildScript(manifest) ? "script" : isTypeScript ? "other" : "none",
     gateFile:
       sources.find(({ text }) => connects.test(text) || connectsRenamed.test(text))?.path ?? null,
     functionNames: sources.flatMap(({ text }) => namesIn(text)),
@@ -71,6 +78,10 @@ export async function readExistingApp(root: string, folder?: string): Promise<Ex
       ...adviseOnCompiler(root, manifest, compiler),
     ],
   };
+}
+
+function hasBuildScript({ scripts }: Readonly<Record<string, unknown>>): boolean {
+  return typeof scripts === "object" && scripts !== null && "build" in scripts;
 }
 
 function packagesOf(manifest: Readonly<Record<string, unknown>>): Set<string> {

@@ -20,6 +20,8 @@ export interface InitPlan {
   readonly changes: readonly InitChange[];
   /** A sentence or two each. */
   readonly notes: readonly string[];
+  /** What follows behind `npm install`: commands, and what to write. */
+  readonly steps: readonly string[];
 }
 
 /** What the plan depends on besides the app. */
@@ -41,7 +43,27 @@ export function planInit(app: ExistingApp, wishes: InitWishes): InitPlan {
       ...planSettings(app, wishes),
     ],
     notes: [...noteLoading(app, file), ...app.advice],
+    steps: [...importOf(app, file), ...buildOf(app), "npx taskgate dev"],
   };
+}
+
+function importOf({ isModule, isEsModule }: ExistingApp, file: FileChange | null): string[] {
+  if (file === null) return [];
+  const from = JSON.stringify(specifierOf(file, isEsModule));
+  const line = isModule ? `import { gate } from ${from};` : `const { gate } = require(${from});`;
+  return [`in a function of the same folder: ${line}`];
+}
+
+/** How a file beside the gate names it. */
+function specifierOf({ path }: FileChange, isEsModule: boolean): string {
+  const name = posix.basename(path);
+  const ending = isEsModule ? name.replace(/^.*\.([cm]?)[jt]s$/, ".$1js") : "";
+  return `./${name.replace(/\.[cm]?[jt]s$/, "")}${ending}`;
+}
+
+function buildOf({ build }: ExistingApp): string[] {
+  if (build === "none") return [];
+  return [build === "script" ? "npm run build" : "build your app"];
 }
 
 function planDependencies({ packages }: ExistingApp, wishes: InitWishes): InitChange[] {
@@ -90,10 +112,12 @@ function planSettings({ settingNames }: ExistingApp, { databaseUrl }: InitWishes
 }
 
 /** A host that loads one file loads the gate only where that file imports it. */
-function noteLoading({ isWholeFolder }: ExistingApp, file: FileChange | null): string[] {
+function noteLoading(
+  { isWholeFolder, isEsModule }: ExistingApp,
+  file: FileChange | null,
+): string[] {
   if (isWholeFolder || file === null) return [];
-  const name = posix.basename(file.path).replace(/\.[cm]?[jt]s$/, "");
   return [
-    `\`main\` in package.json names one file: import "./${name}" there, or the host doesn't load ${file.path}.`,
+    `\`main\` in package.json names one file: import "${specifierOf(file, isEsModule)}" there, or the host doesn't load ${file.path}.`,
   ];
 }

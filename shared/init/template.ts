@@ -43,7 +43,7 @@ export function planTemplate(root: string, wishes: TemplateWishes): InitPlan {
   const changes = Object.entries(files)
     .sort(([left], [right]) => (left < right ? -1 : 1))
     .map(([path, text]) => ({ kind: "file", path, text }) as const);
-  return { root, changes, notes: [] };
+  return { root, changes, notes: [], steps: ["npm start"] };
 }
 
 function json(value: object): string {

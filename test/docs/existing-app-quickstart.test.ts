@@ -1,11 +1,11 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import ts from "typescript";
 import { version } from "../../package.json";
 import { startAzurite } from "../../shared/local/azurite";
 import type { Azurite } from "../../shared/local/azurite";
-import { ensureBuilt } from "../functions/built-app";
+import { ensureBuilt, root as repository } from "../functions/built-app";
 import { makeFolder, typeScriptApp } from "../init/apps";
 import { HostProcess } from "../local/fixtures/run-host";
 import { urlAs } from "../support/roles";
@@ -52,18 +52,22 @@ function writeApp(queueConnection: string): void {
   writeLocalRun({ databaseUrl: database.url, queueConnection });
 }
 
-beforeAll(async () => {
-  ensureBuilt();
-  [azurite, database] = await Promise.all([startAzurite(), createTestDatabase()]);
-  writeApp(azurite.connectionString);
-  host = new HostProcess({
-    app: pastedApp,
+function startQuickstart(app: string): HostProcess {
+  return new HostProcess({
+    app,
     env: {
       AzureWebJobsStorage: azurite.connectionString,
       TASKGATE_DATABASE_URL: urlAs(database.url, "app"),
       TASKGATE_LOG_LEVEL: "error",
     },
   });
+}
+
+beforeAll(async () => {
+  ensureBuilt();
+  [azurite, database] = await Promise.all([startAzurite(), createTestDatabase()]);
+  writeApp(azurite.connectionString);
+  host = startQuickstart(pastedApp);
 }, 180_000);
 afterAll(async () => {
   await host.stop();
@@ -76,6 +80,42 @@ test("gate.register adds run, sweep, ingest and the dashboard", async () => {
   expect((await fetch(`${url}/api/taskgate/dashboard`)).status).toBe(200);
   noteRun([page, "gate-file"]);
 });
+
+test("the two files of the page run as ES modules, with the import that the page names for them", async () => {
+  const root = join(pastedApp, "esm");
+  mkdirSync(join(root, "functions"), { recursive: true });
+  const compilerOptions = {
+    module: ts.ModuleKind.ESNext,
+    target: ts.ScriptTarget.ES2023,
+    verbatimModuleSyntax: true,
+  };
+  expect(readFileSync(join(repository, page), "utf8")).toContain('the import is `"./gate.js"`');
+  for (const [marker, name] of [
+    ["gate-file", "gate.js"],
+    ["notify", "notify.js"],
+  ] as const) {
+    const text = readBlock(page, marker).text.replace('from "./gate"', 'from "./gate.js"');
+    const { outputText } = ts.transpileModule(text, { compilerOptions });
+    writeFileSync(join(root, "functions", name), outputText);
+  }
+  const manifest = { name: "billing", type: "module", main: "functions/*.js" };
+  writeFileSync(join(root, "package.json"), JSON.stringify(manifest));
+  writeFileSync(join(root, "host.json"), JSON.stringify({ version: "2.0" }));
+  // Modules find the package in a folder only; the built one stands for it.
+  const door = JSON.stringify(join(repository, "dist/shared/functions/index.js"));
+  const installed = join(root, "node_modules/taskgate");
+  mkdirSync(installed, { recursive: true });
+  writeFileSync(join(installed, "door.cjs"), `module.exports = require(${door});`);
+  const exports = { "./functions": "./door.cjs" };
+  writeFileSync(join(installed, "package.json"), JSON.stringify({ name: "taskgate", exports }));
+  const modules = startQuickstart(root);
+  try {
+    const { functions } = await modules.of("ready");
+    expect(functions).toEqual(expect.arrayContaining(["notify", "run", "sweep", "ingest"]));
+  } finally {
+    await modules.stop();
+  }
+}, 60_000);
 
 test("the twelve messages of the page are each handled once, at most four at a time", async () => {
   await pasteShell([page, "twelve-messages"]);

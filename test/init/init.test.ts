@@ -284,6 +284,58 @@ describe("taskgate init in other apps", () => {
     expect(app.read("src/gate.js")).toContain("gate.register");
   });
 
+  const ts = typeScriptApp["package.json"];
+  const js = javaScriptApp["package.json"];
+  test.each([
+    {
+      as: "TypeScript for CommonJS",
+      files: typeScriptApp,
+      steps: ['import { gate } from "./gate";', "npm run build"],
+      specifier: "./gate",
+    },
+    {
+      as: "TypeScript for ES modules, with another way to build",
+      files: { ...typeScriptApp, "package.json": { ...ts, type: "module", scripts: {} } },
+      steps: ['import { gate } from "./gate.js";', "build your app"],
+      specifier: "./gate.js",
+    },
+    {
+      as: "JavaScript",
+      files: javaScriptApp,
+      steps: ['const { gate } = require("./gate");'],
+      specifier: "./gate",
+    },
+    {
+      as: "ES modules by their ending",
+      files: { ...javaScriptApp, "package.json": { ...js, main: "src/functions/*.mjs" } },
+      steps: ['import { gate } from "./gate.mjs";'],
+      specifier: "./gate.mjs",
+    },
+  ])(
+    "taskgate init prints the import that fits the app, and a build only where there is one: $as",
+    async ({ files, steps: [line = "", ...build], specifier }) => {
+      app.write(files);
+      const { output } = await app.init(["--yes"]);
+      expect(output.slice(output.indexOf("Done. Next:"))).toBe(
+        [
+          "Done. Next:",
+          "  npm install --ignore-scripts",
+          `  in a function of the same folder: ${line}`,
+          ...build.map((step) => `  ${step}`),
+          "  npx taskgate dev",
+          "",
+        ].join("\n"),
+      );
+      // A host that loads one file is told to import the gate there, in the same words.
+      app.remove();
+      app = makeFolder();
+      const own = files["package.json"];
+      const main = own.main.replace(/\{.*\}|\*\.js/, "a.js").replace("*", "a");
+      app.write({ ...files, "package.json": { ...own, main } });
+      expect((await app.init(["--yes"])).output).toContain(`import "${specifier}" there`);
+    },
+  );
+
   test("taskgate init finds the sources by the tsconfig.json that another one extends", async () => {
     app.write({
       "package.json": { ...typeScriptApp["package.json"], main: "lib/out/functions/*.js" },
