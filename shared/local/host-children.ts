@@ -53,12 +53,15 @@ export interface HostChild {
   kill(): void;
 }
 
+/** The app can't be run as it is: the message says why. */
+export class HostFailure extends Error {}
+
 const startTimeoutMs = 30_000;
 const stopTimeoutMs = 8_000;
 
 /**
  * Starts a host and returns when it listens. `onLine` gets every line that the host and the functions write.
- * Throws an Error that says what the host said.
+ * Throws an Error that says what the host said; HostFailure where the app is the reason.
  */
 export async function startHostChild(
   settings: HostChildSettings,
@@ -112,7 +115,7 @@ function whenStarted(child: ChildProcess, order: HostOrder): Promise<Started> {
       if (report.kind === "log" || report.kind === "timer") return;
       clearTimeout(timer);
       if (report.kind === "started") resolve(report);
-      else reject(new Error(report.message));
+      else reject(new HostFailure(report.message));
     });
     child.once("exit", () => {
       clearTimeout(timer);

@@ -3,7 +3,7 @@ import { loadSettings } from "../settings/load-settings";
 import type { Breakage } from "./breakage";
 import { watchBuild } from "./build-watch";
 import { LOCAL_HOST } from "./free-port";
-import { startHostChild } from "./host-children";
+import { HostFailure, startHostChild } from "./host-children";
 import type { HostChild, TimerReport } from "./host-children";
 import { readLocalSettings } from "./local-app";
 import type { LocalLog } from "./local-log";
@@ -16,6 +16,9 @@ import type { WorkerPlaces } from "./worker-settings";
 
 /** Before a worker that ended by itself is started again: long enough to be seen. */
 const restartPauseMs = 1_000;
+
+/** A run that has begun waits for the next build. */
+const firstBuild = "Mend it and start `taskgate dev` again: the first build must load.";
 
 /** What the workers of a run share. */
 export interface Hosting {
@@ -66,7 +69,12 @@ export class LocalWorkers {
     teardown.add("the workers", () => this.#hosts.stop());
     if (endWatch !== null) teardown.add("the watch of the build", endWatch);
     const what = options.hosts === 1 ? "a worker" : `${String(options.hosts)} workers`;
-    await showStep(this.#plan, `Starting ${what}`, () => this.#hosts.start());
+    try {
+      await showStep(this.#plan, `Starting ${what}`, () => this.#hosts.start());
+    } catch (error) {
+      if (!(error instanceof HostFailure)) throw error;
+      throw new Error(`${error.message}\n${firstBuild}`, { cause: error });
+    }
     signal.throwIfAborted();
   }
 
