@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { refusedField } from "./refused-field";
+import { checkKey } from "./text";
 
 /** Before the names of limits. */
 export const callsPrefix = "calls:";
@@ -17,6 +19,16 @@ export function callsDefinition(limits: readonly string[]): string {
   const hash = createHash("sha256").update(JSON.stringify(limits)).digest("hex").slice(0, 12);
   const shown = limits.join(" & ").slice(0, shownMax).toWellFormed();
   return `${callsPrefix}${shown} #${hash}`;
+}
+
+/** Throws InvalidArgumentError, naming the field, unless tasks, or a definition that has tasks, can have the name. */
+export function checkTaskName(field: string, name: string): void {
+  checkKey(field, name);
+  if (!isCallsDefinition(name)) return;
+  throw refusedField(
+    field,
+    `a name that doesn't begin with ${callsPrefix} (${name}): under such names functions hold tokens of limits`,
+  );
 }
 
 /** The name of its one limit; null: it has several, or it is no such definition. */

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { checkTaskName } from "../../core/calls-definition";
 import { declared } from "../../core/error-places";
 import { checkNames } from "../../core/known-names";
 import { limits } from "../../core/limits";
@@ -195,6 +196,7 @@ export function defineLimit(options: SharedLimit): SharedLimit {
 export function defineQueue(options: QueueOptions): Definition {
   return declared("queue", options, () => {
     checkNames("defineQueue", options, ["name", ...settingNames]);
+    checkTaskName("name", options.name);
     if (options.group !== undefined)
       checkNames("defineQueue's group", options.group, ["slots", "strict"]);
     return toDefinition(options);

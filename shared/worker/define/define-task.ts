@@ -1,3 +1,4 @@
+import { checkTaskName } from "../../core/calls-definition";
 import { declared } from "../../core/error-places";
 import { hasMember } from "../../core/foreign-value";
 import { checkNames } from "../../core/known-names";
@@ -182,7 +183,7 @@ type AnyTaskOptions = TaskOptions<unknown, unknown, HandlerResult> &
 
 function toKind(options: AnyTaskOptions): TaskKind<unknown, unknown> {
   checkNames("defineTask", options, [...kindOptionNames, ...settingNames]);
-  checkKey("name", options.name);
+  checkTaskName("name", options.name);
   const { name, run, input = null, groupKey = null, queue } = options;
   checkFunction("run", run);
   if (groupKey !== null) checkFunction("groupKey", groupKey);

@@ -1,9 +1,10 @@
 import { hasMember } from "../../core/foreign-value";
 import type { JsonPayload } from "../../core/json";
 import { instantMs } from "../../core/instant";
+import { checkTaskName } from "../../core/calls-definition";
 import { checkNames } from "../../core/known-names";
 import { limits } from "../../core/limits";
-import { checkInteger, checkKey } from "../../core/text";
+import { checkInteger } from "../../core/text";
 import { checkList, wrongValue } from "../../core/wrong-value";
 import type { StoreTransaction } from "../../ports/task-store";
 import type { Enqueued } from "../../enqueue/enqueue-prepared";
@@ -55,7 +56,7 @@ export function taskRef<Input extends object | null = JsonPayload, Result = Json
   checkNames("taskRef", options, ["name", "version", "queue", "input"]);
   const { name, version = 1, queue, input = null } = options;
   checkInteger("version", version, { min: 1, max: limits.kindVersionMax });
-  checkKey("name", name);
+  checkTaskName("name", name);
   if (queue !== undefined) checkQueueName(queue);
   return Object.freeze({
     kind: name,
@@ -68,7 +69,7 @@ export function taskRef<Input extends object | null = JsonPayload, Result = Json
 /** What `defineQueue` returns is the nearest mistake. */
 function checkQueueName(queue: unknown): void {
   if (typeof queue !== "string") throw wrongValue("queue", "the queue's name, a text", queue);
-  checkKey("queue", queue);
+  checkTaskName("queue", queue);
 }
 
 /** How a task is added. */

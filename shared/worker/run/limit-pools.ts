@@ -9,7 +9,7 @@ import type { PoolSurroundings } from "./limit-pool";
 import { ReturnSlots } from "./return-slots";
 import { TokenPoll } from "./token-poll";
 import { TurnShare } from "./turn-share";
-import { defineQueue } from "../define/define-queue";
+import { toDefinition } from "../define/define-queue";
 import type { Definition } from "../define/task-kind";
 
 /** The most that a call under a rate waits, after its end, for its tokens to be back. */
@@ -145,7 +145,7 @@ function namesOf({ definition }: LimitPool): string[] {
 function definitionOf(name: string, limits: readonly CallLimit[]): Definition {
   const rate = limits[0]?.rate;
   const leaseMs = leaseOf(limits);
-  return defineQueue({
+  return toDefinition({
     name,
     limit: null,
     within: limits.map(toShared),

@@ -173,6 +173,17 @@ describe("an option that nothing knows", () => {
 });
 
 describe("other mistakes of an author", () => {
+  test.each<[string, () => unknown, string]>([
+    ["defineTask", () => defineTask({ name: "calls:partner-api", limit: 5, run }), "name"],
+    ["defineQueue", () => defineQueue({ name: "calls:partner-api" }), "name"],
+    ["taskRef", () => taskRef({ name: "calls:partner-api" }), "name"],
+    ["taskRef", () => taskRef({ name: "call", queue: "calls:partner-api" }), "queue"],
+  ])("%s refuses a name under which functions hold tokens, and says why", (_, declare, field) => {
+    expect(declare).toThrow(
+      `${field}: expected a name that doesn't begin with calls: (calls:partner-api): under such names functions hold tokens of limits`,
+    );
+  });
+
   test("defineTask refuses settings beside a shared queue, where they would mean nothing", () => {
     const queue = defineQueue({ name: "shared" });
     expect(() => defineTask({ name: "a", queue, limit: 2, run })).toThrow(
