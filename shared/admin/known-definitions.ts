@@ -16,6 +16,8 @@ export interface Known {
   readonly store: TaskStore;
   /** Registers what the app has where the name is among it, and answers whether it is. Default: there is no app. */
   readonly makeKnown?: (definition: string) => Promise<boolean>;
+  /** The same for a limit that definitions of the app share. */
+  readonly makeSharedKnown?: (sharedLimit: string) => Promise<boolean>;
 }
 
 /** Runs a call about a definition or its parts; once more where it names what the app has just made known. */

@@ -9,6 +9,7 @@ import type { AdminOptions } from "./admin-options";
 import { hintAll } from "./admin-tools";
 import type { OfDefinition, Repeatable } from "./admin-tools";
 import { withKnownNames } from "./known-definitions";
+import { findSharedLimit, unknownSharedLimit } from "./known-shared-limits";
 import { withoutConflict } from "./settings-conflict";
 
 /**
@@ -42,17 +43,24 @@ export function limitCalls(options: AdminOptions) {
       if (ready) await wakeUp.hint(definition);
       return { definition, ...answer, status };
     },
-    /** Sets or clears the operator's limit that several definitions share, makes it if it is missing; leaves hints. */
+    /**
+     * Sets or clears the operator's limit that several definitions share; leaves hints. With `create` it makes a missing one.
+     * Throws InvalidArgumentError (unknown), with near names, for a missing one without it.
+     */
     setSharedLimit: async ({
       operationId = newOperationId(),
+      create = false,
       ...change
-    }: Repeatable<SetSharedLimitInput>) => {
+    }: Repeatable<SetSharedLimitInput> & { readonly create?: boolean }) => {
+      const found = await findSharedLimit(options, change.name);
+      if (found === null && !create) throw await unknownSharedLimit(store, change.name);
       const set = await store.setSharedLimit({ ...change, operationId });
       const status = withoutConflict(set.status);
       const { definitions, oldLimit, overLimit, ...answer } = set;
       if (isFree(answer)) await hintAll(wakeUp, definitions);
       const old = oldLimit === undefined ? {} : { oldLimit };
-      return { sharedLimit: change.name, ...old, ...answer, status, overLimit };
+      const drawnBy = (found?.definitions ?? []).map(({ name }) => name);
+      return { sharedLimit: change.name, ...old, ...answer, status, overLimit, drawnBy };
     },
     /** Limits that definitions share, with the tokens that each definition holds, by name. */
     sharedLimits: async (request: ListSharedLimitsInput) =>

@@ -7,7 +7,8 @@ import type { SetRateInput } from "../ports/task-store";
 import { ProblemList } from "./problem-list";
 import type { ReadResult } from "./read-result";
 import { listQueryOf, nested, objectOf, readValue, resultOf } from "./object-schema";
-import { key, keyRule, maxEntries, reason, text, whole } from "./schemas";
+import { newLimit } from "./requests";
+import { flag, key, keyRule, maxEntries, operationId, reason, text, whole } from "./schemas";
 
 /** An operator's rate. */
 type RateRequest = Pick<SetRateInput, "rate" | "reason">;
@@ -45,6 +46,19 @@ export function readRateRequest(input: unknown): ReadResult<RateRequest> {
   const burst = change.burst ?? defaultBurst(change);
   return resultOf<RateRequest>({ ...read, rate: { ...change, burst } }, problems);
 }
+
+/** The same as of a definition's limit; `create` makes a limit that isn't there yet. */
+export const readSharedLimitRequest = objectOf({
+  limit: newLimit,
+  create: flag
+    .meta({
+      description:
+        "true: a limit that isn't there yet is made, for code to come. Else its name is refused.",
+    })
+    .exactOptional(),
+  reason,
+  operationId,
+});
 
 /** Which shared limits to list. */
 export const readListSharedLimitsQuery = listQueryOf({

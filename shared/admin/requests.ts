@@ -29,17 +29,16 @@ export function readTaskId(input: unknown): ReadResult<TaskId> {
 
 const limitRule = `null (no limit), "code" (the code's own again) or a whole number in 0..${String(limits.tokensMax)}`;
 
+/** The new limit. */
+export const newLimit = z
+  .union(
+    [z.null(), z.int(limitRule).min(0).max(limits.tokensMax), z.literal("code", limitRule)],
+    limitRule,
+  )
+  .meta({ description: "null: no limit; 0: nothing starts; code: the code's own again." });
+
 /** Change a limit: null no limit, 0 nothing starts, 1..1000, "code" the code's own again. A repeat with the same `operationId` answers what the first call did. */
-export const readLimitRequest = objectOf({
-  limit: z
-    .union(
-      [z.null(), z.int(limitRule).min(0).max(limits.tokensMax), z.literal("code", limitRule)],
-      limitRule,
-    )
-    .meta({ description: "null: no limit; 0: nothing starts; code: the code's own again." }),
-  reason,
-  operationId,
-});
+export const readLimitRequest = objectOf({ limit: newLimit, reason, operationId });
 
 /** Pause or resume. */
 export const readOperatorRequest = objectOf({ reason }, { isOptional: true });

@@ -19,7 +19,8 @@ export const limitCommand: Command = {
   group: "change",
   parameters: [nameParameter, { name: "VALUE", isOptional: true, values: ["none", "code"] }],
   options: {
-    shared: { sentence: "NAME is a limit that definitions share; a missing one is created." },
+    shared: { sentence: "NAME is a limit that definitions share." },
+    create: { sentence: "With --shared: makes a limit that isn't there yet, for code to come." },
     yes: yesOption,
     reason: reasonOption,
   },
@@ -43,7 +44,7 @@ export const limitCommand: Command = {
 
 async function show(context: CommandContext): Promise<ExitCode> {
   const { flags, args } = context;
-  refuseGiven(context, ["reason"], "it only together with a VALUE");
+  refuseGiven(context, ["reason", "create"], "it only together with a VALUE");
   const query = take(readListSharedLimitsQuery({ name: args[0] }));
   const admin = context.admin();
   const { rows } = await readLimits(admin, query);
@@ -64,6 +65,7 @@ async function set(context: CommandContext): Promise<ExitCode> {
   const [given, value = ""] = context.args;
   if (context.isRepeated === true) throw refusal("VALUE", value, "no VALUE together with --watch");
   const isShared = context.flags.has("shared");
+  if (!isShared) refuseGiven(context, ["create"], "it only together with --shared");
   const name = take(isShared ? readSharedLimitName(given) : readDefinitionName(given));
   const { reason } = context.options;
   const change = take(readLimitRequest({ limit: limitOf(value), reason }));
@@ -72,11 +74,9 @@ async function set(context: CommandContext): Promise<ExitCode> {
   if (change.limit === 0 && !(await context.confirm(what))) return exitCodes.failed;
   const { changedBy } = context;
   if (isShared) {
-    const answer = await admin.setSharedLimit({ ...change, name, changedBy });
-    report(context, answer, () => {
-      const was = answer.oldLimit === undefined ? "new" : `it was ${showLimit(answer.oldLimit)}`;
-      return `The shared limit ${name} is ${showLimit(answer.newLimit)}, ${was}. ${showNumber(answer.held, "token is", "tokens are")} held, ${String(answer.overLimit)} above it.`;
-    });
+    const create = context.flags.has("create");
+    const answer = await admin.setSharedLimit({ ...change, create, name, changedBy });
+    report(context, answer, () => describeShared(name, answer));
     return exitCodes.ok;
   }
   const limit = await admin.setLimit({ ...change, definition: name, changedBy });
@@ -88,6 +88,20 @@ async function set(context: CommandContext): Promise<ExitCode> {
     return `The limit of ${name} is ${showLimit(limit.newLimit)}, it was ${showLimit(limit.oldLimit)}. ${showNumber(limit.held, "token is", "tokens are")} held.${over}`;
   });
   return exitCodes.ok;
+}
+
+/** The new limit, and that it throttles nothing where that is so. */
+function describeShared(
+  name: string,
+  answer: Awaited<ReturnType<Admin["setSharedLimit"]>>,
+): string {
+  const { oldLimit, newLimit, held, overLimit, drawnBy } = answer;
+  const was = oldLimit === undefined ? "new" : `it was ${showLimit(oldLimit)}`;
+  const tokens =
+    drawnBy.length === 0
+      ? "No definition draws from it yet: it throttles nothing."
+      : `${showNumber(held, "token is", "tokens are")} held, ${String(overLimit)} above it.`;
+  return `The shared limit ${name} is ${showLimit(newLimit)}, ${was}. ${tokens}`;
 }
 
 /** What limit 0 means, for the question. */

@@ -3,7 +3,13 @@ import type { Admin } from "../admin/create-admin";
 import { completeTasks } from "../worker/client/complete-tasks";
 import type { WorkerEnvironment } from "../worker/environment";
 import type { Registry } from "../worker/define/registry";
+import type { Definition } from "../worker/define/task-kind";
 import { registerBuild } from "../worker/run/schedules";
+
+/** Does the definition draw from the shared limit of that name? */
+function drawsFrom({ settings }: Definition, sharedLimit: string): boolean {
+  return settings.sharedLimits?.some(({ name }) => name === sharedLimit) === true;
+}
 
 /** The admin of the HTTP API: may name what the app has before any worker or sweep has made it known. */
 export function createAppAdmin(
@@ -13,6 +19,10 @@ export function createAppAdmin(
 ): Admin {
   const { store, wakeUp, random, timers, build, telemetry } = environment;
   const currentTraceParent = (): string | null => telemetry.currentTraceParent();
+  const registerIf = async (isOwn: boolean): Promise<boolean> => {
+    if (isOwn) await registerBuild(environment, registry);
+    return isOwn;
+  };
   return createAdmin({
     store,
     wakeUp,
@@ -29,10 +39,8 @@ export function createAppAdmin(
       await environment.app?.require(call.definition);
       return completeTasks(registry, call, rows);
     },
-    makeKnown: async (name) => {
-      if (registry.definition(name) === null) return false;
-      await registerBuild(environment, registry);
-      return true;
-    },
+    makeKnown: (name) => registerIf(registry.definition(name) !== null),
+    makeSharedKnown: (name) =>
+      registerIf(registry.definitions.some((each) => drawsFrom(each, name))),
   });
 }

@@ -29,8 +29,8 @@ function settingChanges(app: AppConnection) {
       put(["definitions", definition, "rate"], { rate, reason }, "newRate"),
     setOwner: ({ definition, app: owner, reason }) =>
       put(["definitions", definition, "owner"], { app: owner, reason }, "newApp"),
-    setSharedLimit: ({ name, limit, reason, operationId }) =>
-      put(["shared-limits", name], { limit, reason, operationId }, "newLimit"),
+    setSharedLimit: ({ name, limit, create, reason, operationId }) =>
+      put(["shared-limits", name], { limit, create, reason, operationId }, "newLimit"),
     pause: ({ definition, reason }) =>
       post(["definitions", definition, "pause"], { reason }, "definition"),
     resume: ({ definition, reason }) =>

@@ -86,6 +86,17 @@ const rows: readonly Row[] = [
     3,
     /^taskgate: limit: got `partner-apo`, expected the name of a shared limit; did you mean `partner-api`\?$/,
   ],
+  [
+    ["limit", "partner-apo", "1", "--shared"],
+    3,
+    /^taskgate: name: got "partner-apo", expected the name of a shared limit \(a new one needs `--create`, over HTTP `create: true`\); did you mean `partner-api`\?$/,
+  ],
+  [
+    ["limit", "known", "1", "--create"],
+    2,
+    /--create: got `true`, expected it only together with --shared/,
+  ],
+  [["limit", "known", "--shared", "--create"], 2, /--create: .* only together with a VALUE/],
   [["limit", "known", "--shared", "--json"], 3, /^\{"error":.*; there are `partner-api`/],
   [["pause", "x".repeat(201)], 2, /definition: got "x+"\.\./],
   [["pause", " "], 2, /definition: got " "/],

@@ -69,8 +69,13 @@ export const httpEntries: Readonly<Record<string, HttpEntry>> = {
     params: [nameParam],
     query: [],
     body: {
-      fields: [{ name: "limit", kind: "limit", isRequired: true }, reason, operationId],
-      good: { limit: 1 },
+      fields: [
+        { name: "limit", kind: "limit", isRequired: true },
+        { name: "create", kind: "boolean" },
+        reason,
+        operationId,
+      ],
+      good: { limit: 1, create: true },
     },
   },
   "api-pause": { params: [nameParam], query: [], body: operatorBody },

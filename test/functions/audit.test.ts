@@ -52,7 +52,7 @@ const routes: Readonly<
   }),
   "api-shared-limit": ({ name }) => ({
     params: { name: `shared-${name}` },
-    body: { limit: 2 },
+    body: { limit: 2, create: true },
     action: "set_shared_limit",
   }),
   "api-pause": ({ name }) => ({ params: { name }, body: {}, action: "pause_definition" }),
@@ -199,7 +199,11 @@ describe("Every change has an actor", () => {
     await api.call({ route: "api-limit", params: { name }, body: { limit: "code" } });
     const shared = `shared-${name}`;
     for (const limit of [null, 3])
-      await api.call({ route: "api-shared-limit", params: { name: shared }, body: { limit } });
+      await api.call({
+        route: "api-shared-limit",
+        params: { name: shared },
+        body: { limit, create: true },
+      });
     const entriesOf = async (object: string, action: string) => {
       const { body } = await api.call({ route: "api-audit", query: { object, action } });
       return (body as { entries: { old: string; new: string }[] }).entries;

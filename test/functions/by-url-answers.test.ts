@@ -110,6 +110,7 @@ describe("a command that looks says by an app's address what it says with a data
 const changes: readonly string[] = [
   ...["limit import-orders 2 -r r1", "limit import-orders code", "limit flights none"],
   ...["limit partner-api 9 --shared -r r2", "limit other-api 1 --shared"],
+  ...["limit other-api 1 --shared --create", "limit other-api 2 --shared"],
   ...["rate flights 5/s --burst 2 -r r3", "rate flights 5/s", "rate flights none"],
   ...["rate flights code", "owner flights billing -r r4", "owner flights --release"],
   ...["pause flights -r r5", "pause flights", "resume flights -r r6"],

@@ -201,7 +201,8 @@ describe("limits", () => {
 
   testHere(`a shared limit that no code names is told so${chromiumNote}`, async () => {
     const { api } = stage();
-    await api.admin.setSharedLimit({ name: "made by hand", limit: 4, changedBy: "a test" });
+    const made = { name: "made by hand", limit: 4, create: true, changedBy: "a test" };
+    await api.admin.setSharedLimit(made);
     const page = await stage().open("limits");
     await page.shows("4, by an operator; no code names it");
   });

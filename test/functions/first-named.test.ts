@@ -22,6 +22,7 @@ import type { ApiRequest, ApiResponse } from "./api-setup";
 const own = defineTask({
   name: "known",
   limit: 2,
+  within: [{ name: "partner-api", limit: 6 }],
   schedule: { name: "nightly", cron: "0 2 * * *" },
   run: () => Promise.resolve(),
 });
@@ -208,6 +209,18 @@ describe("on a schema that no worker and no sweep has seen", () => {
       { definition: "known", name: "nightly", cron: "0 2 * * *" },
     ]);
     expect(await bench.work("known")).toMatchObject({ status: "worked" });
+  });
+
+  test("a limit that the app's definitions share is registered when it is first set", async () => {
+    const put = (name: string) =>
+      call({ route: "api-shared-limit", params: { name }, body: { limit: 2 } });
+    await withClient(url, (client) => client.query("truncate taskgate.shared_limit cascade"));
+    expect(await put("partner-ap")).toMatchObject({ status: 404 });
+    expect(await admin.definitions()).toEqual([]);
+    expect(await put("partner-api")).toMatchObject({
+      status: 200,
+      body: { status: "set", oldLimit: 6, newLimit: 2, drawnBy: ["known"] },
+    });
   });
 
   test("a schedule of a definition that a worker has registered alone is registered when it is named", async () => {

@@ -46,7 +46,11 @@ const operatorRoutes: readonly OperatorRoute[] = [
   },
   {
     operation: "setSharedLimit",
-    request: () => ({ route: "api-shared-limit", params: { name: "all" }, body: { limit: 3 } }),
+    request: () => ({
+      route: "api-shared-limit",
+      params: { name: "all" },
+      body: { limit: 3, create: true },
+    }),
   },
   { operation: "pauseDefinition", request: () => ({ route: "api-pause", params, body: {} }) },
   { operation: "resumeDefinition", request: () => ({ route: "api-resume", params, body: {} }) },

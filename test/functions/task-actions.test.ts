@@ -131,6 +131,39 @@ describe("shared limits", () => {
     const none = await api.call({ route: "api-shared-limits", query: { name: "nobody" } });
     expect(none.body).toEqual({ sharedLimits: [], more: false, cursor: null });
   });
+
+  test("PUT shared-limits/NAME of a mistyped name is refused with the near one, and makes nothing", async () => {
+    await api.register("pack", { sharedLimits: [{ name: "partner-api", limit: 3 }] });
+    const typed = { route: "api-shared-limit", params: { name: "partner-ap" }, body: { limit: 1 } };
+    const { status, body } = await api.call(typed);
+    expect(status).toBe(404);
+    expect(body).toMatchObject({
+      problems: [
+        {
+          field: "name",
+          value: '"partner-ap"',
+          expected: expect.stringMatching(/`create: true`\); did you mean `partner-api`/),
+        },
+      ],
+    });
+    const list = await api.call({ route: "api-shared-limits", query: { name: "partner-ap" } });
+    expect(list.body).toMatchObject({ sharedLimits: [] });
+  });
+
+  test("PUT shared-limits/NAME makes a missing limit with `create`, and tells who draws from it", async () => {
+    await api.register("send", { sharedLimits: [{ name: "mailer", limit: 3 }] });
+    const put = (name: string, body: object) =>
+      api.call({ route: "api-shared-limit", params: { name }, body });
+    const made = await put("night-window", { limit: 1, create: true });
+    expect(made.body).toMatchObject({ status: "created", newLimit: 1, drawnBy: [] });
+    const again = await put("night-window", { limit: 2 });
+    expect(again.body).toMatchObject({ status: "set", oldLimit: 1, drawnBy: [] });
+    expect((await put("mailer", { limit: 2 })).body).toMatchObject({ drawnBy: ["send"] });
+    const { out } = await api.taskgate("limit", "night-window", "3", "--shared");
+    expect(out).toBe(
+      "The shared limit night-window is 3, it was 2. No definition draws from it yet: it throttles nothing.",
+    );
+  });
 });
 
 describe("watermarks", () => {

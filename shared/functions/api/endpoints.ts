@@ -8,6 +8,7 @@ import {
   readListSharedLimitsQuery,
   readRateRequest,
   readSharedLimitName,
+  readSharedLimitRequest,
 } from "../../admin/limit-requests";
 import { take } from "../../admin/read-result";
 import {
@@ -146,7 +147,7 @@ const writes = {
     (admin, change) => admin.setOwner(change),
   ),
   "api-shared-limit": changes(
-    { place: ofSharedLimit, read: readLimitRequest, settings: sharedLimitPlace },
+    { place: ofSharedLimit, read: readSharedLimitRequest, settings: sharedLimitPlace },
     (admin, change) => admin.setSharedLimit(change),
   ),
   "api-pause": changes(pausing, (admin, change) => admin.pause(change)),

@@ -267,6 +267,10 @@ export const sharedLimitAnswer = answer(
     newLimit: limit,
     held: count,
     overLimit: count,
+    drawnBy: {
+      ...listOf(text),
+      description: "Definitions that draw from it; empty: it throttles nothing.",
+    },
   },
   { oldLimit: limit },
 );

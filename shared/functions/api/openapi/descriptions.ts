@@ -3,7 +3,11 @@ import { readListAuditQuery } from "../../../admin/audit-requests";
 import { readListBatchesQuery } from "../../../admin/batch-requests";
 import { taskRequest, tasksRequest } from "../../../admin/enqueue-request";
 import { readFailuresQuery, readRedriveFailuresRequest } from "../../../admin/failure-requests";
-import { readListSharedLimitsQuery, rateRequest } from "../../../admin/limit-requests";
+import {
+  readListSharedLimitsQuery,
+  readSharedLimitRequest,
+  rateRequest,
+} from "../../../admin/limit-requests";
 import type { ObjectSchema } from "../../../admin/object-schema";
 import {
   readLimitRequest,
@@ -145,7 +149,7 @@ const changes = {
   },
   "api-shared-limit": {
     summary: sets.sharedLimit,
-    body: [readLimitRequest],
+    body: [readSharedLimitRequest],
     answer: answers.sharedLimitAnswer,
     takesTag: true,
   },
