@@ -49,7 +49,7 @@ export const looks = {
   failures: "Lists dead tasks by error, most first",
   pace: `Shows the pace of a definition: ${paceOf}`,
   paces: `Shows the pace of definitions that are in trouble or busy: ${paceOf}`,
-  statistics: "Shows throughput, durations and the use of tokens over time",
+  statistics: "Shows throughput, durations and held tokens over time",
   summaries: "Counts the tasks that ended within the last two hours, by definition and ten minutes",
   stop: "Shows the stop that is in force, with the paused definitions and schedules",
 } as const;

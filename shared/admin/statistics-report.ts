@@ -6,7 +6,7 @@ import { withKnownNames } from "./known-definitions";
 import type { Known } from "./known-definitions";
 import type { StatisticsRequest } from "./statistics-requests";
 
-/** Statistics of a definition for people: counts, durations and the use of its tokens, by period and in all. */
+/** Statistics of a definition for people: counts, durations and held tokens, by period and in all. */
 
 /** Durations in ms that half, 95 and 99 of 100 tasks reach at most, by buckets of which six make a power of ten; null: none was measured. */
 export interface Durations {
@@ -47,7 +47,7 @@ export interface StatisticsReport {
     readonly ran: Durations;
     /** From the enqueue to the begin of the last attempt. */
     readonly waited: Durations;
-    /** The part of the time of held tokens in which they ran tasks that ended well, 0..1; null: none was held. */
+    /** The part of the time of held tokens in which they ran tasks that ended well, 0..1; null: none was held. Failed attempts don't count: full tokens can have 0. */
     readonly tokenUse: number | null;
   };
   readonly periods: readonly PeriodReport[];
@@ -66,7 +66,7 @@ const shapes: Readonly<Record<StatisticsRequest["window"], { grain: Grain; count
 /** Calls about statistics, of one read each. */
 export function statisticsCalls(options: Known) {
   return {
-    /** Counts, durations and the use of tokens over the last hour, day or week. */
+    /** Counts, durations and held tokens over the last hour, day or week. */
     statistics: (request: StatisticsRequest & OfDefinition) =>
       withKnownNames(options, request.definition, () => readStatistics(options, request)),
     /** The last two hours of every definition that counted something, by ten minutes, the current ones last: tasks that ended well, and attempts that failed or were lost. */

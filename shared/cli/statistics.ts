@@ -31,7 +31,8 @@ export const statisticsCommand: Command = {
   sentence: `${looks.statistics}.`,
   details: [
     "RAN and WAITED are the durations of half and of 99 in 100 tasks that ended well, from a sample.",
-    "HELD is the tokens held on average. The sweep counts once a minute; a period without work has no line.",
+    "HELD is the tokens held on average, and the limit. Tokens are short where HELD is near it and READY is above 0.",
+    "The sweep counts once a minute; a period without work has no line.",
   ].join("\n"),
   examples: [
     { line: "taskgate statistics greet", sentence: "The last hour, minute by minute." },
@@ -65,7 +66,9 @@ function factsOf({ total, window, countedAt }: StatisticsReport): [string, strin
     ["waited", showDurations(waited)],
     [
       "tokens",
-      tokenUse === null ? "none was held" : `in use for ${String(Math.round(tokenUse * 100))} %`,
+      tokenUse === null
+        ? "none was held"
+        : `ran tasks that ended well for ${String(Math.round(tokenUse * 100))} % of the time held`,
     ],
   ];
 }

@@ -59,7 +59,7 @@ const places: Record<string, () => readonly [place: string, text: string]> = {
   "task-ready": () => [`tasks/${incident.ready}`, "is reached"],
   "task-running": () => [`tasks/${incident.running}`, "it is running"],
   tasks: () => ["tasks?definition=send-invoice&state=dead", "has no country"],
-  definition: () => ["definitions/import-orders", "99 % within"],
+  definition: () => ["definitions/import-orders", "tokens ran tasks that ended well for"],
   failures: () => ["failures", "Redrive 17"],
   batches: () => ["batches", "flights of June"],
   batch: () => [`batches/${incident.batch}`, "2 dead"],

@@ -155,6 +155,17 @@ describe("An operator's ten questions", () => {
     expect(out).toContain(host);
   });
 
+  test("the statistics of tokens whose tasks all fail don't call them idle: their attempts failed while they were held", async () => {
+    await api.store.rollUpStatistics({ max: 1_000 });
+    const { out } = await taskgate("statistics", "mail");
+    expect(out).toMatch(/^tokens +ran tasks that ended well for 0 % of the time held$/m);
+    expect(out).not.toContain("in use");
+    expect(await get("api-statistics", { name: "mail" })).toMatchObject({
+      total: { tokenUse: 0, failed: 4, done: 0 },
+      periods: [{ held: expect.any(Number), limit: 4 }],
+    });
+  });
+
   test("the failures are told by error, with counts, first, last and an example", async () => {
     const groups = [
       {

@@ -22,7 +22,11 @@ export const statisticsAnswer = answer({
     perMinute: { type: "number" },
     ran: durations,
     waited: durations,
-    tokenUse: orNull({ type: "number" }),
+    tokenUse: {
+      ...orNull({ type: "number" }),
+      description:
+        "The part of the time of held tokens in which they ran tasks that ended well; failed attempts don't count.",
+    },
     nextAgeMs: ms,
   }),
   periods: listOf(

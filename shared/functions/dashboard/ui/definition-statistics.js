@@ -102,7 +102,7 @@ function describe({ total, countedAt }) {
       : [`half ran up to ${formatDuration(ran.p50Ms)}, 99 % up to ${formatDuration(ran.p99Ms)}`]),
     ...(tokenUse === null
       ? []
-      : [`tokens in use ${Math.round(tokenUse * 100)} % of the time held`]),
+      : [`tokens ran tasks that ended well for ${Math.round(tokenUse * 100)} % of the time held`]),
     countedAt === null
       ? "not counted yet: the sweep counts once a minute"
       : `counted until ${formatInstant(countedAt)}`,
