@@ -4,7 +4,7 @@ import type { EqualFailures } from "../ports/task-store";
 
 /**
  * Failures put together although their errors name different ids: numbers, UUIDs and long hexadecimal texts differ from task
- * to task, and count as equal.
+ * to task, and count as equal. A status of HTTP is a cause: 400 stays so for good, 503 may not.
  */
 
 /** Dead tasks of one definition and kind whose errors are alike. */
@@ -32,13 +32,17 @@ const varying: readonly RegExp[] = [
   /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi,
   /\b0x[0-9a-f]+\b/gi,
   /\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b/gi,
-  /\d+(?:[.,:]\d+)*/g,
 ];
+/** 400 to 599 as a word of its own, or another number: `orders/450`, `v4.50` and `1,450` are no status. */
+const numbers = /(?<![^\s("'[=])([45]\d\d)(?!\w|[-/]|[.,:]\d)|\d+(?:[.,:]\d+)*/g;
 
-/** The error's first line with `#` in place of numbers and ids. */
+/** The error's first line with `#` in place of numbers and ids; numbers that stand as a status of HTTP stay. */
 export function likeOf(error: string | null): string {
   const line = firstLine((error ?? noError).trim());
-  return varying.reduce((text, form) => text.replace(form, "#"), line).trim();
+  return varying
+    .reduce((text, form) => text.replace(form, "#"), line)
+    .replace(numbers, (_, status: string | undefined) => status ?? "#")
+    .trim();
 }
 
 /** Is it an error of the group that is named so? A list of failures has the errors cut, as here. */

@@ -37,7 +37,7 @@ export const looks = {
   definition: "Shows all settings of a definition",
   sharedLimits: "Lists the limits that definitions share",
   tasks:
-    "Lists tasks of a definition by state, or finds them by key, group, batch, time or payload",
+    "Lists tasks of a definition by state, or finds them by key, group, batch, time, payload or error",
   groups: "Lists groups with their slots, the used ones and the waiting tasks",
   schedules: "Lists schedules with their next and last run, in UTC",
   watermarks: "Lists watermarks: how far blocks have been made",

@@ -5,7 +5,7 @@ import { pathForm } from "../core/payload-key";
 import { listableStates } from "../core/listable-states";
 import { listQueryOf } from "./object-schema";
 import type { ValueOf } from "./object-schema";
-import { batchId, instant, key, maxEntries, oneOf } from "./schemas";
+import { batchId, instant, key, maxEntries, oneOf, text } from "./schemas";
 
 /** A query has several states joined by commas. Each counts once. */
 const states = z
@@ -54,6 +54,9 @@ export const readListTasksQuery = listQueryOf(
     endedSince: instant.exactOptional(),
     endedBefore: instant.exactOptional(),
     where: where.exactOptional(),
+    error: text({ min: 1, max: limits.reasonLengthMax })
+      .meta({ description: "A text in the last error; upper and lower case count." })
+      .exactOptional(),
     max: maxEntries(),
   },
   {

@@ -1,6 +1,13 @@
 import { limits } from "../core/limits";
 import type { TaskId } from "../core/ids";
-import type { ListableState, TaskFilter, TaskListEntry, TaskStore } from "../ports/task-store";
+import type {
+  ListableState,
+  ListTasksAnswer,
+  ListTasksInput,
+  TaskFilter,
+  TaskListEntry,
+  TaskStore,
+} from "../ports/task-store";
 import type { OfDefinition } from "./admin-tools";
 import { listableStates } from "../core/listable-states";
 import type { ListTasksRequest } from "./task-list-request";
@@ -46,10 +53,10 @@ export function statesOf(request: ListTasksRequest): readonly ListableState[] {
 
 /** Is anything asked for beside states? */
 export function isSearch(request: ListTasksRequest): boolean {
-  return Object.keys(filterOf(request)).length > 0;
+  return request.error !== undefined || Object.keys(filterOf(request)).length > 0;
 }
 
-/** What a request asks for beside states. */
+/** What the store is asked for beside states: it knows no filter of errors. */
 export function filterOf(request: ListTasksRequest): TaskFilter {
   const { key, keyPrefix, groupKey, batchId, where } = request;
   const { createdSince, createdBefore, endedSince, endedBefore } = request;
@@ -72,26 +79,50 @@ export async function listTasks(store: TaskStore, request: TaskPageRequest): Pro
   const begin = from === undefined ? 0 : states.indexOf(from.state);
   const tasks: TaskListEntry[] = [];
   let lookedAt = 0;
+  const isFull = (): boolean => tasks.length >= max || lookedAt >= limits.lookMax;
   for (let index = begin; index < states.length; index += 1) {
     const state = states[index] as ListableState;
-    const lookMax = limits.lookMax - lookedAt;
-    if (tasks.length === max || lookMax === 0) return { tasks, lookedAt, ...stopBefore(state) };
-    const after = index === begin ? (from?.after ?? null) : null;
-    const page = await store.listTasks({
-      ...filter,
-      ...{ name: definition, state, max: max - tasks.length, lookMax },
-      ...(after === null ? {} : { after }),
-    });
-    tasks.push(...page.tasks);
-    lookedAt += page.lookedAt;
-    if (page.next === null) continue;
-    const { lastTask: task, lastAt } = page;
-    return {
-      ...{ tasks, lookedAt, next: { state, after: page.next } },
-      stoppedAt: { state, task, at: lastAt },
-    };
+    let after = index === begin ? (from?.after ?? null) : null;
+    if (isFull() && after === null) return { tasks, lookedAt, ...stopBefore(state) };
+    do {
+      const page = await readFitting(store, request.error, {
+        ...filter,
+        ...{ name: definition, state, max: max - tasks.length, lookMax: limits.lookMax - lookedAt },
+        ...(after === null ? {} : { after }),
+      });
+      tasks.push(...page.tasks);
+      lookedAt += page.lookedAt;
+      after = page.next;
+      // A search in payloads may have stopped at their bytes.
+      const goesOn = request.error !== undefined && request.where === undefined && !isFull();
+      if (after !== null && !goesOn) {
+        const { lastTask: task, lastAt: at } = page;
+        return { tasks, lookedAt, next: { state, after }, stoppedAt: { state, task, at } };
+      }
+    } while (after !== null);
   }
   return { tasks, lookedAt, next: null, stoppedAt: null };
+}
+
+/** Tasks that one read looks at where errors are filtered here, behind the store. */
+const errorReadMax = 1_000;
+
+/** A page of the store; of an error only the tasks that have this text in their own. A page that would hold too many is read anew, to the last one that fits. */
+async function readFitting(
+  store: TaskStore,
+  error: string | undefined,
+  input: ListTasksInput & { readonly lookMax: number },
+): Promise<ListTasksAnswer> {
+  if (error === undefined) return store.listTasks(input);
+  const read = async (max: number) => {
+    const page = await store.listTasks({ ...input, max });
+    return { page, fitting: page.tasks.filter((task) => task.error?.includes(error) === true) };
+  };
+  const { page, fitting } = await read(Math.min(errorReadMax, input.lookMax));
+  const last = fitting[input.max - 1];
+  if (last === undefined || fitting.length === input.max) return { ...page, tasks: fitting };
+  const cut = await read(page.tasks.indexOf(last) + 1);
+  return { ...cut.page, tasks: cut.fitting };
 }
 
 function stopBefore(state: ListableState): Pick<TaskPage, "next" | "stoppedAt"> {

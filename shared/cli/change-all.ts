@@ -15,7 +15,7 @@ import { exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
 import { progressOf } from "./progress-of";
 import { readWhole, refusal } from "./read-values";
-import { readFilters, readIds, taskFilters } from "./task-filters";
+import { errorFilter, readErrorFilter, readFilters, readIds, taskFilters } from "./task-filters";
 import { Outcomes } from "./task-results";
 import type { OutcomeTexts } from "./task-results";
 
@@ -34,6 +34,7 @@ export const allOptions = {
   kind: { valueName: "NAME", sentence: "With --all: only tasks of one handler." },
   "dry-run": { sentence: "With --all: only tells how many tasks there are." },
   ...taskFilters,
+  ...errorFilter,
 } as const satisfies Record<string, CommandOption>;
 
 /** What a command does with tasks. */
@@ -143,6 +144,7 @@ async function find(
 ): Promise<{ tasks: FoundTask[]; isCut: boolean }> {
   const admin = context.admin();
   const { kind } = take(readKindFilter({ kind: context.options["kind"] }));
+  const hasError = readErrorFilter(context);
   const progress = progressOf(context);
   const seen = new Map<TaskId, string>();
   let lookedAt = 0;
@@ -151,7 +153,8 @@ async function find(
     do {
       const page: TaskPage = await admin.tasks({ ...request, ...(from === null ? {} : { from }) });
       for (const entry of page.tasks) {
-        if ((kind !== undefined && entry.kind !== kind) || change.fits?.(entry) === false) continue;
+        if (kind !== undefined && entry.kind !== kind) continue;
+        if (hasError?.(entry) === false || change.fits?.(entry) === false) continue;
         seen.set(entry.task, entry.createdAt);
       }
       from = page.next;

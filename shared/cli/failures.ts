@@ -15,7 +15,7 @@ export const failuresCommand: Command = {
   options: { max: maxOption(1_000, 20) },
   sentence: `${looks.failures}.`,
   details: [
-    "Errors that differ only in numbers and ids are one line; # stands for what differs.",
+    "Errors that differ only in numbers and ids are one line; # stands for what differs. 400 to 599 stay where they stand as a status.",
     "The newest 5,000 dead tasks of a definition are read; of all definitions 2,500, as many of each. `taskgate redrive NAME --all --like TEXT` retries all of one line, also those that this list doesn't reach.",
   ].join("\n"),
   examples: [

@@ -48,7 +48,7 @@ export const endedFilters = {
 } as const satisfies Record<string, CommandOption>;
 
 /** Looked for here, in the lists that the database answers. */
-const errorFilter = {
+export const errorFilter = {
   error: {
     valueName: "TEXT",
     sentence: "Only tasks whose last error has this text in it; upper and lower case count.",

@@ -1,6 +1,7 @@
 import { listableStates } from "../core/listable-states";
 import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
+import { looks } from "../admin/sentences";
 import type { ListTasksRequest } from "../admin/task-list-request";
 import { isSearch, statesOf } from "../admin/task-list";
 import { maxOption, nameParameter, report } from "./command";
@@ -27,8 +28,7 @@ export const tasksCommand: Command = {
     oldest: { sentence: "The ready tasks that have waited longest, with their age." },
     max: maxOption(),
   },
-  sentence:
-    "Lists tasks of a definition by state, or finds them by key, group, batch, time, payload or error.",
+  sentence: `${looks.tasks}.`,
   details: [
     "Unfinished tasks stand in the order in which they will start, ended ones newest first.",
     "A search looks at 5,000 tasks, state by state, and says where it stopped; with --where it also stops behind 4 MiB of payloads. A key finds the ready, scheduled or waiting task that holds it at once.",

@@ -66,10 +66,10 @@ function taskReads(app: AppConnection) {
 
 /** A place in a list is the cursor that the app has told. */
 function taskQuery({ states, where, groupKey, batchId, from, ...request }: TaskPageRequest): Query {
-  const { key, keyPrefix, createdSince, createdBefore, endedSince, endedBefore, max } = request;
+  const { key, keyPrefix, createdSince, createdBefore, endedSince, endedBefore, error } = request;
   return {
-    ...{ key, keyPrefix, max, since: createdSince, before: createdBefore },
-    ...{ endedSince, endedBefore },
+    ...{ key, keyPrefix, max: request.max, since: createdSince, before: createdBefore },
+    ...{ endedSince, endedBefore, error },
     state: states?.join(","),
     group: groupKey,
     batch: batchId,

@@ -73,6 +73,76 @@ async function counts(): Promise<Record<string, number>> {
   return { ready, scheduled, waiting, cancelled, dead, claimed } as Record<string, number>;
 }
 
+/** Tasks of `name` that died of these errors, one each, in this order. */
+async function dieOf(errors: readonly string[]): Promise<string[]> {
+  const ids = await enqueue(api.store, name, numbered(errors.length));
+  const worker = await startWorker(api.store, name, { want: errors.length });
+  for (const error of errors) await worker.fail(await worker.claim(1), { as: "dead", error });
+  await worker.finish();
+  return ids;
+}
+
+describe("the option --error", () => {
+  const refusals = [1, 2, 3].map((order) => `partner answers 400 for order ${String(order)}`);
+  const outages = [4, 5].map((order) => `partner answers 503 for order ${String(order)}`);
+
+  test("the command redrive --all --error takes the tasks with this text in their error, and no others", async () => {
+    await dieOf([...refusals, ...outages]);
+    const dry = await run(["redrive", name, "--all", "--error", "503", "--dry-run"]);
+    expect(dry.out).toMatch(/^There are 2 tasks/);
+    const { code } = await run(["redrive", name, "--all", "--error", "503"]);
+    expect(code).toBe(0);
+    expect(await counts()).toMatchObject({ dead: 3, ready: 2 });
+    const none = await run(["redrive", name, "--all", "--error", ""]);
+    expect([none.code, none.error.join()]).toEqual([2, expect.stringContaining("--error")]);
+    const ofId = await run(["redrive", "17", "--error", "503"]);
+    expect([ofId.code, ofId.error.join()]).toEqual([2, expect.stringContaining("--all")]);
+  });
+
+  test("the command redrive --all --like takes one of two errors that differ in their status", async () => {
+    await dieOf([...refusals, ...outages]);
+    const { out } = await run(["failures", name]);
+    expect(out).toMatch(
+      /3 .*partner answers 400 for order #\n.*2 .*partner answers 503 for order #/,
+    );
+    const like = "partner answers 503 for order #";
+    expect((await run(["redrive", name, "--all", "--like", like])).code).toBe(0);
+    expect(await counts()).toMatchObject({ dead: 3, ready: 2 });
+  });
+
+  test("the command cancel --all --error ends the tasks that wait with this error", async () => {
+    await enqueue(api.store, name, numbered(3));
+    const worker = await startWorker(api.store, name, { want: 2 });
+    const [first, second] = await worker.claim(2);
+    if (first === undefined || second === undefined) throw new Error("no task was claimed");
+    await worker.fail([first], { as: "failed", error: "partner answers 400" });
+    await worker.fail([second], { as: "failed", error: "partner answers 503" });
+    await worker.finish();
+    expect((await run(["cancel", name, "--all", "--error", "answers 400"])).code).toBe(0);
+    expect(await counts()).toMatchObject({ cancelled: 1 });
+  });
+
+  test("GET tasks with `error` finds the tasks with this text, page by page", async () => {
+    const ids = await dieOf([...refusals, ...outages]);
+    const ask = async (query: Record<string, string>) =>
+      (await api.call({ route: "api-tasks", params: { name }, query })).body as {
+        tasks: { task: string }[];
+        cursor: string | null;
+        lookedAt: number;
+      };
+    const whole = await ask({ error: "answers 400" });
+    expect(whole.tasks.map(({ task }) => task)).toEqual([ids[2], ids[1], ids[0]]);
+    expect(whole).toMatchObject({ cursor: null, lookedAt: 5 });
+    const first = await ask({ error: "answers 400", max: "2" });
+    expect(first.tasks.map(({ task }) => task)).toEqual([ids[2], ids[1]]);
+    expect(first.lookedAt).toBe(4);
+    const second = await ask({ error: "answers 400", max: "2", cursor: first.cursor ?? "" });
+    expect(second).toMatchObject({ tasks: [{ task: ids[0] }], cursor: null });
+    const other = { error: "answers 503", max: "2", cursor: first.cursor ?? "" };
+    expect(await ask(other)).toMatchObject({ status: 400 });
+  });
+});
+
 describe("taskgate cancel NAME --all", () => {
   test("the command cancel --all ends the tasks that were added twice, and no task of another definition or of before", async () => {
     const other = uniqueName("other");

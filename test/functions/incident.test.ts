@@ -171,7 +171,7 @@ describe("An operator's ten questions", () => {
       {
         definition: "mail",
         kind: "mail",
-        like: "Partner answered # for order #",
+        like: "Partner answered 500 for order #",
         error: "Partner answered 500 for order 4",
         count: 3,
         example: incident.dead[2],
@@ -181,7 +181,7 @@ describe("An operator's ten questions", () => {
     expect(await get("api-failures")).toMatchObject({ groups, isWhole: true, lookedAt: 4 });
     expect(await json("failures", "mail")).toMatchObject({ groups });
     const { out } = await taskgate("failures");
-    expect(out).toMatch(/3 +mail .*Partner answered # for order #/);
+    expect(out).toMatch(/3 +mail .*Partner answered 500 for order #/);
   });
 
   test("the time until all is done is told, or the reason for the delay", async () => {
@@ -241,7 +241,7 @@ describe("An operator's ten questions", () => {
   });
 
   test("a redrive runs one dead task, those of one error, and all", async () => {
-    const like = "Partner answered # for order #";
+    const like = "Partner answered 500 for order #";
     const body = { definition: "mail", kind: "mail", like };
     const redrive = { route: "api-redrive-failures" };
     expect((await api.call({ ...redrive, body: { ...body, dryRun: true } })).body).toEqual({

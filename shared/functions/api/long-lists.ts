@@ -81,7 +81,11 @@ export const listTasks: Endpoint = async (request, admin) => {
   const query = take(readListTasksQuery(given));
   if (query.where !== undefined) needPayloads(request);
   const definition = definitionOf(request);
-  const filter = { definition, states: statesOf(query), ...filterOf(query) };
+  const { error } = query;
+  const filter = {
+    ...{ definition, states: statesOf(query), ...filterOf(query) },
+    ...(error === undefined ? {} : { error }),
+  };
   const place = { list: "tasks", filter };
   const { before } = readCursor(place, cursor);
   const from = before === null ? null : readTaskPlace(before);

@@ -5,7 +5,12 @@ import type { EqualFailures } from "../../../shared/ports/task-store";
 
 describe("the name of a group of errors", () => {
   test.each([
-    ["Partner answered 500 for order 17", "Partner answered # for order #"],
+    ["Partner answered 500 for order 17", "Partner answered 500 for order #"],
+    ["Partner answered 400 for order 17", "Partner answered 400 for order #"],
+    ["Partner answered 200 for order 1723", "Partner answered # for order #"],
+    ["503: try later (429), status=502, HTTP 404.", "503: try later (429), status=502, HTTP 404."],
+    ["orders/450 of v4.50, 1,450 rows, 450-7, a450, 4503", "orders/# of v#, # rows, #-#, a#, #"],
+    ["port 10.0.0.1:500 at 12:500", "port # at #"],
     ["row 1,204 at 12:03:55.120", "row # at #"],
     ["no file 6f1c2f6e-3f0d-4d6b-9a51-0d0f6b2f3c11", "no file #"],
     ["at 0xDEADbeef in 9f86d081884c7d65", "at # in #"],

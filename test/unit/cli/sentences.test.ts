@@ -9,6 +9,7 @@ import type { RouteName } from "../../../shared/functions/api/openapi/descriptio
 const pairs: readonly (readonly [command: string, route: RouteName])[] = [
   ["status", "api-status"],
   ["statistics", "api-statistics"],
+  ["tasks", "api-tasks"],
   ["groups", "api-groups"],
   ["schedules", "api-schedules"],
   ["watermarks", "api-watermarks"],
