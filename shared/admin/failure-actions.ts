@@ -2,6 +2,7 @@ import type { TaskId } from "../core/ids";
 import { limits } from "../core/limits";
 import type { ActorInput, TaskStore } from "../ports/task-store";
 import type { Actor, AdminTools } from "./admin-tools";
+import { listBatchFailures } from "./batch-failures";
 import { groupFailures, isLike } from "./failure-groups";
 import type { FailureGroup } from "./failure-groups";
 import type { FailuresRequest, RedriveFailuresRequest } from "./failure-requests";
@@ -38,7 +39,7 @@ export interface RedriveFailuresReport {
 /** Calls about failures. */
 export function failureCalls(options: AdminTools & Known) {
   return {
-    /** Dead tasks by error, most first, over all definitions or of one. */
+    /** Dead tasks by error, most first, over all definitions or of one; of all tasks or of a batch. */
     failures: (request: FailuresRequest) =>
       withKnownNames(options, request.definition, () => listFailures(options, request)),
     /** Retries the dead tasks of one error. */
@@ -52,13 +53,18 @@ const failuresReadMax = { ofOne: 5_000, ofAll: 2_500 } as const;
 
 async function listFailures(
   { store }: AdminTools,
-  { definition, max }: FailuresRequest,
+  request: FailuresRequest,
 ): Promise<FailuresReport> {
-  const answer = await store.listFailures(
-    definition === undefined
-      ? { max: failuresReadMax.ofAll }
-      : { name: definition, max: failuresReadMax.ofOne },
-  );
+  const { definition, batchId, max } = request;
+  const ofDefinition = () =>
+    store.listFailures(
+      definition === undefined
+        ? { max: failuresReadMax.ofAll }
+        : { name: definition, max: failuresReadMax.ofOne },
+    );
+  const answer = await (batchId === undefined
+    ? ofDefinition()
+    : listBatchFailures(store, { batchId, name: definition }));
   const groups = groupFailures(answer.failures);
   return {
     groups: groups.slice(0, max).map(({ group }) => group),

@@ -1,13 +1,17 @@
 /** Requests about failures, as requests.ts has them. */
 import { listQueryOf, objectOf } from "./object-schema";
 import type { ValueOf } from "./object-schema";
-import { flag, key, maxEntries, reason, text } from "./schemas";
+import { batchId, flag, key, maxEntries, reason, text } from "./schemas";
 
 /** Which groups of failures to list. */
-export const readFailuresQuery = listQueryOf({
-  definition: key.exactOptional(),
-  max: maxEntries(1_000, 20),
-});
+export const readFailuresQuery = listQueryOf(
+  {
+    definition: key.exactOptional(),
+    batch: batchId.meta({ description: "Only of the tasks of this batch." }).exactOptional(),
+    max: maxEntries(1_000, 20),
+  },
+  { batch: "batchId" },
+);
 /** Which groups of failures to list. */
 export type FailuresRequest = ValueOf<typeof readFailuresQuery>;
 

@@ -21,6 +21,6 @@ export function findHalted(
     .slice(0, toldMax)
     .map(({ batch, name }) => ({
       batch,
-      text: `${name} halted after a dead task. \`taskgate tasks NAME --batch ${batch} --state dead\` lists the dead ones of a definition, \`taskgate redrive ID\` runs one again in its wave, \`taskgate batch ${batch} --resume\` goes on with the next wave.`,
+      text: `${name} halted after a dead task. \`taskgate failures --batch ${batch}\` names the definitions of the dead ones, \`taskgate redrive NAME --all --batch ${batch}\` runs them again in their wave, \`taskgate batch ${batch} --resume\` goes on with the next wave.`,
     }));
 }

@@ -99,7 +99,7 @@ function nextStep({ batch, state }: BatchReport): string[] {
   if (state === "halted")
     return [
       "",
-      `It halts after a dead task: \`${line} --resume\` continues it. To run the task again first, in its wave: \`taskgate tasks NAME --batch ${batch} --state dead\`, then \`taskgate redrive ID\`.`,
+      `It halts after a dead task: \`${line} --resume\` continues it. To run the dead tasks again first, in their wave: \`taskgate failures --batch ${batch}\` names their definitions, then \`taskgate redrive NAME --all --batch ${batch}\`.`,
     ];
   if (state === "draft")
     return [

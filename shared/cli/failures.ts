@@ -12,7 +12,10 @@ export const failuresCommand: Command = {
   name: "failures",
   group: "look",
   parameters: [optionalNameParameter],
-  options: { max: maxOption(1_000, 20) },
+  options: {
+    batch: { valueName: "ID", sentence: "Only tasks of this batch, of all its definitions." },
+    max: maxOption(1_000, 20),
+  },
   sentence: `${looks.failures}.`,
   details: [
     "Errors that differ only in numbers and ids are one line; # stands for what differs. 400 to 599 stay where they stand as a status.",
@@ -21,13 +24,16 @@ export const failuresCommand: Command = {
   examples: [
     { line: "taskgate failures", sentence: "The failures of all definitions." },
     { line: "taskgate failures greet -n 5", sentence: "The five most frequent errors of one." },
+    { line: "taskgate failures --batch 1", sentence: "The failures of a batch." },
   ],
   run: async (context) => {
     const [definition] = context.args;
-    const request = take(readFailuresQuery({ definition, max: context.options["max"] }));
+    const { batch, max } = context.options;
+    const request = take(readFailuresQuery({ definition, batch, max }));
     const answer = await context.admin().failures(request);
     report(context, answer, () => {
-      if (answer.groups.length === 0) return "No task is dead.";
+      if (answer.groups.length === 0)
+        return batch === undefined ? "No task is dead." : `No task of batch ${batch} is dead.`;
       const table = renderTable(answer.groups, columns, context.output);
       const cut = answer.more ? "\n\nThere are more: --max N shows up to 1000." : "";
       const read = answer.isWhole

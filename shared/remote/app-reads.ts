@@ -95,8 +95,11 @@ function listReads(app: AppConnection) {
     batch: async (batchId) => objectOf(await app.get(["batches", batchId]), "waves"),
     audit: async ({ changedBy: actor, ...query }) =>
       rowsOf(await app.get(["audit"], { ...query, actor }), "entries"),
-    failures: async (query) =>
-      without(objectOf<FailuresReport>(await app.get(["failures"], query), "groups"), "cursor"),
+    failures: async ({ batchId: batch, ...query }) =>
+      without(
+        objectOf<FailuresReport>(await app.get(["failures"], { ...query, batch }), "groups"),
+        "cursor",
+      ),
     stopState: async () =>
       objectOf<{ stop: StopState | null }>(await app.get(["stop"]), "stop").stop,
   } satisfies Partial<Admin>;

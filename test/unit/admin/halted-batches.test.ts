@@ -29,7 +29,7 @@ async function openScene() {
 }
 
 const textOf = (batchId: string) =>
-  `nightly halted after a dead task. \`taskgate tasks NAME --batch ${batchId} --state dead\` lists the dead ones of a definition, \`taskgate redrive ID\` runs one again in its wave, \`taskgate batch ${batchId} --resume\` goes on with the next wave.`;
+  `nightly halted after a dead task. \`taskgate failures --batch ${batchId}\` names the definitions of the dead ones, \`taskgate redrive NAME --all --batch ${batchId}\` runs them again in their wave, \`taskgate batch ${batchId} --resume\` goes on with the next wave.`;
 
 test("the doctor names a batch that halted, its dead tasks and the command that continues it", async () => {
   const { store, batchId } = await openScene();

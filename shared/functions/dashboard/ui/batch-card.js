@@ -104,7 +104,7 @@ function describeFar({ ended, tasks, dead, estimatedLeftMs, endedAt, startedAt, 
 }
 
 /** Why no further wave opens, in a sentence; empty: one does, or it is over. */
-function describeHolds({ state, waves, failurePolicy, paused }, stillForMs) {
+function describeHolds({ batch, state, waves, failurePolicy, paused }, stillForMs) {
   if (state === "draft") return "It hasn't been started: its maker starts it.";
   if (state === "running") return describeOpen(waves, paused, stillForMs);
   if (state !== "halted") return "";
@@ -113,7 +113,7 @@ function describeHolds({ state, waves, failurePolicy, paused }, stillForMs) {
     return `Redriven tasks of wave ${again.ordinal} run, ${formatCount(again.unfinished)} in all. Resume the batch, and it goes on when they have ended.`;
   const wave = waves.findLast((other) => other.state === "done" && other.dead > 0);
   if (wave === undefined) return "It halted at a dead task, and none is left: resume it.";
-  return `Of wave ${wave.ordinal} a task is dead, and the batch's policy is ${failurePolicy}: resume it, or redrive the task first.`;
+  return `Of wave ${wave.ordinal} a task is dead, and the batch's policy is ${failurePolicy}: resume it, or redrive the task first. taskgate failures --batch ${batch} names the definitions of the dead tasks.`;
 }
 
 function describeOpen(waves, paused, stillForMs) {
