@@ -19,6 +19,8 @@ interface DeliveryNote {
 export interface Delivery {
   /** Deliveries before this one that found the store away. */
   readonly tries: number;
+  /** Why it stands in the poison queue; null: nothing says so. */
+  readonly reason: string | null;
   readonly message: unknown;
 }
 
@@ -34,10 +36,14 @@ export function readDelivery(given: unknown): Delivery {
   const read = parseMessage(given);
   // The reader of the message reports its errors.
   const parsed = read.ok ? read.value : null;
-  if (!isEnvelope(parsed)) return { tries: 0, message: given };
-  const { tries } = parsed.taskgate;
+  if (!isEnvelope(parsed)) return { tries: 0, reason: null, message: given };
+  const { tries, reason } = parsed.taskgate;
   const isCount = Number.isSafeInteger(tries) && Number(tries) > 0;
-  return { tries: isCount ? Number(tries) : 0, message: parsed.message };
+  return {
+    tries: isCount ? Number(tries) : 0,
+    reason: typeof reason === "string" ? reason : null,
+    message: parsed.message,
+  };
 }
 
 /** Does a message fit into a queue's message with its envelope? */

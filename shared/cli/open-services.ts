@@ -9,6 +9,7 @@ import { FreeTokenHints } from "../platform/free-token-hints";
 import { NotifyingWakeUp } from "../platform/notifying-wake-up";
 import { realClock, realRandom, sleep } from "../platform/real-clock";
 import { readMessageEncoding } from "../settings/queue-address";
+import { countPoison } from "../platform/poison-queue";
 import { checkHintQueue, createHintQueue } from "../platform/storage-hint-queue";
 import { createStorageQueueWakeUp, noWakeUp } from "../platform/storage-queue-wake-up";
 import type { Logger } from "../ports/logger";
@@ -22,6 +23,7 @@ import { hostProbe } from "./host-probe";
 import { PatientCalls, patientStore } from "../store/patient-store";
 import { expectWritable } from "../store/takes-writes";
 import { storeAddress } from "./store-address";
+import { showNumber } from "../terminal/output";
 import type { Output } from "../terminal/output";
 
 /** After this silence of the database, or of an app, the user is told. */
@@ -102,6 +104,7 @@ export function openServices(
       holders,
       hostProbe,
       queueProbe(settings),
+      poisonProbe(settings),
     ],
   });
   // An abandoned call hangs: its end isn't waited for, either.
@@ -180,6 +183,27 @@ function queueProbe({ storage, hintQueue }: Settings): DoctorProbe {
   return {
     check: "hint queue",
     run: () => (storage === null ? Promise.resolve(unknown) : checkHintQueue(storage, hintQueue)),
+  };
+}
+
+function poisonProbe({ storage, ingestQueue, hintQueue }: Settings): DoctorProbe {
+  const queues = { ingest: ingestQueue, hints: hintQueue };
+  return {
+    check: "poison queues",
+    run: async () => {
+      if (storage === null) return "No queue is known here (AzureWebJobsStorage).";
+      const notes: string[] = [];
+      for (const [word, name] of Object.entries(queues)) {
+        const count = await countPoison(storage, name);
+        if (count > 0)
+          notes.push(
+            `${name}-poison holds about ${showNumber(count, "message", "messages")}: \`taskgate replay ${word} --dry-run\` tells the reasons.`,
+          );
+      }
+      return notes.length === 0
+        ? "No message is in them."
+        : { status: "note", text: notes.join(" ") };
+    },
   };
 }
 

@@ -1,9 +1,11 @@
 import { SettingsError } from "../core/errors";
-import { replayPoison } from "../platform/poison-queue";
+import { readDelivery } from "../admin/delivery";
+import { peekPoison, replayPoison } from "../platform/poison-queue";
+import type { Peeked } from "../platform/poison-queue";
 import { showNumber } from "../terminal/output";
 import { maxOption, report } from "./command";
 import type { Command } from "./command";
-import { readWhole, readWord } from "./read-values";
+import { readWhole, readWord, refuseGiven } from "./read-values";
 
 const maxDefault = 1_000;
 const maxLimit = 100_000;
@@ -15,7 +17,12 @@ export const replayCommand: Command = {
   group: "change",
   worksOn: "the storage account itself",
   parameters: [{ name: "QUEUE", values: queues }],
-  options: { max: maxOption(maxLimit, maxDefault) },
+  options: {
+    "dry-run": {
+      sentence: "Only counts the messages, and tells the reasons of the first 32; moves none.",
+    },
+    max: maxOption(maxLimit, maxDefault),
+  },
   sentence: "Retries the messages of a poison queue: ingest or hints.",
   details: [
     "Fix the cause first: the message in the poison queue and the log have the error.",
@@ -23,6 +30,7 @@ export const replayCommand: Command = {
     "The storage account is that of AzureWebJobsStorage. An identity needs the role Storage Queue Data Contributor.",
   ].join("\n"),
   examples: [
+    { line: "taskgate replay ingest --dry-run", sentence: "How many there are, and why." },
     { line: "taskgate replay ingest", sentence: "Up to 1000 messages of the ingest queue." },
   ],
   run: async (context) => {
@@ -36,6 +44,12 @@ export const replayCommand: Command = {
       ]);
     }
     const name = queue === "ingest" ? ingestQueue : hintQueue;
+    if (context.flags.has("dry-run")) {
+      refuseGiven(context, ["max"], "it only without --dry-run");
+      const answer = { queue: name, ...reasonsOf(await peekPoison(storage, name)) };
+      report(context, answer, () => describeReasons(answer));
+      return;
+    }
     const result = await replayPoison(storage, name, {
       max,
       onProgress: (moved, found) => {
@@ -53,3 +67,33 @@ export const replayCommand: Command = {
     );
   },
 };
+
+/** Reasons of messages, most first. */
+interface Reasons extends Pick<Peeked, "count"> {
+  /** Messages whose reason was read. */
+  readonly lookedAt: number;
+  /** null: the host moved them there after its tries, without a reason. */
+  readonly reasons: readonly { readonly reason: string | null; readonly count: number }[];
+}
+
+function reasonsOf({ count, texts }: Peeked): Reasons {
+  const counts = new Map<string | null, number>();
+  for (const text of texts) {
+    const { reason } = readDelivery(text);
+    counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  const reasons = [...counts].map(([reason, of]) => ({ reason, count: of }));
+  reasons.sort((left, right) => right.count - left.count);
+  return { count, lookedAt: texts.length, reasons };
+}
+
+function describeReasons({ queue, count, lookedAt, reasons }: Reasons & { queue: string }): string {
+  if (count === 0) return `${queue}-poison holds no message.`;
+  const held = `${queue}-poison holds about ${showNumber(count, "message", "messages")}; nothing was moved.`;
+  if (lookedAt === 0) return `${held} Other readers hide them at this moment.`;
+  const told = reasons.map(
+    ({ reason, count: of }) =>
+      `  ${String(of)}: ${reason ?? "no reason: the host gave up after its tries; the log has the errors"}`,
+  );
+  return [`${held} Reasons of the first ${String(lookedAt)}:`, ...told].join("\n");
+}

@@ -29,6 +29,7 @@ export const commandSynonyms: Readonly<Record<string, readonly string[]>> = {
   monitor: ["status"],
   obliterate: ["cancel NAME --all"],
   pace: ["top"],
+  poison: ["replay"],
   postpone: ["reschedule"],
   ps: ["executions"],
   purge: ["cancel NAME --all"],

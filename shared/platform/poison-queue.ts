@@ -18,6 +18,34 @@ export interface ReplayOptions {
   readonly onProgress: (moved: number, found: number) => void;
 }
 
+/** What a look at a poison queue shows. */
+export interface Peeked {
+  /** Messages in it, about. */
+  readonly count: number;
+  /** The first of those that can be seen now, at most 32, as they were sent: their base64 is decoded. */
+  readonly texts: readonly string[];
+}
+
+/** Looks at the messages of the poison queue of `name`, and moves none. */
+export async function peekPoison(storage: StorageSettings, name: string): Promise<Peeked> {
+  const poison = openQueue(storage, `${name}-poison`);
+  const state = await stateOf(poison);
+  if (state === null) return { count: 0, texts: [] };
+  const { peekedMessageItems } = await poison.peekMessages({ numberOfMessages: batchMax });
+  const texts = peekedMessageItems.map(({ messageText }) => decode(messageText));
+  return { count: state.count, texts };
+}
+
+/** How many messages the poison queue of `name` holds, about. */
+export async function countPoison(storage: StorageSettings, name: string): Promise<number> {
+  return (await stateOf(openQueue(storage, `${name}-poison`)))?.count ?? 0;
+}
+
+/** Senders write base64 or not, as host.json says. No JSON of an object or a list is base64. */
+function decode(text: string): string {
+  return /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? Buffer.from(text, "base64").toString("utf8") : text;
+}
+
 /** Most that the storage hands out at once. */
 const batchMax = 32;
 /** The time after which a message is visible again that was received and not moved, because this process ended. */

@@ -6,7 +6,7 @@ import { invalidInput } from "../admin/read-result";
 
 /** What only the database and the computer of the app can tell. */
 const unseen =
-  "Not looked at: schema, held rows, promises and hint queue. `taskgate doctor --db ADDRESS` looks at them.";
+  "Not looked at: schema, held rows, promises, hint queue and poison queues. `taskgate doctor --db ADDRESS` looks at them.";
 
 /**
  * Looks for faults as far as the app's answers show them: definitions, executions past their lease and halted batches. Throws

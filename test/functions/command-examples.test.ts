@@ -166,6 +166,7 @@ const answers: Readonly<Record<string, RegExp>> = {
   "taskgate tasks greet --where name=Ada --ended-since 2h": /^ +17 +greet +dead /m,
   "taskgate failures": /^ +2 +greet .* it broke$/m,
   "taskgate failures greet -n 5": /^ +2 +greet .* it broke$/m,
+  "taskgate failures --batch 1": /^No task of batch 1 is dead\.$/,
   "taskgate explain 17": /Task 17 \(`greet`\) is dead/,
   "taskgate groups greet": /^greet +customer-7 +1 +1 +0$/m,
   "taskgate groups --key customer-7": /^greet +customer-7 /m,
@@ -231,6 +232,8 @@ const answers: Readonly<Record<string, RegExp>> = {
   "taskgate batch 2 --follow": /^Batch 2, weekly: done, 0 of 0 tasks ended/,
   "taskgate batch 2 --watch": /^Batch 2, weekly: done(.*\n)+Batch 2, weekly: done/,
   "taskgate batch 1 --cancel": /^Cancelled: 0 admitted tasks/,
+  "taskgate replay ingest --dry-run":
+    /^taskgate-ingest-poison holds about 1 message; nothing was moved/,
   "taskgate replay ingest": /^1 message is in taskgate-ingest again\.$/m,
   "taskgate migrate": /^The schema is up to date; nothing was to do\.$/,
   "taskgate migrate --check": /^The schema is at version \d+ and fits Taskgate/,
@@ -255,6 +258,7 @@ const examples = commands.flatMap(({ name, examples: of }) =>
 
 /** What an app can't do for these: the exit code, and what is said. */
 const onlyWithDatabase: Readonly<Record<string, readonly [code: number, says: RegExp]>> = {
+  "taskgate replay ingest --dry-run": [2, /works on the storage account itself/],
   "taskgate replay ingest": [2, /`taskgate replay` works on the storage account itself/],
   "taskgate migrate": [
     2,

@@ -12,6 +12,7 @@ import type { HostChild } from "../../shared/local/host-children";
 import { replayPoison } from "../../shared/platform/poison-queue";
 import { sleep } from "../../shared/platform/real-clock";
 import { rowsOf } from "../migration/empty-database";
+import { urlAs } from "../support/roles";
 import { createTestDatabase } from "../support/test-postgres";
 import { moreTasks, startApp } from "./built-app";
 
@@ -313,6 +314,43 @@ describe("taskgate replay", () => {
     await replay("ingest");
     await untilExecuted("ingest", 4);
     expect((await ingestedNames()).filter((name) => name === "r1")).toEqual(["r1"]);
+  });
+
+  test("the command replay --dry-run counts the messages and tells their reasons, and moves none", async () => {
+    await queue("taskgate-ingest-poison").deleteIfExists();
+    expect((await replay("ingest", "--dry-run")).out).toBe(
+      "taskgate-ingest-poison holds no message.",
+    );
+    const unread = { taskgate: { reason: "Not an event: message: got 1" }, message: 1 };
+    for (const message of [unread, unread, landed("given up")])
+      await send("taskgate-ingest-poison", message);
+    const { code, out } = await replay("ingest", "--dry-run");
+    expect(code).toBe(0);
+    expect(out.split("\n")).toEqual([
+      "taskgate-ingest-poison holds about 3 messages; nothing was moved. Reasons of the first 3:",
+      "  2: Not an event: message: got 1",
+      expect.stringMatching(/^ {2}1: no reason/),
+    ]);
+    const json = JSON.parse((await replay("ingest", "--dry-run", "--json")).out) as unknown;
+    expect(json).toMatchObject({
+      ...{ queue: "taskgate-ingest", count: 3, lookedAt: 3 },
+      reasons: [
+        { reason: unread.taskgate.reason, count: 2 },
+        { reason: null, count: 1 },
+      ],
+    });
+    expect((await replay("ingest", "--dry-run", "--max", "2")).code).toBe(2);
+    const findings: string[] = [];
+    await runCli({
+      words: ["doctor"],
+      environment: { ...settings(), TASKGATE_DATABASE_URL: urlAs(database.url, "operator") },
+      folder: "/",
+      output: { line: (text) => findings.push(text), error: () => undefined, columns: null },
+    });
+    expect(findings.join("\n")).toMatch(
+      /^note +poison queues: taskgate-ingest-poison holds about 3 messages: `taskgate replay ingest --dry-run` tells the reasons\.$/m,
+    );
+    expect(await take("taskgate-ingest-poison")).toHaveLength(3);
   });
 
   test("a message that is refused again goes back and doesn't make the command run for ever", async () => {

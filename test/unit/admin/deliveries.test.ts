@@ -14,8 +14,8 @@ const textOf = (length: number): string => "x".repeat(length);
 describe("a message that is put back", () => {
   test("a message that is put back is read as it came, with its count, as text or parsed", () => {
     const text = writePutBack(event, 3) ?? "";
-    expect(readDelivery(text)).toEqual({ tries: 3, message: event });
-    expect(readDelivery(JSON.parse(text))).toEqual({ tries: 3, message: event });
+    expect(readDelivery(text)).toEqual({ tries: 3, reason: null, message: event });
+    expect(readDelivery(JSON.parse(text))).toEqual({ tries: 3, reason: null, message: event });
   });
 
   test("a message that is put back has no members on top that would hide the host's own", () => {
@@ -39,12 +39,13 @@ describe("a message that is refused", () => {
       taskgate: { reason: "No route takes it" },
       message: event,
     });
-    expect(readDelivery(text)).toEqual({ tries: 0, message: event });
+    expect(readDelivery(text)).toEqual({ tries: 0, reason: "No route takes it", message: event });
   });
 
   test("a refused message that isn't JSON keeps its text", () => {
     expect(readDelivery(writeRefused("{ broken", "Not an event"))).toEqual({
       tries: 0,
+      reason: "Not an event",
       message: "{ broken",
     });
   });
@@ -73,12 +74,13 @@ describe("a message without an envelope", () => {
     ["a note alone", { taskgate: { tries: 1 } }],
     ["a damaged note", { taskgate: 1, message: event }],
   ])("%s is taken as it is", (_, message) => {
-    expect(readDelivery(message)).toEqual({ tries: 0, message });
+    expect(readDelivery(message)).toEqual({ tries: 0, reason: null, message });
   });
 
   test.each([-1, 1.5, "many", null])("a count of %j counts as none", (tries) => {
     expect(readDelivery({ taskgate: { tries }, message: "greet" })).toEqual({
       tries: 0,
+      reason: null,
       message: "greet",
     });
   });
