@@ -169,16 +169,15 @@ function explainLimit(task: ExplainableTask): Reason[] {
 }
 
 function explainShared(task: ExplainableTask): Reason[] {
-  return (task.sharedLimits ?? []).flatMap(({ name, limit, held }) =>
-    limit === null || held < limit
-      ? []
-      : [
-          decides(
-            "shared-limit-reached",
-            `The shared limit ${quote(name)} is reached: ${count(limit, "token", "tokens")}, ${String(held)} held by all definitions that draw from it.`,
-          ),
-        ],
-  );
+  return (task.sharedLimits ?? []).flatMap(({ name, limit, held }) => {
+    if (limit === null || held < limit) return [];
+    if (limit === 0) {
+      const sentence = `The shared limit ${quote(name)} is 0: nothing that draws from it starts.`;
+      return [decides("limit-zero", sentence)];
+    }
+    const sentence = `The shared limit ${quote(name)} is reached: ${count(limit, "token", "tokens")}, ${String(held)} held by all definitions that draw from it.`;
+    return [decides("shared-limit-reached", sentence)];
+  });
 }
 
 function explainRate(task: ExplainableTask): Reason[] {

@@ -5,13 +5,14 @@ import { resultOf } from "../admin/object-schema";
 import { ProblemList } from "../admin/problem-list";
 import { take } from "../admin/read-result";
 import { limits } from "../core/limits";
+import type { TaskId } from "../core/ids";
 import { keyOf } from "../core/payload-key";
 import { TaskgateError } from "../core/errors";
 import { realClock } from "../platform/real-clock";
 import type { NewTask } from "../ports/task-store";
 import { Estimate } from "../terminal/estimate";
 import type { CommandContext } from "./command";
-import { whenItStarts } from "./enqueue-texts";
+import { firstAdded, whenItStarts } from "./enqueue-texts";
 import { exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
 import { readPlan } from "./from-options";
@@ -39,6 +40,7 @@ export async function enqueueFrom(
   const estimate = new Estimate();
   let done = noneDone(plan.afterLine);
   let bytes = 0;
+  let first: TaskId | null = null;
   let current: readonly SourceTask[] = [];
   const tell = (state: "running" | "stopped" | "done"): void => {
     if (isJson) output.line(JSON.stringify({ definition, ...done, state }));
@@ -54,6 +56,7 @@ export async function enqueueFrom(
         current = part;
         const report = await send(context, plan, part);
         current = [];
+        if (report !== "too large") first ??= firstAdded(report);
         if (report === "too large") {
           parts.unshift(...halvesOf(part));
           continue;
@@ -77,7 +80,8 @@ export async function enqueueFrom(
   const isStopped = interrupted?.aborted === true;
   tell(isStopped ? "stopped" : "done");
   const isUntouched = isStopped && done.calls === 0;
-  if (!isJson && !isUntouched) output.line(describeDone(done, plan) + whenItStarts(context, done));
+  if (!isJson && !isUntouched)
+    output.line(describeDone(done, plan) + (await whenItStarts(context, done, first)));
   if (isStopped && !isJson) output.error(`Stopped. ${howToGoOn(done, plan, [])}`);
   return isStopped ? 130 : exitCodes.ok;
 }

@@ -7,7 +7,7 @@ import { InvalidArgumentError } from "../core/errors";
 import { nameParameter, report } from "./command";
 import type { Command, CommandContext } from "./command";
 import { enqueueFrom } from "./enqueue-from";
-import { describeEnqueue, whenItStarts } from "./enqueue-texts";
+import { describeEnqueue, firstAdded, whenItStarts } from "./enqueue-texts";
 import { exitCodes } from "./exit-codes";
 import { refuseWithoutFrom } from "./from-options";
 import { refusal } from "./read-values";
@@ -88,7 +88,8 @@ export const enqueueCommand: Command = {
     const { changedBy } = context;
     const call = { ...request, definition, allowsUnknownKind, changedBy };
     const result = await context.admin().enqueue(call);
-    report(context, result, () => describeEnqueue(result) + whenItStarts(context, result));
+    const start = context.isJson ? "" : await whenItStarts(context, result, firstAdded(result));
+    report(context, result, () => describeEnqueue(result) + start);
     return exitCodes.ok;
   },
 };
