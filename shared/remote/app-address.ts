@@ -16,7 +16,7 @@ const hostPrefix = "/api";
 export function readAppAddress(
   text: string,
 ): { readonly base: string } | { readonly expected: string } {
-  const form = "https://HOST, or https://HOST/api/PREFIX where the API has a prefix";
+  const form = "https://HOST, or https://HOST/ROUTE-PREFIX/PREFIX where the API has a prefix";
   const url = text.length <= lengthMax && URL.canParse(text) ? new URL(text) : null;
   if (url === null) return { expected: form };
   const { protocol, hostname, pathname } = url;

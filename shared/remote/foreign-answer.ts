@@ -91,7 +91,7 @@ export function routeMissing(
 ): TaskgateError {
   if (paths === null)
     return new StoreContractError(
-      `No Taskgate answers at ${base}: is the address right? Where the API has a prefix the address ends with it: --url https://HOST/api/PREFIX`,
+      `No Taskgate answers at ${base}: is the address right? It is --url https://HOST/api/taskgate in an app that \`taskgate init\` has set up, elsewhere https://HOST/ROUTE-PREFIX/PREFIX: \`routePrefix\` of host.json (api) and \`prefix\` of the app's code`,
     );
   return new StoreContractError(
     `The app at ${base} has no route \`${describeRoute(request)}\`: TASKGATE_OPERATOR_API is off there, or the app has an older version than this command line. --db works on the database itself`,

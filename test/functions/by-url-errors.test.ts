@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { invalidInput } from "../../shared/admin/read-result";
 import { exitCodeOf } from "../../shared/cli/exit-codes";
@@ -5,6 +6,7 @@ import { runCli } from "../../shared/cli/main";
 import { errorCodes, InvalidArgumentError, TaskgateError } from "../../shared/core/errors";
 import type { ErrorCode } from "../../shared/core/errors";
 import { SignInError } from "../../shared/functions/api/sign-in";
+import { writeGateFile } from "../../shared/init/gate-file";
 import { answering, failing, startScriptedApp } from "../support/scripted-app";
 import type { Script, ScriptedApp } from "../support/scripted-app";
 
@@ -276,8 +278,18 @@ describe("an answer that isn't Taskgate's", () => {
     const { read } = await ask(answering(404));
     expect(read.code).toBe(1);
     expect(read.error).toMatch(
-      /No Taskgate answers at .*\/api: .* --url https:\/\/HOST\/api\/PREFIX/,
+      /No Taskgate answers at .*\/api: .* --url https:\/\/HOST\/api\/taskgate .* https:\/\/HOST\/ROUTE-PREFIX\/PREFIX/,
     );
+  });
+
+  test("the error, the runbook and the command line's page name the address at which `taskgate init` puts the API", async () => {
+    const gate = writeGateFile({ isModule: true, taken: [] });
+    const path = `/api/${/prefix: "(\w+)"/.exec(gate)?.[1] ?? "none"}`;
+    const { read } = await ask(answering(404));
+    expect(read.error).toContain(`--url https://HOST${path} `);
+    const runbook = readFileSync("docs/operate/runbook.md", "utf8");
+    expect(runbook).toContain(`--url https://APP.azurewebsites.net${path}\``);
+    expect(readFileSync("docs/reference/cli.md", "utf8")).toContain(`https://HOST${path}\``);
   });
 
   test("an address with a path is taken as it is", async () => {
