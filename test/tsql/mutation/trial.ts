@@ -9,6 +9,7 @@ import type { Check, Noticed } from "./check";
 import { moduleOf } from "./coverage";
 import { readMutant } from "./mutants";
 import type { Mutant } from "./mutants";
+import { statementsNaming } from "./naming";
 import { preparePasses } from "./passes";
 import type { Depth, Pass, Prepared, ShippedRun } from "./passes";
 import { whyEquivalent } from "./rules";
@@ -76,7 +77,7 @@ export class Trial {
     return this.#order.sort(mutant, affordable);
   }
 
-  /** What must run for a mutant to show. */
+  /** What must run for a mutant to show; of a view it is unknown, since statements of tests read it, too. */
   #statementsOf({ source, statementId }: Mutant): Wanted {
     const module = moduleOf(source);
     const isCounted = this.known.covers.some(({ file }) => file === source.name);
@@ -88,18 +89,7 @@ export class Trial {
       if (isOne) return [`${module}#${String(statementId)}`];
       return source.statements.map(({ statement }) => `${module}#${statement.statementId}`);
     }
-    return this.#statementsNaming(source);
-  }
-
-  /** A view or a function that is one query is run by every module that names it; views also by statements of tests. */
-  #statementsNaming(source: Source): Wanted {
-    if (source.name.startsWith("views/")) return undefined;
-    const name = moduleOf(source) ?? "";
-    return this.#sources.flatMap((other) =>
-      other.statements
-        .filter(({ span }) => other.textOf(span).includes(`${name}(`))
-        .map(({ statement }) => `${moduleOf(other) ?? ""}#${statement.statementId}`),
-    );
+    return source.name.startsWith("views/") ? undefined : statementsNaming(source, this.#sources);
   }
 }
 
