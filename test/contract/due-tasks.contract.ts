@@ -10,10 +10,11 @@ import {
   registration,
   startWorker,
 } from "../support/builders";
-import { useStore } from "../support/store-setup";
+import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup, TestStore } from "../support/store-setup";
 import { filled, start } from "./batch-builders";
 import { defineDue, fire } from "./schedule-builders";
+import { inDialect } from "./two-dialects";
 
 const hourMs = 3_600_000;
 /** A real clock goes on while a test runs. */
@@ -188,6 +189,31 @@ export function describeDueTasks(setup: StoreSetup): void {
       const { oldestReady } = await opened.store.readPace({ name, max: 1 });
       expect(oldestReady?.taskId).toBe(plain);
     });
+
+    testWith(
+      setup,
+      "raw sql",
+      "exact clock",
+    )(
+      "the next due task behind an instant is the first one there, due in 0 ms where it became due while the call ran",
+      async () => {
+        const opened = open();
+        const name = await define(opened.store);
+        await enqueue(opened.store, name, [{ runInMs: hourMs }, { runInMs: 2 * hourMs }]);
+        await opened.advance(hourMs + testMs / 2);
+        const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
+        const call = { mssql: "Taskgate._NextDueFrom", postgres: "taskgate._next_due_from" };
+        const behind = `${call[dialect]}(task_definition_id`;
+        const sql = `SELECT ${behind}, {minuteAgo}) AS first, ${behind}, run_at) AS second FROM taskgate.scheduled ORDER BY run_at`;
+        const rows = await opened.raw(inDialect(dialect, sql, new Map()));
+        expect(rows.flatMap((row) => Object.values(row)).map((ms) => ms && Number(ms))).toEqual([
+          0,
+          hourMs - testMs / 2,
+          0,
+          null,
+        ]);
+      },
+    );
   });
 }
 

@@ -132,25 +132,26 @@ function describeSlots(setup: StoreSetup): void {
   });
 
   testWith(setup, "raw sql")(
-    "the error of a slot whose group is gone names the group",
+    "the error of slots whose groups are gone names the first such group, and nothing ends",
     async () => {
       const opened = open();
       const { store } = opened;
-      const name = await define(store);
-      await enqueue(store, name, grouped(1));
-      const worker = await startWorker(store, name);
-      const claimed = await worker.claim(1);
+      const name = await define(store, { limit: 3 });
+      for (const group of ["a", "b", "c"]) await enqueue(store, name, [{ group }]);
+      const worker = await startWorker(store, name, { want: 3 });
+      const claimed = await worker.claim(3);
       opened.expectDamage();
-      await opened.raw(
-        setup.dialect === "mssql"
-          ? "DELETE FROM Taskgate.TaskGroup"
-          : "delete from taskgate.task_group",
-      );
+      const isMssql = setup.dialect === "mssql";
+      const table = isMssql ? "Taskgate.TaskGroup" : "taskgate.task_group";
+      const [id, key] = isMssql ? ["GroupId", "GroupKey"] : ["group_id", "group_key"];
+      const [gone] = await opened.raw(`SELECT ${id} AS gone FROM ${table} WHERE ${key} = 'b'`);
+      await opened.raw(`DELETE FROM ${table} WHERE ${key} IN ('b', 'c')`);
       await expectError(worker.complete(claimed), {
         code: "TASKGATE_STORE_CONTRACT",
         field: "groupId",
-        value: "a task names a group that is gone",
+        value: `a task names a group that is gone (${String(gone?.["gone"])})`,
       });
+      for (const { taskId } of claimed) expect(await stateOf(store, taskId)).toBe("claimed");
     },
   );
 }

@@ -196,6 +196,22 @@ function describeCounting(setup: StoreSetup): void {
   });
 
   exact(
+    "a rate gives the first caller a turn at a permit that is more than a second away",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { name, worker } = await busy(store, { count: 1, periodMs: 2_000, burst: 1 });
+      const ask = async (): Promise<number | null> =>
+        (await (await startForTasks(store, name, 1)).work({ want: 1 })).retryInMs;
+      expect(await worker.claim(1)).toHaveLength(1);
+      expect(await ask()).toBe(2_000);
+      // The next one comes half an interval behind it, which is told as a second.
+      await opened.advance(1_500);
+      expect(await ask()).toBe(1_000);
+    },
+  );
+
+  exact(
     "a rate lets a caller within a sixth of an interval before a permit wait for it, without a turn",
     async () => {
       const opened = open();
@@ -654,7 +670,7 @@ function describeChanges(setup: StoreSetup): void {
 /** Callers beside a held row: the next permit is due or not, the interval short or long, few turns are given or many. */
 function drawnCases() {
   return [1_000, 100_000, 600_000, 60_000_000].flatMap((periodUs) =>
-    [-3 * periodUs, -periodUs, 0, 40_000, 450_000, 999_000, 1_000_001, 20_000_000].flatMap(
+    [-3 * periodUs, -periodUs, 0, 40_000, 450_000, 985_000, 999_000, 1_000_001, 20_000_000].flatMap(
       (aheadUs) =>
         [null, 0, 140_000, 700_000, 1_500_000].flatMap((turnInUs) =>
           [0, 500, 999].map((lot) => ({ aheadUs, periodUs, turnInUs, lot })),

@@ -324,6 +324,33 @@ function describeReturns(setup: StoreSetup): void {
     expect(await endOf(b, 2)).toEqual([a, c].sort());
   });
 
+  test("tokens of two shared limits that go back name definitions by age, whichever limit they draw from", async () => {
+    const { store } = open();
+    const limits = [uniqueName("shared"), uniqueName("shared")].sort();
+    const on = (...names: (string | undefined)[]): Promise<string> =>
+      define(store, { sharedLimits: names.map((name) => ({ name: name ?? "", limit: 1 })) });
+    const a = await on(...limits);
+    const [b, c] = [await on(limits[1]), await on(limits[0])];
+    for (const name of [b, c]) await enqueueOne(store, name);
+    const worker = await startWorker(store, a);
+    expect((await worker.finish()).woken).toEqual([b]);
+  });
+
+  testWith(setup, "exact clock")(
+    "tokens of a shared limit that go back name a definition whose execution has died",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const { a, b } = await twoOn(store, 2, 10_000);
+      await enqueueOne(store, b);
+      await startWorker(store, b, { want: 2 });
+      await opened.advance(10_001);
+      const worker = await startWorker(store, a, { want: 2 });
+      expect(worker.answer).toMatchObject({ tokens: 2, deadHolders: 1 });
+      expect((await worker.finish()).woken).toEqual([b]);
+    },
+  );
+
   testWith(setup, "exact clock")(
     "tokens of a dead worker go to the next asker, of another definition, too",
     async () => {

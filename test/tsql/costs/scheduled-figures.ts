@@ -53,24 +53,30 @@ async function pile({ store, world, name }: Scene, count: number): Promise<TaskI
   return first;
 }
 
-export async function waitingFigures(template: World): Promise<Situation[]> {
+export async function waitingFigures(
+  template: World,
+  counts = [1_000, 20_000],
+): Promise<Situation[]> {
   return readBy(
     template,
     {
       ListDefinitions: ({ store, name }) => store.listDefinitions({ name }),
       Sweep: ({ store }) => store.sweep({ max: 100 }),
     },
-    { counts: [1_000, 20_000], of: "ready, as many waiting", fill: pile },
+    { counts, of: "ready, as many waiting", fill: pile },
   );
 }
 
 const hour = 3_600_000;
 
 /** Calls beside one task that is due in an hour, behind the deleted entries of promoted ones. */
-export async function promotedFigures(template: World): Promise<Situation[]> {
+export async function promotedFigures(
+  template: World,
+  counts = [100, 5_000],
+): Promise<Situation[]> {
   const found: Situation[] = [];
   for (const [call, prepare] of Object.entries(callsBehindPromoted)) {
-    for (const count of [100, 5_000]) {
+    for (const count of counts) {
       const world = template.fork();
       plantPromoted(world, count);
       const { ghosts } = await measure(world, 1, prepare);

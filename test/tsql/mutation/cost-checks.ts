@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { measure, worldWithGhosts } from "../costs/measure";
 import type { Cost } from "../costs/measure";
 import type { Scenario } from "../costs/scenario";
+import { promotedFigures, waitingFigures } from "../costs/scheduled-figures";
+import type { Situation } from "../costs/situation";
 import { allScenarios, keyOf } from "../costs/table";
 import type { World } from "../../tsql-server/engine/world";
 import { CoverageWatch } from "./check";
@@ -28,7 +30,46 @@ export async function costChecks(): Promise<Check[]> {
       checks.push(toCheck(scenario, { batch, cost, ran: watch.ran() }));
     }
   }
+  for (const [title, read] of Object.entries(situations)) {
+    const watch = new CoverageWatch(shipped);
+    const figures = await read(shipped);
+    checks.push(toSituationCheck(title, read, { figures, ran: watch.ran() }));
+  }
   return checks;
+}
+
+/** Where deleted entries lie in the way: costs.test.ts has more of them. */
+const situations: Readonly<Record<string, (template: World) => Promise<Situation[]>>> = {
+  "what is read behind promoted tasks": (template) => promotedFigures(template, [100]),
+  "what is read behind claimed tasks": (template) => waitingFigures(template, [100]),
+};
+
+function toSituationCheck(
+  title: string,
+  read: (template: World) => Promise<Situation[]>,
+  { figures, ran }: { readonly figures: readonly Situation[]; readonly ran: ReadonlySet<string> },
+): Check {
+  return {
+    title,
+    ran,
+    size: batchMax,
+    run: (template) =>
+      noticeDifference(async () => {
+        const found = await read(template);
+        return isDeepStrictEqual(found, figures) ? undefined : differs(figures, found);
+      }),
+  };
+}
+
+async function noticeDifference(
+  compare: () => Promise<string | undefined>,
+): Promise<Noticed | undefined> {
+  try {
+    const why = await compare();
+    return why === undefined ? undefined : { by: "cost", why };
+  } catch (error) {
+    return { by: "cost", why: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 interface Shipped {
@@ -42,19 +83,14 @@ function toCheck({ operation, what, prepare }: Scenario, { batch, cost, ran }: S
     title: `costs of ${keyOf(operation, what, batch)}`,
     ran,
     size: batch,
-    run: async (template: World): Promise<Noticed | undefined> => {
-      try {
+    run: (template: World) =>
+      noticeDifference(async () => {
         const found = await measure(template, batch, prepare);
-        return isDeepStrictEqual(found, cost)
-          ? undefined
-          : { by: "cost", why: differs(cost, found) };
-      } catch (error) {
-        return { by: "cost", why: error instanceof Error ? error.message : String(error) };
-      }
-    },
+        return isDeepStrictEqual(found, cost) ? undefined : differs(cost, found);
+      }),
   };
 }
 
-function differs(cost: Cost, found: Cost): string {
+function differs(cost: unknown, found: unknown): string {
   return `expected ${JSON.stringify(cost)}, found ${JSON.stringify(found)}`;
 }

@@ -13,8 +13,8 @@ RETURN
   SELECT CASE WHEN DATALENGTH(s.Rest) > 0 THEN Taskgate._PayloadHas(@Payload, @Path, @Value) ELSE h.Has END AS Has
   FROM (
     SELECT CASE
-             WHEN @Payload IS NULL OR (DATALENGTH(@Value) > 0 AND CHARINDEX(N'\', @Payload COLLATE Latin1_General_100_BIN2) = 0
-                 AND CHARINDEX(@Value, @Payload COLLATE Latin1_General_100_BIN2) = 0) THEN -1
+             WHEN DATALENGTH(@Value) > 0 AND CHARINDEX(N'\', @Payload COLLATE Latin1_General_100_BIN2) = 0
+               AND CHARINDEX(@Value, @Payload COLLATE Latin1_General_100_BIN2) = 0 THEN -1
              WHEN CHARINDEX(N'[', @Payload COLLATE Latin1_General_100_BIN2) > 0
                AND CHARINDEX(N'{', LEFT(@Payload, CHARINDEX(N'[', @Payload COLLATE Latin1_General_100_BIN2)) COLLATE Latin1_General_100_BIN2) = 0 THEN 4 -- as _JsonKind
              ELSE 5 END AS Type) AS p

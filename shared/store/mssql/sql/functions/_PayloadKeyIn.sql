@@ -13,22 +13,20 @@ RETURN
   SELECT CASE
            WHEN @Type IN (-1, 0) THEN NULL
            WHEN @Type = -2 THEN N'!' + v.Value
-           WHEN @Type = 2 AND DATALENGTH(d.Digits) BETWEEN 2 AND 32 AND d.Digits NOT LIKE N'%[^0-9]%'
+           WHEN DATALENGTH(d.Digits) BETWEEN 2 AND 32 AND d.Digits NOT LIKE N'%[^0-9]%' -- a number, or a text that is the same key
              AND (v.Value = N'0' OR LEFT(d.Digits, 1) <> N'0') AND TRY_CONVERT(bigint, d.Digits) <= 9007199254740991 THEN N'=' + v.Value
            WHEN @Type = 2 THEN x.Begins + LEFT(v.Value, 100) + N')'
            WHEN @Type = 3 THEN x.Begins + v.Value + N')'
-           WHEN @Type > 3 THEN x.Begins + CASE @Type WHEN 4 THEN N'an array)' ELSE N'an object)' END
+           WHEN @Type = 4 THEN x.Begins + N'an array)'
+           WHEN @Type = 5 THEN x.Begins + N'an object)'
            WHEN p.Broken > 0 THEN x.Begins + N'a text with U+0000 or half a surrogate pair)'
            WHEN b.HasBlank = 0 AND DATALENGTH(v.Value) BETWEEN 2 AND 400 THEN N'=' + v.Value
            ELSE x.Begins + LEFT(v.Value, 220) + N')' END AS Answer
   FROM (SELECT @Value COLLATE Latin1_General_100_BIN2 AS Value) AS v
   CROSS APPLY (
     SELECT N'!' + @At COLLATE Latin1_General_100_BIN2 + N': expected a key: a text of 1..200 characters without blanks at either end, a whole number in plain digits up to 9007199254740991, or null (' AS Begins,
-           CASE WHEN @Type = 1 AND v.Value LIKE N'%[^ -~]%' -- null: letters of ASCII
-             THEN CASE WHEN DATALENGTH(v.Value) <= 2000 THEN DATALENGTH(v.Value) / 2 ELSE 1000 END END AS Units) AS x
-  CROSS APPLY (
-    SELECT CASE WHEN @Type = 2 AND DATALENGTH(v.Value) <= 34 -- a sign and 16 digits
-             THEN CASE WHEN LEFT(v.Value, 1) = N'-' THEN SUBSTRING(v.Value, 2, 100) ELSE v.Value END END AS Digits) AS d
+           CASE WHEN v.Value LIKE N'%[^ -~]%' THEN DATALENGTH(LEFT(v.Value, 1000)) / 2 END AS Units) AS x -- null: letters of ASCII
+  CROSS APPLY (SELECT CASE WHEN LEFT(v.Value, 1) = N'-' THEN SUBSTRING(v.Value, 2, 100) ELSE v.Value END AS Digits) AS d
   CROSS APPLY (
     -- U+0000 and halves of surrogate pairs; a text that is too long is refused anyway, so only its first 1000 units matter.
     SELECT SUM(CASE WHEN u.Unit = 0 THEN 1

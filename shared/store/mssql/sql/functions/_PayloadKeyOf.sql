@@ -12,7 +12,7 @@ RETURN
   SELECT CASE WHEN DATALENGTH(s.Rest) > 0 THEN Taskgate._PayloadKey(@Payload, @Path) COLLATE Latin1_General_100_BIN2 ELSE k.Answer END AS Answer
   FROM (
     SELECT CASE
-             WHEN @Payload IS NULL OR @Path IS NULL THEN -1
+             WHEN @Path IS NULL THEN -1
              WHEN CHARINDEX(N'[', @Payload COLLATE Latin1_General_100_BIN2) > 0
                AND CHARINDEX(N'{', LEFT(@Payload, CHARINDEX(N'[', @Payload COLLATE Latin1_General_100_BIN2)) COLLATE Latin1_General_100_BIN2) = 0 THEN 4 -- as _JsonKind
              ELSE 5 END AS Type) AS p

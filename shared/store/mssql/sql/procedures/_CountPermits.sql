@@ -28,22 +28,27 @@ BEGIN
          @vBurst = CASE WHEN b.RateCountOverride IS NULL THEN b.RateBurst ELSE b.RateBurstOverride END
   FROM Taskgate.RateBucket AS b WITH (ROWLOCK, UPDLOCK, READPAST, INDEX (PK_RateBucket)) -- keep it, skip another's; the row itself
   WHERE b.TaskDefinitionId = @TaskDefinitionId;
-  IF @vNextFreeAt IS NULL OR @vCount < 1
+  IF @vNextFreeAt IS NULL
   BEGIN
-    SELECT @oAllowed = @Want, @oFrom = NULL, @oIntervalUs = NULL, @oRetryInMs = NULL;
-    IF @vNextFreeAt IS NOT NULL RETURN; -- an operator said: none
     SELECT @vNextFreeAt = b.NextFreeAt, @vCount = COALESCE(b.RateCountOverride, b.RateCount),
            @vPeriodMs = CASE WHEN b.RateCountOverride IS NULL THEN b.RatePeriodMs ELSE b.RatePeriodMsOverride END,
            @vBurst = CASE WHEN b.RateCountOverride IS NULL THEN b.RateBurst ELSE b.RateBurstOverride END, @vTurnAt = t.TurnAt
-    FROM Taskgate.RateBucket AS b -- as of the last commit: another call holds the row
+    FROM Taskgate.RateBucket AS b -- as of the last commit: another call holds the row, or there is none
     LEFT JOIN Taskgate.RateTurn AS t ON t.TaskDefinitionId = b.TaskDefinitionId
     WHERE b.TaskDefinitionId = @TaskDefinitionId;
-    IF @vNextFreeAt IS NULL OR @vCount < 1 RETURN; -- it was taken away meanwhile, or there is none
-    SET @vNow = SYSUTCDATETIME();
-    SET @vStepUs = (@vPeriodMs * CONVERT(bigint, 1000) + @vCount - 1) / @vCount;
-    SET @vLeadUs = CASE WHEN @vNextFreeAt > @vNow THEN DATEDIFF_BIG(MICROSECOND, @vNow, @vNextFreeAt) ELSE 0 END - (@vBurst - 1) * @vStepUs;
-    SET @oRetryInMs = Taskgate._RetryBesideMs(@vLeadUs, @vStepUs, DATEDIFF_BIG(MICROSECOND, @vNow, @vTurnAt), ABS(CONVERT(bigint, CHECKSUM(NEWID()))) % 1000);
-    SET @oAllowed = 0;
+    IF @vCount > 0
+    BEGIN
+      SET @vNow = SYSUTCDATETIME();
+      SET @vStepUs = (@vPeriodMs * CONVERT(bigint, 1000) + @vCount - 1) / @vCount;
+      SET @vLeadUs = CASE WHEN @vNextFreeAt > @vNow THEN DATEDIFF_BIG(MICROSECOND, @vNow, @vNextFreeAt) ELSE 0 END - (@vBurst - 1) * @vStepUs;
+      SET @oRetryInMs = Taskgate._RetryBesideMs(@vLeadUs, @vStepUs, DATEDIFF_BIG(MICROSECOND, @vNow, @vTurnAt), ABS(CONVERT(bigint, CHECKSUM(NEWID()))) % 1000);
+      SELECT @oAllowed = 0, @oFrom = NULL, @oIntervalUs = NULL;
+      RETURN;
+    END;
+  END;
+  IF COALESCE(@vCount, 0) < 1 -- it was taken away meanwhile, there is none, or an operator said: none
+  BEGIN
+    SELECT @oAllowed = @Want, @oFrom = NULL, @oIntervalUs = NULL, @oRetryInMs = NULL;
     RETURN;
   END;
   SET @vNow = SYSUTCDATETIME(); -- apart: the clock of one statement stands still from before it has the row

@@ -48,12 +48,11 @@ BEGIN
       SELECT CASE WHEN DATALENGTH(m.[key]) = DATALENGTH(RTRIM(m.[key])) THEN m.[key] COLLATE Latin1_General_100_BIN2 END AS Name) AS k) AS v
   CROSS APPLY (
     SELECT CONVERT(int, j.[key]) AS Ord, v.Payload AS Payload,
-           CASE WHEN v.PayloadType IN (2, 3) THEN 0 WHEN v.PayloadType = 1 THEN ISJSON(v.Payload) ELSE 1 END AS IsWhole
+           CASE WHEN v.PayloadType IN (2, 3) THEN 0 ELSE ISJSON(v.Payload) END AS IsWhole -- null: there is none
     WHERE @Payloads IS NULL
     UNION ALL
     SELECT CONVERT(int, o.[key]), o.[value], CASE WHEN o.[type] IN (4, 5) THEN 1 ELSE 0 END
-    FROM OPENJSON(@Payloads) AS o
-    WHERE @Payloads IS NOT NULL) AS p
+    FROM OPENJSON(@Payloads) AS o) AS p
   CROSS APPLY (
     SELECT TRY_CONVERT(int, v.Priority) AS Priority, CONVERT(varchar(max), p.Payload COLLATE Latin1_General_100_BIN2_UTF8) AS Utf8) AS n;
   SET @vCount = @@ROWCOUNT;

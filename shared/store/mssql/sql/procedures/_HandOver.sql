@@ -1,5 +1,5 @@
 -- Taskgate._HandOver: tasks that leave their groups give their slots to the next waiting ones, in order.
--- In:     @Leaving Taskgate.GroupedTaskList: entries without a group are passed over
+-- In:     @Leaving Taskgate.GroupedTaskList: tasks, each with its group
 -- Out:    @oWoken: JSON array of ids of definitions that got ready tasks, '[]' when none did
 -- Raises: 50499 a group's row is missing
 -- Locks:  TaskGroup ascending, then their slots and waiters. Joins the caller's transaction
@@ -23,7 +23,7 @@ BEGIN
   -- 1. Lock, then look: kept to the end.
   INSERT INTO @vWanted (K, GroupId)
   SELECT ROW_NUMBER() OVER (ORDER BY x.GroupId), x.GroupId
-  FROM (SELECT DISTINCT l.GroupId FROM @Leaving AS l WHERE l.GroupId IS NOT NULL) AS x;
+  FROM (SELECT DISTINCT l.GroupId FROM @Leaving AS l) AS x;
   SET @vCount = @@ROWCOUNT;
   WHILE @vFrom <= @vCount -- a thousand at a time: far below lock escalation
   BEGIN
@@ -75,10 +75,10 @@ BEGIN
     SELECT f.GroupId, f.Slot, c.TaskId
     FROM (
       SELECT a.GroupId, n.N AS Slot, ROW_NUMBER() OVER (PARTITION BY a.GroupId ORDER BY n.N) AS K
-      FROM @vGate AS a
+      FROM (SELECT DISTINCT x.GroupId FROM @vChosen AS x) AS t
+      INNER JOIN @vGate AS a ON a.GroupId = t.GroupId
       INNER JOIN Taskgate.Number AS n WITH (FORCESEEK) ON n.N <= a.Slots -- the first so many numbers
-      WHERE EXISTS (SELECT 1 FROM @vChosen AS x WHERE x.GroupId = a.GroupId)
-        AND NOT EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS s WHERE s.GroupId = a.GroupId AND s.Slot = n.N)) AS f
+      WHERE NOT EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS s WHERE s.GroupId = a.GroupId AND s.Slot = n.N)) AS f
     INNER JOIN @vChosen AS c ON c.GroupId = f.GroupId AND c.K = f.K
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per slot
     INSERT INTO Taskgate.Ready WITH (ROWLOCK) (TaskDefinitionId, Priority, Rank, TaskId, IsSolo)
