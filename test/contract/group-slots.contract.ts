@@ -132,6 +132,46 @@ function describeSlots(setup: StoreSetup): void {
   });
 
   testWith(setup, "raw sql")(
+    "a task that its group lets in is marked as one that runs alone only where it was lost twice",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const leaseMs = 10_000;
+      const name = await define(store, { limit: 2, leaseMs, lostMax: 9, groupSlots: 1 });
+      const [lost] = await enqueue(store, name, grouped(1));
+      for (let round = 0; round < 2; round += 1) {
+        await (await startWorker(store, name)).claimOne();
+        await opened.advance(leaseMs + 1);
+        await store.reclaimExpired({ max: 10 });
+      }
+      const [first, last] = await enqueue(store, name, [
+        { ...at(grouped(1), 0), priority: 1 },
+        ...grouped(1),
+      ]);
+      const isMssql = setup.dialect === "mssql";
+      const marked = async (): Promise<unknown[]> => {
+        const rows = await opened.raw(
+          isMssql
+            ? "SELECT TaskId AS id, CONVERT(int, IsSolo) AS solo FROM Taskgate.Ready"
+            : "SELECT task_id AS id, is_solo::int AS solo FROM taskgate.ready",
+        );
+        return rows.map(({ id, solo }) => [String(id), Number(solo)]);
+      };
+      const worker = await startWorker(store, name);
+      const told: unknown[] = [];
+      for (let count = 0; count < 3; count += 1) {
+        told.push(...(await marked()));
+        await worker.complete(await worker.claim(1));
+      }
+      expect(told).toEqual([
+        [lost, 1],
+        [first, 0],
+        [last, 0],
+      ]);
+    },
+  );
+
+  testWith(setup, "raw sql")(
     "the error of slots whose groups are gone names the first such group, and nothing ends",
     async () => {
       const opened = open();

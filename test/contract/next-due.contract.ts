@@ -75,6 +75,17 @@ function describeDue(setup: StoreSetup): void {
     expect(answer).toMatchObject({ status: "limited", retryInMs: 100, nextDueMs: null });
   });
 
+  exact("work tells no next permit where fewer tasks are ready than the rate allows", async () => {
+    const { store } = open();
+    const rate = { count: 10, periodMs: 1_000, burst: 3 };
+    const name = await define(store, { limit: 5, prefetchMax: 9, rate });
+    await enqueue(store, name, 2);
+    const worker = await startWorker(store, name, { want: 5, needsReady: true });
+    const answer = await worker.work({ want: 5 });
+    expect(answer.claimed).toHaveLength(2);
+    expect(answer.retryInMs).toBeNull();
+  });
+
   exact("work tells the next due task behind those that it has made ready", async () => {
     const opened = open();
     const { store } = opened;
@@ -153,11 +164,11 @@ function describeSolo(setup: StoreSetup): void {
       const opened = open();
       const { store } = opened;
       const { name, suspect } = await suspected(opened);
+      await enqueue(store, name, 2);
       const worker = await startWorker(store, name, { want: 3 });
       const first = await worker.work({ want: 3 });
       expect(first).toMatchObject({ status: "claimed", nextDueMs: laterMs });
       expect(idsOf(first.claimed)).toEqual([suspect]);
-      await enqueueOne(store, name);
       expect(await worker.work({ want: 3 })).toMatchObject({ status: "none", nextDueMs: null });
     },
   );
@@ -169,6 +180,15 @@ function describeSolo(setup: StoreSetup): void {
     const answer = await worker.work({ want: 1 });
     expect(idsOf(answer.claimed)).toEqual([suspect]);
     expect(answer.nextDueMs).toBeNull();
+  });
+
+  exact("work tells a lack of tokens before it tells that such a task runs", async () => {
+    const opened = open();
+    const { name, suspect } = await suspected(opened);
+    const worker = await startWorker(opened.store, name);
+    expect(idsOf(await worker.claim(3))).toEqual([suspect]);
+    await enqueueOne(opened.store, name);
+    expect(await worker.work({ want: 3 })).toMatchObject({ status: "limited", claimed: [] });
   });
 
   for (const [burst, retryInMs] of [

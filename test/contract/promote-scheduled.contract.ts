@@ -88,6 +88,20 @@ function describeWork(setup: StoreSetup): void {
     expect(idsOf(await worker.claim(9))).toEqual([ids[2]]);
   });
 
+  testWith(setup, "exact clock")(
+    "work with the scan hint looks two seconds back, to the millisecond",
+    async () => {
+      const early = await claimOne();
+      await early.opened.advance(2_999);
+      const { ids, worker, after } = early;
+      expect(idsOf((await worker.work({ want: 9, after })).claimed)).toEqual(ids.slice(1));
+      const late = await claimOne();
+      await late.opened.advance(3_000);
+      const answer = await late.worker.work({ want: 9, after: late.after });
+      expect(idsOf(answer.claimed)).toEqual([late.ids[1]]);
+    },
+  );
+
   test("work that may claim nothing tells of no scheduled task: nothing is wanted, there is no room, or the definition is paused", async () => {
     const { store } = open();
     const name = await define(store, { limit: 1, prefetchMax: 1 });

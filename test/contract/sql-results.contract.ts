@@ -64,6 +64,27 @@ function describeWork(setup: StoreSetup): void {
     expect((await claim(3, 9))["Started"]).toBe(1);
   });
 
+  test("beside a task that was lost twice Fence and Started are those of what is claimed", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 9, lostMax: 9, leaseMs: 10_000 });
+    const [first] = await enqueue(store, name, 1);
+    for (let round = 0; round < 2; round += 1) {
+      await (await startWorker(store, name)).claimOne();
+      await opened.advance(10_001);
+      await store.reclaimExpired({ max: 10 });
+    }
+    const [urgent] = await enqueue(store, name, [{ priority: 1 }, {}, {}]);
+    const { number: other } = await startWorker(store, name, { want: 3 });
+    const claim = (call: number) => `Work ${other}, ${String(call)}, @Want = 3`;
+    expect(await answerOf(opened, claim(1))).toMatchObject({ TaskIds: urgent, Started: 1 });
+    const none = { Status: "none", Fence: null, TaskIds: null, Started: 0 };
+    expect(await answerOf(opened, claim(2))).toMatchObject(none);
+    const { number: alone } = await startWorker(store, name, { want: 3 });
+    const answer = await answerOf(opened, `Work ${alone}, 1, @Want = 3`);
+    expect(answer).toMatchObject({ TaskIds: first, Started: 1 });
+  });
+
   for (const { result, says } of [
     { result: '"text"', says: 'result: expected the text of a JSON object or array ("text")' },
     { result: '"5%"', says: 'result: expected the text of a JSON object or array ("5%")' },

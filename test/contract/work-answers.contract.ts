@@ -190,7 +190,7 @@ function describeStarted(setup: StoreSetup): void {
   test("the claims that are reported as started take tokens before the next claims of the same call", async () => {
     const { store } = open();
     const name = await define(store, { limit: 3, prefetchMax: 1 });
-    const ids = await enqueue(store, name, 9);
+    const ids = await enqueue(store, name, 11);
     const worker = await startWorker(store, name, { want: 3 });
     const claimed = await worker.claim(6);
     const answer = await worker.work({
@@ -199,6 +199,28 @@ function describeStarted(setup: StoreSetup): void {
       want: 3,
     });
     expect(prefetchedOf(answer.claimed)).toEqual([false, false, true]);
+    // It takes one token, however often it is reported.
+    const next = await worker.work({
+      done: answer.claimed.slice(0, 2).map((task) => done(task)),
+      started: [at(ids, 3)],
+      want: 3,
+    });
+    expect(prefetchedOf(next.claimed)).toEqual([false, false]);
+  });
+
+  test("a claim that is reported as started and as done in one call takes no token", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 2, prefetchMax: 1 });
+    await enqueue(store, name, 6);
+    const worker = await startWorker(store, name, { want: 2 });
+    const claimed = await worker.claim(3);
+    expect(prefetchedOf(claimed)).toEqual([false, false, true]);
+    const answer = await worker.work({
+      done: claimed.map((task) => done(task)),
+      started: [at(claimed, 2).taskId],
+      want: 2,
+    });
+    expect(prefetchedOf(answer.claimed)).toEqual([false, false]);
   });
 }
 
