@@ -4,6 +4,7 @@ import { define, uniqueName } from "../support/builders";
 import { expectError } from "../support/expect-error";
 import { testWith, useStore } from "../support/store-setup";
 import type { StoreSetup } from "../support/store-setup";
+import { inDialect } from "./two-dialects";
 
 const address: AppAddress = {
   queueUri: "https://orders.queue.core.windows.net",
@@ -53,6 +54,22 @@ function describeRegistration(setup: StoreSetup): void {
     expect(await appNamed(store, first)).toEqual({ app: first, address, definitions: [a, b] });
     expect(await appNamed(store, second)).toEqual({ app: second, address: null, definitions: [c] });
   });
+
+  testWith(setup, "raw sql")(
+    "register_app keeps the instant of the last change of an address for people who look at the table",
+    async () => {
+      const opened = open();
+      const app = uniqueName("app");
+      await opened.store.registerApp({ app, definitions: [], address: null });
+      await opened.advance(600_000);
+      const dialect = setup.dialect === "mssql" ? "mssql" : "postgres";
+      const sql = "SELECT name FROM taskgate.app WHERE registered_at > {minuteAgo}";
+      const changed = (): Promise<unknown[]> => opened.raw(inDialect(dialect, sql, new Map()));
+      expect(await changed()).toEqual([]);
+      await opened.store.registerApp({ app, definitions: [], address });
+      expect(await changed()).toHaveLength(1);
+    },
+  );
 
   test("register_app gives a definition to one of ten apps that register it at once", async () => {
     const { store } = open();

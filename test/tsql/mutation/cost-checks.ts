@@ -2,12 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import { measure, worldWithGhosts } from "../costs/measure";
 import type { Cost } from "../costs/measure";
 import type { Scenario } from "../costs/scenario";
-import { promotedFigures, waitingFigures } from "../costs/scheduled-figures";
-import type { Situation } from "../costs/situation";
 import { allScenarios, keyOf } from "../costs/table";
 import type { World } from "../../tsql-server/engine/world";
 import { CoverageWatch } from "./check";
 import type { Check, Noticed } from "./check";
+import { situationChecks } from "./situations";
 
 /*
  * What calls cost as checks of mutants: costs/costs.test.ts compares the same figures with those that are recorded, so
@@ -30,46 +29,7 @@ export async function costChecks(): Promise<Check[]> {
       checks.push(toCheck(scenario, { batch, cost, ran: watch.ran() }));
     }
   }
-  for (const [title, read] of Object.entries(situations)) {
-    const watch = new CoverageWatch(shipped);
-    const figures = await read(shipped);
-    checks.push(toSituationCheck(title, read, { figures, ran: watch.ran() }));
-  }
-  return checks;
-}
-
-/** Where deleted entries lie in the way; lists count up to 10,000 from the other end. costs.test.ts has more of them. */
-const situations: Readonly<Record<string, (template: World) => Promise<Situation[]>>> = {
-  "what is read behind promoted tasks": (template) => promotedFigures(template, [100]),
-  "what is read behind claimed tasks": (template) => waitingFigures(template, [10_500]),
-};
-
-function toSituationCheck(
-  title: string,
-  read: (template: World) => Promise<Situation[]>,
-  { figures, ran }: { readonly figures: readonly Situation[]; readonly ran: ReadonlySet<string> },
-): Check {
-  return {
-    title,
-    ran,
-    size: 1_000 * batchMax, // behind all others
-    run: (template) =>
-      noticeDifference(async () => {
-        const found = await read(template);
-        return isDeepStrictEqual(found, figures) ? undefined : differs(figures, found);
-      }),
-  };
-}
-
-async function noticeDifference(
-  compare: () => Promise<string | undefined>,
-): Promise<Noticed | undefined> {
-  try {
-    const why = await compare();
-    return why === undefined ? undefined : { by: "cost", why };
-  } catch (error) {
-    return { by: "cost", why: error instanceof Error ? error.message : String(error) };
-  }
+  return [...checks, ...(await situationChecks(shipped))];
 }
 
 interface Shipped {
@@ -83,14 +43,19 @@ function toCheck({ operation, what, prepare }: Scenario, { batch, cost, ran }: S
     title: `costs of ${keyOf(operation, what, batch)}`,
     ran,
     size: batch,
-    run: (template: World) =>
-      noticeDifference(async () => {
+    run: async (template: World): Promise<Noticed | undefined> => {
+      try {
         const found = await measure(template, batch, prepare);
-        return isDeepStrictEqual(found, cost) ? undefined : differs(cost, found);
-      }),
+        return isDeepStrictEqual(found, cost)
+          ? undefined
+          : { by: "cost", why: differs(cost, found) };
+      } catch (error) {
+        return { by: "cost", why: error instanceof Error ? error.message : String(error) };
+      }
+    },
   };
 }
 
-function differs(cost: unknown, found: unknown): string {
+function differs(cost: Cost, found: Cost): string {
   return `expected ${JSON.stringify(cost)}, found ${JSON.stringify(found)}`;
 }
