@@ -292,6 +292,29 @@ function describeSetStop(setup: StoreSetup): void {
     expect(await tryStart(store, name)).toBe("started");
   });
 
+  testWith(setup, "audit")(
+    "schedules that are made while a stop is on stand paused in the audit in the order in which they were given",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store);
+      await store.setStop({ isOn: true, ...ada });
+      await setAll(
+        store,
+        name,
+        ["b", "c", "a"].map((one) => schedule({ name: one })),
+      );
+      const paused = (await opened.readAudit(name)).filter(
+        ({ setting }) => setting === "schedule_paused",
+      );
+      expect(paused.map(({ newValue }) => newValue)).toEqual([
+        "true of b",
+        "true of c",
+        "true of a",
+      ]);
+    },
+  );
+
   test("a new build of a definition that was resumed during a stop leaves it going", async () => {
     const { store } = open();
     await store.setStop({ isOn: true, ...ada });
