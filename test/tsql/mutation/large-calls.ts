@@ -10,6 +10,7 @@ import {
   register,
   start,
   sweep,
+  work,
 } from "../cases/calls";
 import type { BatchCall, Call, ProcedureCall } from "../cases/calls";
 import { later, leaseOver } from "../cases/model-case";
@@ -119,6 +120,21 @@ const largeCalls: readonly LargeCall[] = [
       enqueue("cdefghijklmzz".split("").map((group) => ({ group }))),
     ],
     call: withArguments(listGroups, { Name: "a" }),
+  },
+  {
+    name: "the ends of tasks of 1,001 groups in one call",
+    setup: [
+      register({ prefetchMax: 1_000 }),
+      inGroups,
+      start(1, 2),
+      work({ execution: 1, call: 1, want: 1_000 }),
+      work({ execution: 1, call: 2, want: 1 }),
+    ],
+    call: work({
+      execution: 1,
+      call: 3,
+      done: numbers.map((_, index) => ({ task: index + 1, fence: index < 1_000 ? 1 : 2 })),
+    }),
   },
   {
     name: "a list of a group with 1,002 waiting tasks",
