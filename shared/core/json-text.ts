@@ -1,4 +1,5 @@
-import { describeValue, messageOf, read, shownText } from "./foreign-value";
+import { findThenable, isThenable } from "./find-thenable";
+import { describeValue, messageOf, shownText } from "./foreign-value";
 import { limits } from "./limits";
 
 /** The JSON text of a value, or why there is none that can be kept. */
@@ -10,7 +11,7 @@ export type JsonText =
 /**
  * The JSON text of any value from a handler; its getters and `toJSON` run once, here, and their errors are told. `as`
  * container: the text must be that of an object or array, as the store takes results and payloads; value: any. At most 64 KiB of
- * UTF-8 and 100 levels. NaN and infinite numbers become null, as JSON.stringify has it. Never throws.
+ * UTF-8 and 100 levels. A promise in it is refused, as JSON writes `{}` for it. NaN and infinite numbers become null, as JSON.stringify has it. Never throws.
  */
 export function jsonTextOf(field: string, value: unknown, as: "container" | "value"): JsonText {
   let text: unknown;
@@ -45,16 +46,18 @@ export function jsonTextOf(field: string, value: unknown, as: "container" | "val
     const problem = `Expected \`${field}\` to be nested at most ${String(limits.payloadDepthMax)} levels deep, got ${describeValue(value)} of more`;
     return { problem, isFinal: true, isTooLarge: false };
   }
+  // JSON writes a promise so, and nearly no other value: the search costs a usual payload nothing.
+  const place = text.includes("{}") && typeof value === "object" ? findThenable(value ?? []) : null;
+  if (place !== null) {
+    const problem = `Expected \`${field}${place}\` to be JSON, got a promise; await it first`;
+    return { problem, isFinal: true, isTooLarge: false };
+  }
   return { text };
 }
 
 /** A promise, a map, a set, an error: what they hold is no member of theirs. Runs no code of the value but its `toString` tag. */
 function isEmptied(value: unknown): boolean {
   return Object.prototype.toString.call(value) !== "[object Object]";
-}
-
-function isThenable(value: unknown): boolean {
-  return typeof value === "object" && value !== null && typeof read(value, "then") === "function";
 }
 
 /** Counted in the text: nothing of the value's own runs again. */

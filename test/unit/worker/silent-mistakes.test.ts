@@ -26,6 +26,48 @@ describe("a payload of which JSON keeps nothing is refused:", () => {
     );
   });
 
+  test.each<[string, unknown, string]>([
+    ["a member", { n: Promise.resolve(1) }, ".n"],
+    ["an entry of a list", { order: { lines: [{}, Promise.resolve(1)] } }, ".order.lines[1]"],
+    [
+      "a thenable that is no promise",
+      [
+        {
+          query: {
+            then: () => undefined,
+          },
+        },
+      ],
+      "[0].query",
+    ],
+  ])(
+    "a payload in which %s isn't awaited is refused, with its place",
+    async (_, payload, place) => {
+      const task = defineTask<JsonObject>({ name: "t", run: async () => undefined });
+      const { client } = openWorkerBench([task]);
+      const refusal = `Expected \`payload${place}\` to be JSON, got a promise; await it first`;
+      await expect(client.enqueue(task, as<JsonObject>(payload))).rejects.toThrow(refusal);
+      const one = [{ n: {} }, as<JsonObject>(payload)];
+      await expect(client.enqueueMany(task, one)).rejects.toThrow(`payload${place}`);
+    },
+  );
+
+  test("the search for a promise runs no getter and no toJSON of a payload a second time", async () => {
+    const task = defineTask<JsonObject>({ name: "t", run: async () => undefined });
+    const { client } = openWorkerBench([task]);
+    let looks = 0;
+    const payload = {
+      empty: {},
+      get once() {
+        looks += 1;
+        return {};
+      },
+      told: { hidden: Promise.resolve(1), toJSON: () => ({ look: (looks += 1) }) },
+    };
+    expect((await client.enqueue(task, as<JsonObject>(payload))).outcome).toBe("enqueued");
+    expect(looks).toBe(2);
+  });
+
   test("an empty object, also of a class, and one without a prototype is none", async () => {
     const task = defineTask<JsonObject>({ name: "t", run: async () => undefined });
     const { client } = openWorkerBench([task]);
@@ -52,6 +94,14 @@ async function runOne(
     .map(({ message, fields }) => [message, fields?.["problem"]]);
   return { facts: await factsOf(bench, taskId), warnings };
 }
+
+test("a handler that returns a promise as a member has failed for good, with its place", async () => {
+  const { facts } = await runOne(() => ({ sent: [Promise.resolve(1)] }));
+  expect(facts).toMatchObject({
+    state: "dead",
+    error: "Expected `result.sent[0]` to be JSON, got a promise; await it first",
+  });
+});
 
 test.each([
   ["an error", new Error("it went wrong"), "an object (Error)"],
