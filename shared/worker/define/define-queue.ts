@@ -146,7 +146,7 @@ export interface QueueSettings {
    */
   concurrencyPerWorker?: number;
   /**
-   * An enqueue by TypeScript, HTTP or the command line that names a kind which this build doesn't have in this queue.
+   * An enqueue by `taskRef`, HTTP or the command line that names a kind which this build doesn't have in this queue.
    * refuse: an error with the near name. keep: it is taken; the kind belongs to other code, or to a newer build.
    * @default "refuse"
    * @advanced

@@ -4,7 +4,7 @@ import { instantMs } from "../../core/instant";
 import { checkTaskName } from "../../core/calls-definition";
 import { checkNames } from "../../core/known-names";
 import { limits } from "../../core/limits";
-import { checkInteger } from "../../core/text";
+import { checkInteger, cleanText } from "../../core/text";
 import { checkList, wrongValue } from "../../core/wrong-value";
 import type { StoreTransaction } from "../../ports/task-store";
 import type { Enqueued } from "../../enqueue/enqueue-prepared";
@@ -189,7 +189,10 @@ function isTask(task: unknown): boolean {
 /** Throws InvalidArgumentError for a value that is no kind: without TypeScript a name is the nearest mistake. */
 export function checkTask(task: unknown): void {
   if (isTask(task)) return;
-  throw wrongValue("task", "what defineTask or taskRef returns", task);
+  const text =
+    typeof task === "string" ? JSON.stringify(cleanText(task, limits.nameLengthMax)) : null;
+  const hint = text === null ? "" : `: taskRef({ name: ${text} }) names a kind of other code`;
+  throw wrongValue("task", `what defineTask or taskRef returns${hint}`, task);
 }
 
 /** The options of `enqueueMany`. Throws InvalidArgumentError for an unknown one, and for one key of all its tasks. */

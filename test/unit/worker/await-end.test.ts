@@ -95,7 +95,7 @@ describe("awaiting a task's end", () => {
   test("waitFor with a name for the kind is refused", async () => {
     const { client } = openWorkerBench([task]);
     await expect(client.waitFor("answer" as never, "1")).rejects.toThrow(
-      'task: expected what defineTask or taskRef returns (the text "answer")',
+      'task: expected what defineTask or taskRef returns: taskRef({ name: "answer" }) names a kind of other code (the text "answer")',
     );
   });
 });

@@ -192,6 +192,16 @@ describe("other mistakes of an author", () => {
     expect(() => defineTask({ name: "a", queue, group: { slots: 2 }, run })).toThrow("group.slots");
   });
 
+  test("client.enqueue refuses a taskRef of a kind that a queue of this code doesn't have, and names the nearest", async () => {
+    const queue = defineQueue({ name: "imports" });
+    const { client } = openWorkerBench([defineTask({ name: "load", queue, run })]);
+    const mistyped = taskRef({ name: "laod", queue: "imports" });
+    await expect(client.enqueue(mistyped)).rejects.toThrow("Did you mean load?");
+    const elsewhere = taskRef({ name: "laod", queue: "exports" });
+    await expect(client.enqueue(elsewhere)).rejects.toThrow("exports");
+    await expect(client.enqueue(elsewhere)).rejects.not.toThrow("Did you mean");
+  });
+
   test("defineTask refuses a schedule whose payload its schema refuses", () => {
     const schedule = { cron: "@daily", payload: { to: 7 } } as unknown as {
       cron: string;
