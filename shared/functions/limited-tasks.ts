@@ -12,6 +12,7 @@ import { leaseOf, toShared } from "../worker/run/call-limits";
 import type { CallLimit } from "../worker/run/call-limits";
 import type { TokenContext } from "../worker/run/with-tokens";
 import type { AnyTaskKind } from "../worker/define/task-kind";
+import { packMetadata, unpackMetadata } from "./stored-metadata";
 
 /** A handler that runs on tokens: of an invocation, or of a task that its message became. */
 export type TokenHandler = (
@@ -81,9 +82,10 @@ export class LimitedTasks {
       within: limits.map(toShared),
       ...(leaseMs === undefined ? {} : { leaseMs }),
       run: async (payload, task) => {
-        const { message = null, functionName, triggerMetadata } = payload;
+        const { message = null, functionName } = payload;
         this.#expectHandlerOf(functionName, name);
         const tokens = { signal: task.signal, tokens: 1, fence: task.fence };
+        const triggerMetadata = unpackMetadata(payload);
         await handler(message, contextOf(task, { functionName, triggerMetadata }), tokens);
       },
     });
@@ -155,12 +157,9 @@ export async function storeMessage(
   { message, context }: { message: unknown; context: InvocationContext },
 ): Promise<boolean> {
   const { functionName, triggerMetadata = {} } = context;
-  // The message itself, and the fields that only the host uses.
-  const metadata = { ...triggerMetadata };
-  delete metadata["queueTrigger"];
-  delete metadata["popReceipt"];
+  const metadata = packMetadata(message, triggerMetadata);
   // What JSON can't say the client refuses.
-  const payload = { message, functionName, triggerMetadata: metadata } as JsonObject;
+  const payload = { message, functionName, ...metadata } as unknown as JsonObject;
   const id = messageIdOf(message, context);
   try {
     await client.enqueue(
@@ -192,14 +191,13 @@ function messageIdOf(message: unknown, context: InvocationContext): string | nul
 /** The context of a task, as the handler knows it from its function. */
 function contextOf(
   task: TaskContext,
-  stored: { functionName: unknown; triggerMetadata: unknown },
+  stored: { functionName: unknown; triggerMetadata: Record<string, unknown> },
 ): InvocationContext {
   const { functionName, triggerMetadata } = stored;
   return new InvocationContext({
     invocationId: task.taskId,
     functionName: typeof functionName === "string" ? functionName : task.kind,
-    triggerMetadata:
-      typeof triggerMetadata === "object" && triggerMetadata !== null ? { ...triggerMetadata } : {},
+    triggerMetadata,
     logHandler: (level, ...words) => {
       task.log[levelOf(level)](words.map(String).join(" "));
     },

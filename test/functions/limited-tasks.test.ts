@@ -1,10 +1,12 @@
+import { InvocationContext } from "@azure/functions";
 import { describe, expect, test } from "@jest/globals";
 import { taskgate } from "../../shared/functions";
-import { LimitedTasks } from "../../shared/functions/limited-tasks";
+import { LimitedTasks, storeMessage } from "../../shared/functions/limited-tasks";
 import { runTaskOnce } from "../../shared/testing";
 import { defineQueue } from "../../shared/worker/define/define-queue";
 import { defineTask } from "../../shared/worker/define/define-task";
 import type { AnyTaskKind, TaskKind } from "../../shared/worker/define/task-kind";
+import { openWorkerBench } from "../unit/worker/worker-bench";
 
 /*
  * Goal: the message of a function never runs another function's handler, also where a bundler has named the handlers anew.
@@ -123,5 +125,39 @@ describe("the stored message of a function", () => {
     // A function may choose among several.
     tasks.noteFunction("refund", invoice);
     expect(await endOf(invoice, stored)).toBe("done");
+  });
+
+  test("the stored message of a function takes a task of its own size, and its handler finds the metadata as they were", async () => {
+    const tasks = new LimitedTasks();
+    const seen: InvocationContext[] = [];
+    const kind = tasks.add({ name: "refund", own: null }, partner, (_, context) =>
+      seen.push(context),
+    );
+    // With a copy of its text it would not fit into the 64 KiB of a payload.
+    const message = { text: "y".repeat(47_000), order: { id: 7 }, Size: 3, shown: [1] };
+    const own = { id: "m-1", dequeueCount: 2, shown: "by the host" };
+    const { text, order } = message;
+    const host = { queueTrigger: message, popReceipt: "p" };
+    const context = new InvocationContext({
+      functionName: "refund",
+      triggerMetadata: { ...host, text, order, size: 3, ...own },
+    });
+    const { client, work } = openWorkerBench([kind]);
+    expect(await storeMessage(client, kind, { message, context })).toBe(true);
+    await work("refund");
+    expect(seen.map(({ triggerMetadata }) => triggerMetadata)).toEqual([
+      { text, order, size: 3, ...own },
+    ]);
+  });
+
+  test("the stored message of a function that an older build stored keeps its metadata", async () => {
+    const tasks = new LimitedTasks();
+    const seen: InvocationContext[] = [];
+    const kind = tasks.add({ name: "refund", own: null }, partner, (_, context) =>
+      seen.push(context),
+    );
+    const triggerMetadata = { id: "m-1", order: 1 };
+    expect(await endOf(kind, { ...stored, triggerMetadata })).toBe("done");
+    expect(seen[0]?.triggerMetadata).toEqual(triggerMetadata);
   });
 });
