@@ -66,9 +66,12 @@ export {
   LeaseLostError,
   LimitReachedError,
   SchemaError,
+  SettingsError,
+  StoreContractError,
   StoreForbiddenError,
   StoreUnavailableError,
   StoreUncertainError,
+  TaskgateError,
 } from "./core/errors";
 export { GiveUp, RetryLater } from "./core/task-failure";
 export type { Enqueued } from "./enqueue/enqueue-prepared";

@@ -54,6 +54,20 @@ async function complete(isFenced: boolean): Promise<void> {
   expect(status).toBe(isFenced ? "fenced" : "done");
 }
 
+test("a call behind a failed statement, whose error was caught, says that an earlier statement failed", async () => {
+  const ended = store.transaction(async (transaction) => {
+    await transaction.query("select 1 / 0").catch(() => undefined);
+    await store.enqueueTasks(
+      { name: "nobody", build: 1, operationId: null, tasks: [{ payload: null }] },
+      transaction,
+    );
+  });
+  await expect(ended).rejects.toMatchObject({
+    code: "TASKGATE_STORE_CONTEXT",
+    message: expect.stringMatching(/^An earlier statement of this transaction failed/),
+  });
+});
+
 describe("a session is as it was behind a user's transaction", () => {
   test.each<readonly [end: string, run: () => Promise<unknown>]>([
     ["is committed", () => store.transaction(litter)],

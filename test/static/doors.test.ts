@@ -3,6 +3,7 @@ import { builtinModules } from "node:module";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { globSync } from "tinyglobby";
+import * as taskgate from "../../shared";
 
 /* Goal: functions/ holds the user's app only, and reaches Taskgate through the package's doors alone. */
 const root = join(__dirname, "../..");
@@ -81,4 +82,10 @@ test("package.json names every door, and nothing else but itself", () => {
     ...doors.map((door) => door.replace(/^taskgate/, ".")),
     "./package.json",
   ]);
+});
+
+test("the reference names no error class that no door exports", () => {
+  const named = new Set(read("docs/reference/typescript.md").match(/\b[A-Z]\w*Error\b/g));
+  expect(named.size).toBeGreaterThan(5);
+  expect([...named].filter((name) => !(name in taskgate))).toEqual([]);
 });

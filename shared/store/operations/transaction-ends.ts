@@ -18,6 +18,13 @@ export function transactionSilent(idleMs: number, cause: unknown): StoreContract
   return outOfContext(text, cause);
 }
 
+/** PostgreSQL takes no call in a transaction in which a statement has failed, also where its error was caught. */
+export function statementFailed(cause: unknown): StoreContractError {
+  const text =
+    "An earlier statement of this transaction failed, and its error was caught: nothing of the transaction is kept. Let the error pass, or set a savepoint before the statement and roll back to it";
+  return outOfContext(text, cause);
+}
+
 /** A completion was told to end a transaction that isn't the store's. */
 export function endsUsersTransaction(): StoreContractError {
   return outOfContext(

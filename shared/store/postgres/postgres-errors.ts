@@ -15,6 +15,7 @@ import { explainLostName, isPoolerTrouble } from "./postgres-pooler";
 import { isRenewal } from "./postgres-renewal";
 import { explainTlsFailure } from "./postgres-tls";
 import { troubleOf } from "./postgres-troubles";
+import { statementFailed } from "../operations/transaction-ends";
 
 /** Had the request been sent when it failed? Only then may it have had an effect. */
 export type Sent = "sent" | "not sent";
@@ -84,6 +85,7 @@ export function mapPostgresError(error: unknown, sent: Sent): TaskgateError {
     return new InvalidArgumentError(`PostgreSQL refused a value: ${message}`, { cause: error });
   const lostName = explainLostName(code);
   if (lostName !== undefined) return new StoreContractError(lostName, { cause: error });
+  if (code === "25P02") return statementFailed(error);
   const isAnswer = isSqlState(code) && trouble !== "uncertain";
   if (isAnswer && !isPoolerTrouble(error)) {
     return new StoreContractError(`PostgreSQL failed (${code}): ${message}`, { cause: error });

@@ -18,7 +18,13 @@ import { isPlain, JointEnqueues } from "./joint-enqueues";
 import { hasRules, prepareChecked } from "./new-task";
 import { ensureRegistered } from "./register";
 import type { Registry } from "../define/registry";
-import { checkManyNames, checkRequests, checkTask, toRequest } from "../define/task-ref";
+import {
+  checkEnqueueNames,
+  checkManyNames,
+  checkRequests,
+  checkTask,
+  toRequest,
+} from "../define/task-ref";
 import type {
   AnyTaskRef,
   ClientEnqueueOptions,
@@ -66,6 +72,7 @@ export class TaskClient implements EnqueueCalls {
     task: Task,
     ...[payload, options]: EnqueueArguments<TaskInput<Task>, ClientEnqueueOptions>
   ): Promise<EnqueuedTask> {
+    checkEnqueueNames(options, "transaction");
     const { transaction, ...rest } = options ?? {};
     const request = toRequest({ task, payload, options: rest });
     const [enqueued] = await this.enqueueAll([request], within(transaction));

@@ -157,6 +157,11 @@ export function taskRequest<Task extends AnyTaskRef>(
   return toRequest({ task, payload, options });
 }
 
+/** Throws InvalidArgumentError for an option that neither a task has nor the call, whose own is `more`. */
+export function checkEnqueueNames(options: object | null | undefined, more: string): void {
+  if (options) checkNames("enqueue", options, [...optionNames, more]);
+}
+
 /** A request of one kind. Throws InvalidArgumentError for an unknown option, and for a value that is no kind. */
 export function toRequest(given: {
   task: AnyTaskRef;

@@ -8,7 +8,7 @@ import type { WatermarkCalls } from "../define/block-options";
 import type { RunOptions } from "./run-options";
 import { Continuation, withFields } from "../define/task-context";
 import type { TaskContext } from "../define/task-context";
-import { toRequest } from "../define/task-ref";
+import { checkEnqueueNames, toRequest } from "../define/task-ref";
 import type { ChildOptions, TaskRequest } from "../define/task-ref";
 import { Watermarks } from "../client/watermarks";
 
@@ -78,6 +78,7 @@ export class RunContext implements TaskContext {
   get enqueue(): TaskContext["enqueue"] {
     const { calls } = this;
     return (this.madeEnqueue ??= async (task, ...[payload, given]) => {
+      checkEnqueueNames(given, "now");
       const { now = false, ...options }: ChildOptions = given ?? {};
       await calls.enqueue(toRequest({ task, payload, options }), now);
     });

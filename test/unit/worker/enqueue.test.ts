@@ -255,6 +255,28 @@ describe("options of a dedupe key", () => {
   );
 });
 
+describe("options of the call itself", () => {
+  test("client.enqueue and ctx.enqueue name the near option, also one of the call's own", async () => {
+    const seen: unknown[] = [];
+    const plain = defineTask({
+      name: "plain",
+      run: async (_, ctx) => {
+        await ctx
+          .enqueue(plain, {}, { nwo: true } as object)
+          .catch((error: unknown) => seen.push(error));
+      },
+    });
+    const { client, work } = openWorkerBench([plain]);
+    const given = { transction: null } as object;
+    await expect(client.enqueue(plain, {}, given)).rejects.toThrow(
+      /^transction: unknown option of enqueue\. Did you mean `transaction`\? Known are .*, wave, transaction$/,
+    );
+    await client.enqueue(plain);
+    await work("plain");
+    expect(String(seen[0])).toContain("nwo: unknown option of enqueue. Did you mean `now`?");
+  });
+});
+
 describe("options of an enqueue of several tasks", () => {
   const free = defineTask({ name: "free", run: idle });
   test("client.enqueueMany refuses one key for all tasks, and an option that nothing has", async () => {
