@@ -6,6 +6,7 @@ import { describeProblems } from "../admin/problem-list";
 import type { Problems } from "../admin/problem-list";
 import { InvalidArgumentError, isForLater } from "../core/errors";
 import type { IngestEvent } from "../ports/ingest-event";
+import type { AppAddress } from "../ports/task-store";
 import type { EventRoute } from "../worker/define/ingest-event";
 import type { Registry } from "../worker/define/registry";
 import type { TaskRequest } from "../worker/define/task-ref";
@@ -13,6 +14,7 @@ import { eventKey } from "./event-key";
 import { IngestWork } from "./ingest-work";
 import { putBack, refuse } from "./messages";
 import type { AppProcess } from "./runtime";
+import type { Services } from "./services";
 
 const requireLater = createRequire(__filename);
 /** An event delivered again within this time makes nothing new. */
@@ -48,7 +50,7 @@ export function ingest(app: AppProcess, message: unknown): Promise<void> {
     const services = await app.services();
     const delivery = readDelivery(message);
     const { events = [] } = app.app;
-    const { routed, refused } = sort(events, delivery.message, services.registry);
+    const { routed, refused } = sort(events, delivery.message, services);
     const work = new IngestWork(app);
     try {
       const outcome = await enqueue(work, routed);
@@ -67,7 +69,7 @@ export function ingest(app: AppProcess, message: unknown): Promise<void> {
 function sort(
   routes: readonly EventRoute[],
   message: unknown,
-  registry: Registry,
+  { registry, address }: Services,
 ): { routed: RoutedEvent[]; refused: RefusedEvent[] } {
   // Its schemas are loaded by the first message.
   const { readEachEvent } = requireLater("../admin/event-requests") as typeof EventRequests;
@@ -76,7 +78,9 @@ function sort(
   const routed: RoutedEvent[] = [];
   const refused: RefusedEvent[] = [];
   for (const { given, read } of events.value) {
-    const requests = read.ok ? toRequests(routes, read.value, registry) : sayOf(read);
+    const requests = read.ok
+      ? toRequests(routes, read.value, registry)
+      : sayOf(read) + encodingHint(given, address);
     if (typeof requests === "string") refused.push({ given, reason: requests });
     else routed.push({ given, requests });
   }
@@ -146,6 +150,15 @@ function bundles(events: readonly RoutedEvent[], tries: number): unknown[] {
   if (given.length === 1 || fitsWithNote(message, tries)) return [message];
   const half = Math.ceil(events.length / 2);
   return [...bundles(events.slice(0, half), tries), ...bundles(events.slice(half), tries)];
+}
+
+/** Senders of most libraries and of Event Grid encode; a host that is told not to decode hands their texts on. */
+function encodingHint(message: unknown, { encoding }: AppAddress): string {
+  if (encoding !== "none" || typeof message !== "string") return "";
+  if (!/^[\w+/]+={0,2}$/.test(message)) return "";
+  const isJson = /^\s*[[{]/.test(Buffer.from(message, "base64").toString("utf8"));
+  const hint = "It looks like base64, and host.json says messageEncoding none: send plain text";
+  return isJson ? `. ${hint}` : "";
 }
 
 function sayOf(found: Problems): string {
