@@ -108,8 +108,42 @@ test("the queue function of the page calls the partner under partner-api, and de
   await holder.finish();
 });
 
+test("the HTTP function of the page reads prices on two tokens, and answers 429 with Retry-After where they aren't free", async () => {
+  const held: unknown[] = [];
+  const readPrices = async (signal: AbortSignal): Promise<object> => {
+    const { sharedLimits } = await scene.store.listSharedLimits({ max: 10 });
+    held.push(sharedLimits.find(({ name }) => name === "partner-api")?.held, signal.aborted);
+    return { tea: 3 };
+  };
+  Object.assign(globalThis, { readPrices });
+  const registered = jest.spyOn(app, "http").mockReturnValue(undefined);
+  await loadBlock([page, "with-tokens"]);
+  const [name, options] = registered.mock.calls[0] ?? [];
+  registered.mockRestore();
+  expect(name).toBe("prices");
+  const { handler } = options as { handler: () => Promise<unknown> };
+  expect(await handler()).toEqual({ jsonBody: { tea: 3 } });
+  expect(held).toEqual([2, false]);
+
+  const settings = { limit: null, sharedLimits: [{ name: "partner-api", limit: 4 }] };
+  await define(scene.store, settings, "keeper");
+  await until("the gate has given its tokens back", async () => {
+    const { sharedLimits } = await scene.store.listSharedLimits({ max: 10 });
+    return sharedLimits.find((each) => each.name === "partner-api")?.held === 0;
+  });
+  const keeper = await startWorker(scene.store, "keeper", { want: 3 });
+  expect(keeper.answer.tokens).toBe(3);
+  expect(await handler()).toEqual({
+    status: 429,
+    headers: { "Retry-After": expect.stringMatching(/^[1-9]\d?$/) },
+  });
+  expect(held).toHaveLength(2);
+  await keeper.finish();
+});
+
 testBlocksRan([
   [page, "rate"],
   [page, "shared-limit"],
   [page, "limited-function"],
+  [page, "with-tokens"],
 ]);
