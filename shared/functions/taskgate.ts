@@ -141,6 +141,7 @@ export function taskgate(parts: AppParts): Gate {
     },
     sweep: { schedule: settings.sweepSchedule, handler: () => sweep(process) },
     api: (functionApp, options = {}) => {
+      checkApp(functionApp, "http");
       checkNames("api", options, ["prefix"]);
       const routes = createApiRoutes(async () => (await process.runtime()).admin, {
         ...settings,
@@ -159,11 +160,13 @@ export function taskgate(parts: AppParts): Gate {
       }
     },
     hooks: (functionApp) => {
+      checkApp(functionApp, "hook");
       const load = async () => (await process.services()).telemetry;
       functionApp.hook.preInvocation(createTraceHook(load, untraced));
       functionApp.hook.appTerminate(() => process.end());
     },
     register: (functionApp, options = {}) => {
+      checkApp(functionApp, "storageQueue");
       checkNames("register", options, ["names", "api"]);
       process.limitedTasks.checkNames();
       const { names = {}, api = {} } = options;
@@ -184,6 +187,11 @@ export function taskgate(parts: AppParts): Gate {
   };
   noteGate(gate, () => [...parts.tasks, ...process.limitedTasks.read()]);
   return gate;
+}
+
+/** Throws InvalidArgumentError unless it is `app` of @azure/functions, or has that part of it. */
+function checkApp(given: unknown, part: keyof FunctionApp): void {
+  if (!hasMember(given, part)) throw wrongValue("app", "`app` of @azure/functions", given);
 }
 
 function checkParts(parts: AppParts): void {

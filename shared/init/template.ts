@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join, posix, resolve } from "node:path";
-import { ownFunctionNames } from "./gate-file";
 import type { InitPlan } from "./plan";
 
 /** What a new app begins with. */
@@ -112,15 +111,11 @@ const settings = {
   },
 };
 
-const [run, sweep, ingest] = ownFunctionNames;
 const index = `import { app } from "@azure/functions";
 import { gate } from "./gate";
 
-app.storageQueue("${run}", gate.${run}); // a hint wakes a worker: it takes tokens, claims tasks, runs them, ends
-app.timer("${sweep}", gate.${sweep}); // finds what a lost hint or a dead worker left behind
-app.storageQueue("${ingest}", gate.${ingest}); // events become tasks
-gate.api(app); // HTTP API and dashboard
-gate.hooks(app); // traces, and a clean end
+// The functions that run tasks and take events, the HTTP API with the dashboard, and hooks.
+gate.register(app);
 `;
 
 const blank = {

@@ -91,6 +91,15 @@ describe("a handler with the name of a task", () => {
     }).toThrow("handleOrder is a task already");
   });
 
+  test("gate.register, gate.api and gate.hooks name the app where they are called without it", () => {
+    const gate = taskgate({ tasks: [] });
+    for (const call of [gate.register, gate.api, gate.hooks] as ((app?: object) => void)[])
+      for (const given of [undefined, {}])
+        expect(() => {
+          call(given);
+        }).toThrow(/^app: expected `app` of @azure\/functions \((?:undefined|an object)\)$/);
+  });
+
   test("limited takes a handler whose name a task has where the app's name stands before it", () => {
     const tasks = [defineTask({ name: "handleOrder", run })];
     const gate = taskgate({ app: "billing", tasks });

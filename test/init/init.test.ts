@@ -411,6 +411,10 @@ describe("taskgate init --template", () => {
         template === "flights",
       );
       expect(manifest().dependencies["taskgate"]).toBe(version);
+      if (template === "blank")
+        expect(app.read("functions/index.ts")).toMatch(
+          /from "\.\/gate";\n\n.*\ngate\.register\(app\);\n$/,
+        );
     },
   );
 
