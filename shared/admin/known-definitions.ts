@@ -1,7 +1,7 @@
-import { isCallsDefinition } from "../core/calls-definition";
+import { describeKnownOf, isCallsDefinition } from "../core/calls-definition";
 import { commandWord } from "../core/command-word";
 import { TaskgateError } from "../core/errors";
-import { describeKnown, nearName } from "../core/near-name";
+import { nearName } from "../core/near-name";
 import type { DefinitionStatus, TaskStore } from "../ports/task-store";
 import { listMax } from "./listing";
 import { invalidInput, showValue } from "./read-result";
@@ -67,12 +67,11 @@ export async function unknownDefinition(store: TaskStore, name: string): Promise
     store.listSharedLimits({ max: listMax }),
   ]);
   const shared = sharedLimits.map((limit) => limit.name);
+  const known = definitions.map((definition) => definition.name);
   // A name without the prefix of functions means their limit, or a definition that has tasks.
   const isMeant = isCallsDefinition(name);
-  const names = definitions
-    .map((definition) => definition.name)
-    .filter((each) => isMeant || !isCallsDefinition(each));
-  const hint = hintOfShared(name, { shared, names }) ?? hintOf(name, names);
+  const names = known.filter((each) => isMeant || !isCallsDefinition(each));
+  const hint = hintOfShared(name, { shared, names }) ?? describeKnownOf(name, known) ?? noneYet;
   const expected = `the name of a registered definition; ${hint}`;
   return invalidInput(
     [{ field: "definition", value: showValue(name), expected }],
@@ -80,11 +79,7 @@ export async function unknownDefinition(store: TaskStore, name: string): Promise
   );
 }
 
-function hintOf(name: string, names: readonly string[]): string {
-  return names.length === 0
-    ? "none is registered yet: a worker registers its definitions at its first run"
-    : describeKnown(name, names);
-}
+const noneYet = "none is registered yet: a worker registers its definitions at its first run";
 
 /** Null: no shared limit is meant, as none has this name or one that is nearer than those of definitions. */
 function hintOfShared(

@@ -2,16 +2,16 @@
 import { z } from "zod";
 import { limits } from "../core/limits";
 import { pathForm } from "../core/payload-key";
-import { listableStates } from "../core/listable-states";
+import { listableStates, standingsNote } from "../core/listable-states";
 import { listQueryOf } from "./object-schema";
 import type { ValueOf } from "./object-schema";
-import { batchId, instant, key, maxEntries, oneOf, text } from "./schemas";
+import { batchId, instant, key, maxEntries, text } from "./schemas";
 
 /** A query has several states joined by commas. Each counts once. */
 const states = z
   .preprocess(
     (given) => (typeof given === "string" ? given.split(",") : given),
-    z.array(oneOf(...listableStates)).min(1),
+    z.array(z.enum(listableStates, `one of ${listableStates.join(", ")}; ${standingsNote}`)).min(1),
   )
   .transform((given) => [...new Set(given)])
   .meta({ description: "Default ready; with another filter all. Several are joined by commas." });

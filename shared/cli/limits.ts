@@ -4,8 +4,7 @@ import { readListSharedLimitsQuery } from "../admin/limit-requests";
 import { readListing } from "../admin/listing";
 import type { Listing } from "../admin/listing";
 import { invalidInput, take } from "../admin/read-result";
-import { isCallsDefinition, shownName } from "../core/calls-definition";
-import { describeKnown } from "../core/near-name";
+import { describeKnownOf, shownName } from "../core/calls-definition";
 import type { ListSharedLimitsInput, SharedLimitReading } from "../ports/task-store";
 import { maxOption, optionalNameParameter } from "./command";
 import type { Command } from "./command";
@@ -73,11 +72,8 @@ export function unknownLimit(
   name: string,
   { sought, known }: { sought: string; known: readonly { readonly name: string }[] },
 ): Error {
-  const isMeant = isCallsDefinition(name);
-  const names = known
-    .map((limit) => limit.name)
-    .filter((each) => isMeant || !isCallsDefinition(each));
-  const hint = names.length === 0 ? "there is none" : describeKnown(name, names);
+  const names = known.map((limit) => limit.name);
+  const hint = describeKnownOf(name, names) ?? "there is none";
   const expected = `the name of ${sought}; ${hint}`;
   return invalidInput([{ field: "limit", value: `\`${name}\``, expected }], "TASKGATE_ARG_UNKNOWN");
 }

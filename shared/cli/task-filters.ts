@@ -2,6 +2,7 @@ import { take } from "../admin/read-result";
 import { readTaskId } from "../admin/requests";
 import { readListTasksQuery } from "../admin/task-list-request";
 import type { ListTasksRequest } from "../admin/task-list-request";
+import { standingsNote } from "../core/listable-states";
 import type { ListableState, TaskListEntry } from "../ports/task-store";
 import type { CommandContext, CommandOption, GivenWords } from "./command";
 import { refusal, refuseGiven, sinceText } from "./read-values";
@@ -120,6 +121,9 @@ export function readStates<State extends ListableState>(
   const given = lists["state"];
   if (given === undefined) return byDefault;
   const other = given.find((state) => !known.some((one) => one === state));
-  if (other !== undefined) throw refusal("--state", other, `one of ${known.join(", ")}`);
+  if (other !== undefined) {
+    const note = known.some((state) => state === "claimed") ? `; ${standingsNote}` : "";
+    throw refusal("--state", other, `one of ${known.join(", ")}${note}`);
+  }
   return known.filter((state) => given.includes(state));
 }

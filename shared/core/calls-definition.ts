@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { describeKnown } from "./near-name";
 import { refusedField } from "./refused-field";
 import { checkKey } from "./text";
 
@@ -41,6 +42,18 @@ export function limitOfCalls(name: string): string | null {
 export function shownName(name: string): string {
   if (!isCallsDefinition(name)) return name;
   return `functions under ${name.slice(callsPrefix.length).replace(hashAtEnd, "")}`;
+}
+
+/**
+ * What an error says of known names of which there is one at least. Functions under a limit are suggested where their prefix is given,
+ * and by their own name where the one that people read is.
+ */
+export function describeKnownOf(name: string, known: readonly string[]): string | null {
+  const shown = known.filter((each) => isCallsDefinition(each) && shownName(each) === name);
+  if (shown.length > 0)
+    return `these functions are ${shown.map((each) => `\`${each}\``).join(", ")} here`;
+  const names = known.filter((each) => isCallsDefinition(name) || !isCallsDefinition(each));
+  return names.length === 0 ? null : describeKnown(name, names);
 }
 
 /** Is this such a definition? It has no tasks: no hint is left for it. */

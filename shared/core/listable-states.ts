@@ -9,6 +9,9 @@ export const listableStates = [
   "cancelled",
 ] as const;
 
+/** What a list says of a claimed task isn't asked for by its own word. */
+export const standingsNote = "running, prefetched and lost tasks are claimed ones";
+
 /** One of them. */
 export type ListableState = (typeof listableStates)[number];
 

@@ -139,6 +139,15 @@ describe("an unknown name of a definition", () => {
     expect((await api.taskgate("limits", "zzz")).out).not.toContain(calls);
   });
 
+  test.each([["pause"], ["limits"], ["limit"]])(
+    "`taskgate %s` with the name that people read names the functions under a limit",
+    async (command) => {
+      const { code, out } = await api.taskgate(command, "functions under partner-api");
+      expect(code).toBe(3);
+      expect(out).toContain("; these functions are `calls:partner-api` here");
+    },
+  );
+
   test("an error suggests functions under a limit where the prefix of their names is given", async () => {
     const { out } = await api.taskgate("pause", "calls:partner-apo");
     expect(out).toContain("did you mean `calls:partner-api`?");

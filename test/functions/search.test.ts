@@ -113,6 +113,22 @@ describe("GET tasks with filters", () => {
     expect([status, body]).toMatchObject([400, { problems: [{ field }] }]);
   });
 
+  test.each(["running", "prefetched"])(
+    "the state %s, which lists show, is refused over HTTP and on the command line with the word that asks for it",
+    async (state) => {
+      const { body } = await api.call({ route: "api-tasks", params: { name }, query: { state } });
+      const expected = expect.stringContaining("running, prefetched and lost tasks are claimed");
+      expect(body).toMatchObject({ problems: [{ field: "state", expected }] });
+      for (const words of [
+        ["tasks", name],
+        ["cancel", name, "--all"],
+      ]) {
+        const { code, out } = await api.taskgate(...words, "--state", state);
+        expect([code, out]).toEqual([2, expected]);
+      }
+    },
+  );
+
   test("a cursor that was made by hand is refused, and none is taken by another filter", async () => {
     const { cursor } = await ask({ keyPrefix: "order-", max: "1" });
     const call = (query: Record<string, string>) =>
