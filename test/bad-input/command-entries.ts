@@ -48,6 +48,8 @@ function badFilters(before: readonly string[]): CliEntry["bad"][number][] {
     { words: [...before, "1", "--kind", "a"], field: "--kind" },
     { words: [...before, "1", "--dry-run"], field: "--dry-run" },
     { words: [...before, "1", "--since", "1h"], field: "--since" },
+    { words: [...before, "1", "--error", "x"], field: "--error" },
+    { words: [...all, "--error", ""], field: "--error" },
     { words: [...all, "--kind", " a"], field: "kind" },
     ...badTaskFilters.map(({ words, field }) => ({ words: [...all, ...words], field })),
   ];
@@ -77,7 +79,13 @@ const ownEntries: Readonly<Record<string, CliEntry>> = {
   },
   failures: {
     args: ["known"],
-    bad: [...badMax, ...badNames, { words: ["unknown"], field: "definition" }],
+    bad: [
+      ...badMax,
+      ...badNames,
+      { words: ["unknown"], field: "definition" },
+      { words: ["--batch", "x"], field: "batch" },
+      { words: ["unknown", "--batch", "1"], field: "definition" },
+    ],
   },
   stop: {
     args: [],
