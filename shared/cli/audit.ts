@@ -1,15 +1,16 @@
 import { absentValue } from "../admin/audit-report";
 import { readListAuditQuery } from "../admin/audit-requests";
 import { readBatchId } from "../admin/batch-requests";
-import { auditListMax, readListing } from "../admin/listing";
+import { auditListMax, listMax, readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
 import { looks } from "../admin/sentences";
 import { auditActions } from "../core/audit-actions";
+import { didYouMean } from "../core/near-name";
 import type { AuditEntry } from "../ports/task-store";
 import { showInstant, showNumber } from "../terminal/output";
 import type { Column } from "../terminal/output";
 import { maxOption } from "./command";
-import type { Command } from "./command";
+import type { Command, CommandContext } from "./command";
 import { refusal, sinceText } from "./read-values";
 import { reportListing } from "./report-listing";
 import { showIds } from "./task-results";
@@ -58,9 +59,22 @@ export const auditCommand: Command = {
     const query = take(readListAuditQuery({ ...asked, before, max }));
     const { audit } = context.admin();
     const listing = await readListing(query, audit, auditListMax);
-    reportListing(context, listing, { name: "entries", columns, top: auditListMax });
+    const none = listing.rows.length > 0 ? "" : await describeNone(context, args[0]);
+    reportListing(context, listing, { name: "entries", columns, top: auditListMax, none });
   },
 };
+
+/** An object may be a group or a task as well, so that a name without entries is no error; a mistyped definition or shared limit is told. */
+async function describeNone({ admin, isJson }: CommandContext, object = ""): Promise<string> {
+  const none = "There are no such entries.";
+  if (object === "" || isJson) return none;
+  const [definitions, shared] = await Promise.all([
+    admin().definitions(),
+    admin().sharedLimits({ max: listMax }),
+  ]);
+  const names = [...definitions, ...shared].map(({ name }) => name);
+  return names.includes(object) ? none : none + didYouMean(object, names);
+}
 
 const columns: readonly Column<AuditEntry>[] = [
   { title: "at", value: (row) => showInstant(row.at) },

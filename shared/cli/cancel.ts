@@ -7,7 +7,7 @@ import type { TaskChange } from "./change-all";
 import { yesOption } from "./command";
 import type { Command } from "./command";
 import { readStates, stateOption, waitingStates } from "./task-filters";
-import { showIds } from "./task-results";
+import { showIds, unknownTasks } from "./task-results";
 
 const unfinishedStates = [...waitingStates, "claimed"] as const;
 
@@ -31,7 +31,7 @@ export const cancelCommand: Command = {
   },
   sentence: `${acts.cancel}.`,
   details: [
-    "Exit code 1: a task is unknown, or locked at this moment; then repeat the command.",
+    "Exit code 1: a task is unknown, or locked at this moment; then repeat the command. 3: all ids are unknown.",
     "--all looks for the tasks first, a million at most, and tells how many there are. Tasks that come meanwhile stay, and so do those that wait for their wave: `taskgate batch ID --cancel` ends these. Ctrl+C ends it between two calls of 1,000 tasks, with exit code 130.",
   ].join("\n"),
   examples: [
@@ -50,8 +50,6 @@ export const cancelCommand: Command = {
     const change: TaskChange = {
       texts,
       wanted: ["cancelled", "requested", "gone"],
-      // One that there is no more, or never was, is told apart from one that has ended.
-      outcomeOf: ({ outcome, state }) => (state === "unknown" ? state : outcome),
       prepare: (tasks) => {
         const request = take(readCancelRequest({ tasks, reason: options["reason"] }));
         return () => context.admin().cancel({ ...request, changedBy });
@@ -72,7 +70,7 @@ const texts = {
   requested: ["runs and was asked to end", "run and were asked to end"],
   busy: ["is locked at this moment, ask again", "are locked at this moment, ask again"],
   gone: ["has ended before", "have ended before"],
-  unknown: ["is unknown or was removed", "are unknown or were removed"],
+  unknown: unknownTasks,
 } as const;
 
 const end = "A waiting task ends for good, a running one is asked to end.";

@@ -16,7 +16,7 @@ import type { CommandExitCode } from "./exit-codes";
 import { progressOf } from "./progress-of";
 import { readWhole, refusal } from "./read-values";
 import { errorFilter, readErrorFilter, readFilters, readIds, taskFilters } from "./task-filters";
-import { Outcomes } from "./task-results";
+import { outcomeOf, Outcomes } from "./task-results";
 import type { OutcomeTexts } from "./task-results";
 
 /**
@@ -42,8 +42,6 @@ export interface TaskChange {
   readonly texts: OutcomeTexts;
   /** Outcomes with which a task is where it was to go. */
   readonly wanted: readonly string[];
-  /** The outcome as `texts` name it; default: the answer's own. */
-  readonly outcomeOf?: (result: TaskResult) => string;
   /** Throws InvalidArgumentError for what no call would take. What it answers makes the call: 1..1000 tasks. */
   readonly prepare: (
     taskIds: readonly string[],
@@ -80,7 +78,7 @@ const busyPauseMs = 300;
 /** Changes the tasks whose ids are given. `onlyWithAll`: options that say nothing beside ids. `asks`: the question, before a change for good. */
 export async function changeIds(
   context: CommandContext,
-  { prepare, texts, wanted, outcomeOf }: TaskChange,
+  { prepare, texts, wanted }: TaskChange,
   { onlyWithAll, asks }: { onlyWithAll: object; asks?: (tasks: readonly string[]) => string },
 ): Promise<CommandExitCode> {
   const ids = readIds(context, Object.keys({ ...allOptions, ...onlyWithAll }));
@@ -88,9 +86,9 @@ export async function changeIds(
   if (asks !== undefined && !(await context.confirm(() => asks(ids)))) return exitCodes.failed;
   const answer = await call();
   const outcomes = new Outcomes();
-  for (const result of answer.tasks)
-    outcomes.add(result.task, outcomeOf?.(result) ?? result.outcome);
+  for (const result of answer.tasks) outcomes.add(result.task, outcomeOf(result));
   report(context, answer, () => outcomes.describe(texts));
+  if (outcomes.areAll(["unknown"])) return exitCodes.notFound;
   return outcomes.areAll(wanted) ? exitCodes.ok : exitCodes.failed;
 }
 
@@ -195,7 +193,7 @@ async function apply(
         if (interrupted?.aborted === true) return { outcomes, isStopped: true };
         const slice = waiting.slice(at, at + limits.idsMax);
         for (const result of (await change.prepare(slice)()).tasks) {
-          const outcome = change.outcomeOf?.(result) ?? result.outcome;
+          const outcome = outcomeOf(result);
           if (outcome === "busy" && round < busyRounds) busy.push(result.task);
           else outcomes.add(result.task, outcome);
         }

@@ -8,6 +8,7 @@ import { reasonOption, yesOption } from "./command";
 import type { Command } from "./command";
 import { readWord, refusal } from "./read-values";
 import { endedFilters } from "./task-filters";
+import { unknownTasks } from "./task-results";
 
 const outcomes = ["dead", "cancelled"] as const;
 
@@ -39,7 +40,7 @@ export const redriveCommand: Command = {
   sentence: `${acts.redrive}.`,
   details: [
     "Attempts are counted from 0 again; earlier attempts are kept. A task of a group joins its group again.",
-    "A task stays dead while another task has its dedupe key. Exit code 1: at least one task stays.",
+    "A task stays dead while another task has its dedupe key. Exit code 1: at least one task stays; 3: all ids are unknown.",
     "--all looks for the tasks first, and tells how many there are; the oldest run again first, as the limit allows. Ctrl+C ends it between two calls of 1,000 tasks, with exit code 130.",
   ].join("\n"),
   examples: [
@@ -88,7 +89,7 @@ const texts = {
   busy: ["is locked at this moment, ask again", "are locked at this moment, ask again"],
   unfinished: ["hasn't ended", "haven't ended"],
   done: ["ended well", "ended well"],
-  unknown: ["is unknown", "are unknown"],
+  unknown: unknownTasks,
 } as const;
 
 /** Only the tasks of one error. */

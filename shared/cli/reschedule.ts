@@ -9,6 +9,7 @@ import { reasonOption, yesOption } from "./command";
 import type { Command } from "./command";
 import { refusal } from "./read-values";
 import { readStates, stateOption, waitingStates } from "./task-filters";
+import { unknownTasks } from "./task-results";
 
 /** `taskgate reschedule WHEN ID..` */
 export const rescheduleCommand: Command = {
@@ -31,7 +32,7 @@ export const rescheduleCommand: Command = {
   details: [
     "WHEN: now, a time from now such as 90s, 10m or 2h, or an instant with its zone: 2030-01-31T08:30:00Z.",
     "A ready task gives its group's slot to the next one, except in a strict group. Running tasks go on.",
-    "Exit code 1: at least one task wasn't rescheduled.",
+    "Exit code 1: at least one task wasn't rescheduled; 3: all ids are unknown.",
     "--all looks for the tasks first, and tells how many there are. Ctrl+C ends it between two calls of 1,000 tasks, with exit code 130.",
   ].join("\n"),
   examples: [
@@ -72,7 +73,8 @@ const texts = {
   running: ["runs", "run"],
   blocked: ["waits for its wave", "wait for their waves"],
   busy: ["is on the move, ask again", "are on the move, ask again"],
-  gone: ["has ended or never was", "have ended or never were"],
+  gone: ["has ended before", "have ended before"],
+  unknown: unknownTasks,
 } as const;
 
 const looksLikeInstant = /^\d{4}-/;

@@ -14,6 +14,20 @@ export function showIds(ids: readonly string[], count = ids.length): string {
 /** How an outcome is told: of one task, of several. */
 export type OutcomeTexts = Readonly<Record<string, readonly [one: string, several: string]>>;
 
+/** The outcome of an id that no task has. One that ended before is told apart from it. */
+export const unknownTasks = ["is unknown or was removed", "are unknown or were removed"] as const;
+
+/** An outcome as the texts name it: of an unknown task the answers tell it as a state. */
+export function outcomeOf({
+  outcome,
+  state,
+}: {
+  readonly outcome: string;
+  readonly state?: string | null;
+}): string {
+  return state === "unknown" ? state : outcome;
+}
+
 /** What became of many tasks, counted; of each outcome the first ids are kept. */
 export class Outcomes {
   readonly #by = new Map<string, { count: number; readonly ids: string[] }>();

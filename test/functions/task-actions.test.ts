@@ -213,6 +213,12 @@ describe("watermarks", () => {
 });
 
 describe("on the command line", () => {
+  /** Of a definition that no other test takes tasks of. */
+  async function newTask(): Promise<readonly string[]> {
+    await api.register("told");
+    return enqueue(api.store, "told", 1);
+  }
+
   test("cancel tells each outcome in a line and ends with 1 for an unknown task", async () => {
     const ids = await enqueue(api.store, "orders", 2);
     const good = await taskgate("cancel", ...ids, "--reason", "twice");
@@ -223,6 +229,41 @@ describe("on the command line", () => {
       out: `1 task has ended before: ${ids[0] ?? ""}\n1 task is unknown or was removed: 999999`,
     });
     expect((await taskgate("cancel", ...ids)).code).toBe(0);
+  });
+
+  test.each([["cancel"], ["redrive"], ["reschedule", "1h"]])(
+    "the command %s tells ids that no task has in the same words, with exit code 3 where there are no others",
+    async (...command) => {
+      const [id = ""] = await newTask();
+      for (const face of [taskgate, api.byUrl]) {
+        expect(await face(...command, "999998", "999999")).toMatchObject({
+          code: 3,
+          out: "2 tasks are unknown or were removed: 999998, 999999",
+        });
+        const { code, out } = await face(...command, id, "999999");
+        expect(code).toBe(1);
+        expect(out).toContain("1 task is unknown or was removed: 999999");
+      }
+    },
+  );
+
+  test("reschedule tells a task that has ended apart from one that never was", async () => {
+    const [id = ""] = await newTask();
+    await taskgate("cancel", id);
+    const { code, out } = await taskgate("reschedule", "1h", id);
+    expect([code, out]).toEqual([1, `1 task has ended before: ${id}`]);
+  });
+
+  test("audit of a mistyped definition or shared limit names the near one", async () => {
+    await api.register("audited", { sharedLimits: [{ name: "night-window", limit: 3 }] });
+    for (const [typed, meant] of [
+      ["auditde", "audited"],
+      ["nigth-window", "night-window"],
+    ] as const) {
+      const { code, out } = await taskgate("audit", typed);
+      expect([code, out]).toEqual([0, `There are no such entries. Did you mean \`${meant}\`?`]);
+    }
+    expect((await taskgate("audit", "customer-17")).out).toBe("There are no such entries.");
   });
 
   test("redrive takes ids or a definition; --json of ids is the API's answer", async () => {

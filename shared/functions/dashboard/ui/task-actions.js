@@ -35,7 +35,7 @@ const said = {
   busy: "is locked at this moment: try again",
   unfinished: "hasn't ended",
   done: "is done",
-  unknown: "is not known",
+  unknown: "is unknown or was removed",
 };
 
 function describe(id, { tasks: [result] }) {
