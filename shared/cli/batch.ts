@@ -24,7 +24,7 @@ export const batchCommand: Command = {
     every: {
       valueName: "TIME",
       sentence:
-        "Follows, or watches beside --watch, with this time between two looks, up to 1h; default 2s.",
+        "Follows, or watches beside --watch, with this time between two looks, 200ms to 1h; default 2s.",
     },
     reason: reasonOption,
   },

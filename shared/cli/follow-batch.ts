@@ -7,8 +7,7 @@ import type { CommandContext } from "./command";
 import { exitCodeOf, exitCodes } from "./exit-codes";
 import type { CommandExitCode } from "./exit-codes";
 import { progressOf } from "./progress-of";
-import { readTime } from "./read-values";
-import { leastEveryMs } from "./watch";
+import { readEvery } from "./watch";
 
 /**
  * Looks at a batch again and again until it has ended, or halts. On a terminal a bar of its tasks moves; with --json each look is a line.
@@ -20,10 +19,7 @@ export async function followBatch(
   show: (batch: BatchReport) => string,
 ): Promise<CommandExitCode> {
   const { isJson, output } = context;
-  const everyMs = Math.max(
-    readTime("--every", context.options["every"] ?? "2s", "1h"),
-    leastEveryMs,
-  );
+  const everyMs = readEvery(context.options["every"] ?? "2s");
   const { pause } = context.repeater();
   const progress = progressOf(context);
   let last: BatchReport | null = null;

@@ -52,7 +52,7 @@ export function readPlan(context: CommandContext, definition: string): FromPlan 
     format,
     isTyped: flags.has("typed"),
     key,
-    keyMs: readTime("--key-for", options["key-for"] ?? "1d", keyMsMax),
+    keyMs: readTime("--key-for", options["key-for"] ?? "1d", { max: keyMsMax }),
     afterLine: readLineNumber(options["after-line"]),
     template: {
       ...readTemplate(context),

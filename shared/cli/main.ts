@@ -93,7 +93,7 @@ async function runCommand(
     ? { ...options.output, theme: plainTheme }
     : options.output;
   const { timeout } = parsed.options;
-  const timeoutMs = readTime("--timeout", timeout ?? "15s", "24h");
+  const timeoutMs = readTime("--timeout", timeout ?? "15s", { max: "24h" });
   const wholeMs = timeout === undefined ? wholeMsDefault : timeoutMs;
   // With --json standard error holds the error and nothing else.
   const tell = (text: string): void => {

@@ -303,7 +303,7 @@ function readWait(context: CommandContext): number | undefined {
     throw invalidInput([{ field: "--open-firewall", value, expected }]);
   }
   if (given === undefined && serverId === undefined) return undefined;
-  const waitMs = given === undefined ? firewallWaitMs : readTime("--wait", given, "24h");
+  const waitMs = given === undefined ? firewallWaitMs : readTime("--wait", given, { max: "24h" });
   requireSqlServer(context, given === undefined ? "--open-firewall" : "--wait");
   return waitMs;
 }

@@ -12,11 +12,25 @@ export const runInMax = `${String(limits.runInMsMax / 86_400_000)}d`;
 /** Longest part of a wrong value that is shown. */
 const shownLengthMax = 100;
 
-/** Milliseconds of a time such as `10m`, at least 1 and at most `maxText`. Throws InvalidArgumentError that names `field`. */
-export function readTime(field: string, text: string, maxText: string): number {
+/** Times that an error shows, as far as they are in the range. */
+const exampleTimes = ["500ms", "90s", "10m", "2h"] as const;
+
+/** What a time may be. */
+interface TimeRange {
+  /** Default `1ms`. */
+  readonly min?: string;
+  readonly max: string;
+}
+
+/** Milliseconds of a time such as `10m`. Throws InvalidArgumentError that names `field`. */
+export function readTime(field: string, text: string, { min = "1ms", max }: TimeRange): number {
+  const [minMs, maxMs] = [readDuration(min) ?? 0, readDuration(max) ?? 0];
+  const isInside = (ms: number | null): ms is number => ms !== null && ms >= minMs && ms <= maxMs;
   const ms = readDuration(text);
-  if (ms !== null && ms > 0 && ms <= (readDuration(maxText) ?? 0)) return ms;
-  throw refusal(field, text, `a time of 1ms to ${maxText}, such as 500ms, 90s, 10m or 2h`);
+  if (isInside(ms)) return ms;
+  const examples = exampleTimes.filter((example) => isInside(readDuration(example)));
+  const such = `${examples.slice(0, -1).join(", ")} or ${examples.at(-1) ?? max}`;
+  throw refusal(field, text, `a time of ${min} to ${max}, such as ${such}`);
 }
 
 /** The audit keeps nothing for as long as ten years but the last word on a setting. */

@@ -42,5 +42,5 @@ function readStart({ options }: CommandContext): { runInMs?: number; runAt?: str
   if (wait !== undefined && instant !== undefined)
     throw refusal("--run-at", instant, "either --run-in or --run-at, not both");
   if (instant !== undefined) return { runAt: instant };
-  return wait === undefined ? {} : { runInMs: readTime("--run-in", wait, runInMax) };
+  return wait === undefined ? {} : { runInMs: readTime("--run-in", wait, { max: runInMax }) };
 }

@@ -10,12 +10,14 @@ const watchOptions: Readonly<Record<string, CommandOption>> = {
   watch: { short: "w", sentence: "Reads again at an interval, until Ctrl+C." },
   every: {
     valueName: "TIME",
-    sentence: "Watches with this time between two looks, up to 1h; default 2s.",
+    sentence: "Watches with this time between two looks, 200ms to 1h; default 2s.",
   },
 };
 
-/** Looks at a healthy database cost it little; more of them show a person nothing. */
-export const leastEveryMs = 200;
+/** The time of `--every`. More looks would cost the database more, and show a person nothing. Throws InvalidArgumentError. */
+export function readEvery(text: string): number {
+  return readTime("--every", text, { min: "200ms", max: "1h" });
+}
 
 /**
  * The command with `--watch`: on a terminal each look is drawn over the one before, else they follow each other. Words that
@@ -41,7 +43,7 @@ async function watch(
   context: CommandContext,
   every: string,
 ): Promise<CommandExitCode | void> {
-  const everyMs = Math.max(readTime("--every", every, "1h"), leastEveryMs);
+  const everyMs = readEvery(every);
   const { pause, screen } = context.repeater();
   const drawn = context.isJson ? undefined : screen;
   let hasLooked = false;

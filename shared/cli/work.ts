@@ -74,7 +74,7 @@ export const workCommand: Command = {
       concurrency:
         concurrency === undefined ? null : readWhole("--concurrency", concurrency, [1, 1_000]),
       pollMs: readPoll(options["poll"] ?? "2s"),
-      graceMs: readTime("--grace", options["grace"] ?? "5s", "1h"),
+      graceMs: readTime("--grace", options["grace"] ?? "5s", { max: "1h" }),
       appRoot: readAppRoot(resolve(folder, options["app"] ?? ".")),
     };
     const { runResident } = requireLater("../local/resident-run") as typeof ResidentRun;

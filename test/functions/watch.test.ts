@@ -116,11 +116,16 @@ describe("--watch", () => {
     expect(pauses).toEqual([]);
   });
 
-  test("the option --watch refuses a time that is none, with the field and the expected form", async () => {
-    const { code, lines } = await watch(["status", "--every", "soon"], []);
-    expect(code).toBe(2);
-    expect(lines.join("\n")).toContain("--every: got `soon`, expected a time of 1ms to 1h");
-  });
+  test.each(["soon", "1ms", "199ms", "2h"])(
+    "the option --every refuses %s, with the expected form and examples that it takes",
+    async (every) => {
+      const expected = `--every: got \`${every}\`, expected a time of 200ms to 1h, such as 500ms, 90s or 10m`;
+      for (const words of [["status"], ["batch", "1", "--follow"], ["batch", "1", "--watch"]]) {
+        const { code, lines } = await watch([...words, "--every", every], []);
+        expect([code, lines.join("\n")]).toEqual([2, expect.stringContaining(expected)]);
+      }
+    },
+  );
 
   test("the option --watch draws over the look before on a terminal, and ends with 0 at Ctrl+C", async () => {
     const program = join(root, "dist/shared/cli/main.js");
