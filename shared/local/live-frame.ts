@@ -108,13 +108,14 @@ const pacedWeight = 0.9;
 
 /**
  * Part of the work that is done, as far as it is known; 1 only when everything has ended. Most of it is the paced
- * definition's share, a little that of all others, whose number grows with the paced tasks that have ended. Null: not known, also
- * while functions hold tokens: their messages are in no count.
+ * definition's share, a little that of all others, whose number grows with the paced tasks that have ended. Tasks that no worker
+ * starts don't count. Null: not known, also while functions hold tokens: their messages are in no count.
  */
 export function shareOf({ definitions, paced, others, files, isSettled }: Progress): number | null {
   if (isSettled) return 1;
-  if (!paced.isKnown || paced.isCut || paced.total === 0) return null;
-  const pacedShare = paced.ended / paced.total;
+  const total = paced.total - paced.stopped;
+  if (!paced.isKnown || paced.isCut || total === 0) return null;
+  const pacedShare = paced.ended / total;
   if (files === null) return definitions.some(isCalling) ? null : pacedShare;
   const othersShare = others.total === 0 ? pacedShare : others.ended / others.total;
   return Math.min(0.99, pacedWeight * pacedShare + (1 - pacedWeight) * pacedShare * othersShare);
@@ -131,10 +132,16 @@ export function describeWork({ files, paced }: Progress): string {
       ? "no tasks yet: npx taskgate enqueue NAME --payload .. adds one"
       : paced.isCut
         ? `${showCount(paced.ended)} tasks have ended, ${showCount(paced.total - paced.ended)} to go`
-        : `${String(paced.ended)} of ${String(paced.total)} tasks`;
+        : `${String(paced.ended)} of ${String(paced.total)} tasks${describeStopped(paced)}`;
   const known =
     paced.isKnown && !paced.isCut ? String(paced.total) : `${String(paced.total)} or more`;
   return `${String(files.imported)} of ${String(files.landed)} files, ${String(paced.ended)} of ${known} blocks`;
+}
+
+function describeStopped({ stopped }: Progress["paced"]): string {
+  if (stopped === 0) return "";
+  const start = stopped === 1 ? "1 doesn't start" : `${String(stopped)} don't start`;
+  return `, ${start}: paused, or a limit of 0`;
 }
 
 /** Columns with their widths. */

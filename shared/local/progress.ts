@@ -38,6 +38,8 @@ export interface Progress {
     readonly isKnown: boolean;
     /** There are more tasks than the database counts. */
     readonly isCut: boolean;
+    /** Of those that have not ended: tasks of paused definitions and of limits of 0, which no worker starts. */
+    readonly stopped: number;
   };
   /** Tasks of all other definitions, as far as they exist by now. */
   readonly others: { readonly ended: number; readonly total: number };
@@ -87,7 +89,8 @@ export class ProgressReader {
     };
     if (sample === null) {
       const counted = withBlocked(countTasks(definitions), running, 0);
-      const paced = { ...counted, isKnown: true, isCut: isCut(definitions) };
+      const stopped = definitions.reduce((sum, definition) => sum + stoppedOf(definition), 0);
+      const paced = { ...counted, isKnown: true, isCut: isCut(definitions), stopped };
       const nothing = { others: { ended: 0, total: 0 }, files: null, isSettled: false };
       return { ...known, ...nothing, definitions, paced };
     }
@@ -107,7 +110,7 @@ export class ProgressReader {
     return {
       ...known,
       definitions: inOrder(definitions, sample.definitions),
-      paced: { ...countTasks(paced), isKnown: isTakenIn, isCut: isCut(paced) },
+      paced: { ...countTasks(paced), isKnown: isTakenIn, isCut: isCut(paced), stopped: 0 },
       others: withBlocked(countTasks(definitions.filter((row) => !isPaced(row))), running, 1),
       files: { landed: landed.length, imported },
       isSettled: isIdle && landed.length > 0,
@@ -170,6 +173,12 @@ function isCut(definitions: readonly DefinitionStatus[]): boolean {
       (count) => count >= countedMax,
     ),
   );
+}
+
+function stoppedOf(definition: DefinitionStatus): number {
+  const { paused, limit, sharedLimits, ready, scheduled, waiting } = definition;
+  const isStopped = paused || limit === 0 || sharedLimits.some((shared) => shared.limit === 0);
+  return isStopped ? ready + scheduled + waiting : 0;
 }
 
 /** In the order of the sample, which is that of the work; others behind. */

@@ -10,7 +10,7 @@ const picture: LiveState = {
   progress: {
     definitions: [],
     deadLetters: [],
-    paced: { ended: 0, total: 0, isKnown: true, isCut: false },
+    paced: { ended: 0, total: 0, isKnown: true, isCut: false, stopped: 0 },
     others: { ended: 0, total: 0 },
     files: null,
     batches: [],

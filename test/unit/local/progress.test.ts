@@ -13,7 +13,7 @@ import { chooseTheme } from "../../../shared/terminal/theme";
 import { realRandom } from "../../../shared/platform/real-clock";
 import type { DefinitionStatus } from "../../../shared/ports/task-store";
 import { MemoryTaskStore } from "../../../shared/testing/memory-store/memory-task-store";
-import { define, operationId } from "../../support/builders";
+import { define, enqueue, operationId, startWorker } from "../../support/builders";
 
 const plain = chooseTheme({ isTTY: false }, {});
 const coloured = chooseTheme({ isTTY: true }, { TERM: "xterm" });
@@ -73,7 +73,7 @@ function progress(changes: Partial<Progress> = {}): Progress {
         reason: "the payload is invalid: row 17.origin: no\nat x",
       },
     ],
-    paced: { ended: 37, total: 90, isKnown: true, isCut: false },
+    paced: { ended: 37, total: 90, isKnown: true, isCut: false, stopped: 0 },
     others: { ended: 100, total: 100 },
     files: { landed: 3, imported: 3 },
     batches: [{ name: "flights.json", wave: 1, waves: 3, total: 80, ended: 37 }],
@@ -172,21 +172,21 @@ test("the option --json writes an event each five seconds, and at once when a wo
 test("the progress without a sample is that of all tasks, and the keys change no limit", () => {
   const own = progress({
     files: null,
-    paced: { ended: 3, total: 12, isKnown: true, isCut: false },
+    paced: { ended: 3, total: 12, isKnown: true, isCut: false, stopped: 0 },
   });
   const without = { progress: own, title: "the tasks of this app", pacedDefinition: null };
   const text = drawFrame(state(without), { columns: 120, rows: 40 }, plain).join("\n");
   expect(text).toContain("25%");
   expect(text).toContain("3 of 12 tasks");
   expect(text).toContain("keys  q ends");
-  const cut = { ended: 10_007, total: 20_008, isKnown: true, isCut: true };
+  const cut = { ended: 10_007, total: 20_008, isKnown: true, isCut: true, stopped: 0 };
   expect(shareOf(progress({ files: null, paced: cut }))).toBeNull();
   expect(describeWork(progress({ files: null, paced: cut }))).toBe(
     "10000+ tasks have ended, 10000+ to go",
   );
   const idle = progress({
     files: null,
-    paced: { ended: 0, total: 0, isKnown: true, isCut: false },
+    paced: { ended: 0, total: 0, isKnown: true, isCut: false, stopped: 0 },
   });
   expect(describeWork(idle)).toMatch(/^no tasks yet: npx taskgate enqueue/);
 });
@@ -233,19 +233,41 @@ test("a line for outputs without a screen", () => {
   );
 });
 
+test("the progress leaves out tasks that no worker starts: those of a pause, of a limit of 0 and of a shared one", async () => {
+  const store = new MemoryTaskStore({ clock: { now: () => 0 }, random: realRandom });
+  const [free, paused, zero, shared] = [
+    await define(store, { limit: 5 }),
+    await define(store, {}),
+    await define(store, { limit: 0 }),
+    await define(store, { limit: 3, sharedLimits: [{ name: "nothing", limit: 0 }] }),
+  ];
+  await store.pauseDefinition({ name: paused, changedBy: "a test" });
+  for (const name of [paused, zero, shared]) await enqueue(store, name, 1);
+  await enqueue(store, free, 4);
+  const worker = await startWorker(store, free, { want: 2 });
+  await worker.complete(await worker.claim(2));
+  const run = { store, sample: null, queue: { pending: () => Promise.resolve(0) } };
+  const read = await new ProgressReader(run as unknown as LocalRun).read();
+  expect(read.paced).toMatchObject({ ended: 2, total: 7, stopped: 3 });
+  expect(shareOf(read)).toBe(0.5);
+  expect(describeWork(read)).toBe("2 of 7 tasks, 3 don't start: paused, or a limit of 0");
+  await worker.complete(await worker.claim(2));
+  expect(shareOf(await new ProgressReader(run as unknown as LocalRun).read())).toBe(1);
+});
+
 test("the share of the work is mostly that of the tasks that take the time", () => {
   const half = {
-    paced: { ended: 40, total: 80, isKnown: true, isCut: false },
+    paced: { ended: 40, total: 80, isKnown: true, isCut: false, stopped: 0 },
     others: { ended: 50, total: 100 },
   };
 
   expect(shareOf(progress(half))).toBeCloseTo(0.9 * 0.5 + 0.1 * 0.5 * 0.5);
   expect(
-    shareOf(progress({ paced: { ended: 0, total: 5, isKnown: false, isCut: false } })),
+    shareOf(progress({ paced: { ended: 0, total: 5, isKnown: false, isCut: false, stopped: 0 } })),
   ).toBeNull();
-  expect(shareOf(progress({ paced: { ended: 5, total: 5, isKnown: true, isCut: false } }))).toBe(
-    0.99,
-  );
+  expect(
+    shareOf(progress({ paced: { ended: 5, total: 5, isKnown: true, isCut: false, stopped: 0 } })),
+  ).toBe(0.99);
   expect(shareOf(progress({ isSettled: true }))).toBe(1);
 });
 
@@ -292,7 +314,7 @@ test("the line and the picture name functions and the shared limit, with the tok
 });
 
 test("the share of the work isn't known while functions hold tokens, as their messages are in no count", () => {
-  const paced = { ended: 4, total: 4, isKnown: true, isCut: false };
+  const paced = { ended: 4, total: 4, isKnown: true, isCut: false, stopped: 0 };
   const shareWith = (held: number) =>
     shareOf(progress({ definitions: [{ ...functions, held }], paced, files: null }));
   expect([shareWith(2), shareWith(0)]).toEqual([null, 1]);
