@@ -28,10 +28,10 @@ export async function getSchedule(
  * The schedule of that name among those of a definition; without a name their only one. Throws InvalidArgumentError naming the schedules
  * that there are: (unknown) for a name that isn't among them, and where none is named and there is more than one.
  */
-export function pickSchedule(
-  schedules: readonly ScheduleStatus[],
+export function pickSchedule<Schedule extends { readonly name: string }>(
+  schedules: readonly Schedule[],
   name: string | undefined,
-): ScheduleStatus {
+): Schedule {
   const isOnly = name === undefined && schedules.length === 1;
   const found = isOnly ? schedules[0] : schedules.find((other) => other.name === name);
   if (found === undefined) throw unknownSchedule(name, schedules);
@@ -60,7 +60,10 @@ export async function setSchedulePaused(
   return { definition: name, schedule, status: withoutConflict(status), nextDueMs };
 }
 
-function unknownSchedule(name: string | undefined, schedules: readonly ScheduleStatus[]) {
+function unknownSchedule(
+  name: string | undefined,
+  schedules: readonly { readonly name: string }[],
+) {
   const names = schedules.map((schedule) => schedule.name);
   const near = name === undefined ? [] : nearNames(name, names, 3);
   const listed = (near.length > 0 ? near : names.slice(0, 10)).map((other) => `\`${other}\``);

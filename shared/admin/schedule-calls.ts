@@ -1,4 +1,4 @@
-import type { ListSchedulesInput } from "../ports/task-store";
+import type { ListSchedulesInput, ScheduleStatus } from "../ports/task-store";
 import { asOperationId } from "../core/ids";
 import type { AdminOptions } from "./admin-options";
 import type { Actor, OfDefinition } from "./admin-tools";
@@ -7,6 +7,13 @@ import { requireDefinition, withKnownNames, withOwnNames } from "./known-definit
 import { getSchedule, setSchedulePaused } from "./schedule-actions";
 import type { ScheduleChange } from "./schedule-actions";
 import type { RunScheduleRequest } from "./schedule-requests";
+
+/** A schedule as people see it: its id is a text, as every id outside of the database is. */
+export type ScheduleReport = Omit<ScheduleStatus, "id"> & { readonly id: string };
+
+function readable(schedule: ScheduleStatus): ScheduleReport {
+  return { ...schedule, id: String(schedule.id) };
+}
 
 /** Calls about schedules. */
 export function scheduleCalls(options: AdminOptions) {
@@ -22,14 +29,12 @@ export function scheduleCalls(options: AdminOptions) {
   return {
     /** Schedules with their next instants, by definition as registered, then name. */
     schedules: (request: ListSchedulesInput) =>
-      withKnownNames(
-        options,
-        request.name,
-        async () => (await store.listSchedules(request)).schedules,
+      withKnownNames(options, request.name, async () =>
+        (await store.listSchedules(request)).schedules.map(readable),
       ),
     /** One schedule; without a name the only one of the definition. Throws InvalidArgumentError (unknown). */
     schedule: (request: { schedule?: string } & OfDefinition) =>
-      ofKnown(request, async () => (await getSchedule(options, request)).found),
+      ofKnown(request, async () => readable((await getSchedule(options, request)).found)),
     /** A schedule enqueues nothing until resumed; instants that pass meanwhile aren't fired later. */
     pauseSchedule: (request: ScheduleChange) =>
       ofKnown(request, () => setSchedulePaused(options, { ...request, paused: true })),

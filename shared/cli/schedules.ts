@@ -2,7 +2,7 @@ import { readListing } from "../admin/listing";
 import { take } from "../admin/read-result";
 import { readListSchedulesQuery } from "../admin/schedule-requests";
 import { looks } from "../admin/sentences";
-import type { ScheduleStatus } from "../ports/task-store";
+import type { ScheduleReport } from "../admin/schedule-calls";
 import { maxOption, optionalNameParameter } from "./command";
 import type { Command } from "./command";
 import type { Column } from "../terminal/output";
@@ -28,7 +28,7 @@ export const schedulesCommand: Command = {
 };
 
 /** What people see of a schedule. */
-export const columns: Column<ScheduleStatus>[] = [
+export const columns: Column<ScheduleReport>[] = [
   { title: "definition", value: (row) => row.definition },
   { title: "schedule", value: (row) => row.name },
   { title: "cron", value: (row) => row.cron },

@@ -6,7 +6,7 @@ import type { StatusReport } from "../admin/status-report";
 import type { StopState } from "../admin/stop-actions";
 import type { TaskPage, TaskPageRequest } from "../admin/task-list";
 import type { TaskId } from "../core/ids";
-import type { ScheduleStatus } from "../ports/task-store";
+import type { ScheduleReport } from "../admin/schedule-calls";
 import { objectOf, rowsOf, without } from "./answer-parts";
 import type { AppConnection } from "./app-connection";
 import type { Query } from "./app-request";
@@ -26,7 +26,7 @@ export function appReads(app: AppConnection) {
 
 function settingReads(app: AppConnection) {
   const schedules = async (query: { definition?: string | undefined; max: number }) =>
-    rowsOf<ScheduleStatus>(await app.get(["schedules"], query), "schedules").map(showSchedule);
+    rowsOf<ScheduleReport>(await app.get(["schedules"], query), "schedules").map(showSchedule);
   return {
     status: async () =>
       without(objectOf<StatusReport>(await app.get(["status"]), "totals"), "operatorApi"),
@@ -121,7 +121,7 @@ function showExplained(report: ExplainReport): ExplainReport {
   return { ...report, facts: without(facts, "payloadBytes", "resultBytes") };
 }
 
-function showSchedule(schedule: ScheduleStatus & { payloadBytes?: number | null }): ScheduleStatus {
+function showSchedule(schedule: ScheduleReport & { payloadBytes?: number | null }): ScheduleReport {
   const { payload, payloadBytes = null } = schedule;
   const isHidden = payload === null && payloadBytes !== null;
   return without(schedule, "etag", ...(isHidden ? [] : (["payloadBytes"] as const)));

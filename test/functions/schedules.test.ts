@@ -44,6 +44,7 @@ describe("over HTTP", () => {
     expect(all.body).toMatchObject({
       schedules: [
         {
+          id: expect.stringMatching(/^\d+$/),
           definition: "orders",
           name: "nightly",
           cron: "0 2 * * *",

@@ -1,6 +1,6 @@
 import type { HttpRequest } from "@azure/functions";
 import type { ExplainReport } from "../../admin/explain-report";
-import type { ScheduleStatus } from "../../ports/task-store";
+import type { ScheduleReport } from "../../admin/schedule-calls";
 import { maySeePayloads } from "./sign-in";
 
 /**
@@ -21,7 +21,7 @@ export function showExplained(report: ExplainReport, request: HttpRequest): obje
 }
 
 /** A schedule as the caller may see it. */
-export function showSchedule(schedule: ScheduleStatus, request: HttpRequest): object {
+export function showSchedule(schedule: ScheduleReport, request: HttpRequest): object {
   const payloadBytes = bytesOf(schedule.payload);
   const payload = maySeePayloads(request) ? schedule.payload : null;
   return { ...schedule, payload, payloadBytes };

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import type { DefinitionReport } from "../../admin/app-actions";
 import type { WatermarkReport } from "../../admin/watermark-actions";
 import type { Rate } from "../../core/rate";
-import type { GroupStatus, ScheduleStatus, SharedLimitReading } from "../../ports/task-store";
+import type { GroupStatus, SharedLimitReading } from "../../ports/task-store";
+import type { ScheduleReport } from "../../admin/schedule-calls";
 
 /**
  * Entity tags of settings. A tag is a hash of what can be set, and of the thing's name: it is the same as long as no setting
@@ -44,7 +45,7 @@ export function tagGroup({ definition, key, slots, paused, strict }: GroupStatus
 }
 
 /** A schedule's pause, and what the code says of it. */
-export function tagSchedule(schedule: ScheduleStatus): Tagged {
+export function tagSchedule(schedule: ScheduleReport): Tagged {
   const { definition, name, kind, cron, timeZone, missed, paused, group, payload } = schedule;
   const settings = { kind, cron, timeZone, missed, paused, group };
   // The payload is hashed, and not told: a caller may lack the role to see it.

@@ -92,7 +92,7 @@ const execution = answer({
 const groupSettings = { slots: count, paused: flag, strict: flag };
 
 const schedule = answer({
-  id: count,
+  id: text,
   definition: text,
   name: text,
   kind: text,
