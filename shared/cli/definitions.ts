@@ -78,6 +78,11 @@ const columns: readonly Column<DefinitionReport>[] = [
   { title: "state", value: stateOf, tone: () => "accent", wraps: true },
 ];
 
+/** A single app needs no name, so its column would be empty. */
+function isOfAll({ title }: Column<DefinitionReport>): boolean {
+  return title !== "app";
+}
+
 /** A count of tasks; of functions none: a call in an invocation is no task. */
 function ofTasks(count: (row: DefinitionReport) => string): (row: DefinitionReport) => string {
   return (row) => (isCallsDefinition(row.name) ? "-" : count(row));
@@ -91,7 +96,8 @@ export function renderDefinitions(
   if (definitions.length === 0) {
     return "No definition is registered yet: a worker registers its own at its first run.";
   }
-  return renderTable(definitions, columns, screen);
+  const hasApp = definitions.some(({ app }) => app !== null);
+  return renderTable(definitions, hasApp ? columns : columns.filter(isOfAll), screen);
 }
 
 function stateOf(definition: DefinitionReport): string {
@@ -154,7 +160,9 @@ function factsOfTasks(definition: DefinitionReport): (readonly [string, string])
     ["ready", showCount(definition.ready)],
     [
       "scheduled",
-      `${showCount(definition.scheduled)}, next due in ${showDuration(definition.nextDueMs)}`,
+      definition.nextDueMs === null
+        ? showCount(definition.scheduled)
+        : `${showCount(definition.scheduled)}, next due in ${showDuration(definition.nextDueMs)}`,
     ],
     ["waiting", showCount(definition.waiting)],
     [

@@ -2,7 +2,7 @@ import { readOwnerRequest } from "../admin/app-requests";
 import { take } from "../admin/read-result";
 import { readDefinitionName } from "../admin/requests";
 import { showsOrSets } from "../admin/sentences";
-import { nameParameter, reasonOption, report } from "./command";
+import { nameParameter, reasonOption, report, yesOption } from "./command";
 import type { Command, CommandContext } from "./command";
 import { exitCodes } from "./exit-codes";
 import type { ExitCode } from "./exit-codes";
@@ -15,6 +15,7 @@ export const ownerCommand: Command = {
   parameters: [nameParameter, { name: "APP", isOptional: true }],
   options: {
     release: { sentence: "No app owns the definition, until one registers it." },
+    yes: yesOption,
     reason: reasonOption,
   },
   sentence: `${showsOrSets.owner}.`,
@@ -37,6 +38,8 @@ export const ownerCommand: Command = {
       throw refusal("APP", given, "no app together with --release");
     const change = take(readOwnerRequest({ app: given ?? null, reason }));
     const admin = context.admin();
+    if (given !== undefined && !(await isMeant(context, definition, given)))
+      return exitCodes.failed;
     const answer = await admin.setOwner({ ...change, definition, changedBy: context.changedBy });
     report(context, answer, () => {
       const was =
@@ -50,6 +53,16 @@ export const ownerCommand: Command = {
     return exitCodes.ok;
   },
 };
+
+/** Asks where another app loses the definition: its workers stop. */
+async function isMeant(context: CommandContext, name: string, app: string): Promise<boolean> {
+  const [now] = await context.admin().definitions(name);
+  const owner = now?.app ?? app;
+  if (owner === app) return true;
+  return context.confirm(
+    () => `Hands ${name} over to ${app}: workers of ${owner} start none of its tasks any more.`,
+  );
+}
 
 async function show(context: CommandContext, name: string): Promise<ExitCode> {
   refuseGiven(context, ["reason"], "it only together with an APP");

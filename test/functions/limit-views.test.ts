@@ -98,6 +98,28 @@ describe("functions under a limit", () => {
   });
 });
 
+describe("taskgate definitions", () => {
+  test.each([["definitions"], ["status"]])(
+    "the command %s has the column APP only where a definition belongs to an app",
+    async (command) => {
+      expect((await api.taskgate(command)).out).not.toMatch(/^DEFINITION.*\bAPP\b/m);
+      await api.taskgate("owner", "notify", "billing");
+      const { out } = await api.taskgate(command);
+      await api.taskgate("owner", "notify", "--release");
+      expect(out).toMatch(/^DEFINITION.*\bAPP\b/m);
+      expect(out).toMatch(/^notify .*\bbilling\b/m);
+    },
+  );
+
+  test("the command definitions names no due instant where no task is scheduled", async () => {
+    expect((await api.taskgate("definitions", "notify")).out).toMatch(/^scheduled +0$/m);
+    await api.taskgate("enqueue", "notify", "--run-in", "1h");
+    const { out } = await api.taskgate("definitions", "notify");
+    expect(out).toMatch(/^scheduled +1, next due in (1 h|59 min)/m);
+    await api.taskgate("cancel", "notify", "--all");
+  });
+});
+
 describe("an unknown name of a definition", () => {
   const ways = "`taskgate limit partner-api --shared`, over HTTP `shared-limits/partner-api`";
 

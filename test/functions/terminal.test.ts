@@ -115,6 +115,21 @@ describe.each(fewOf(["a database", "the address of an app"]))("with %s", (place)
       await shell("taskgate limit greet code");
     });
 
+    test("owner asks where another app loses the definition; without one, and with --yes, it doesn't ask", async () => {
+      const first = await terminal("taskgate owner greet billing");
+      expect(first).not.toContain("Go on?");
+      const asked = await terminal("taskgate owner greet shipping", "n");
+      expect(asked).toContain(
+        "Hands greet over to shipping: workers of billing start none of its tasks any more. Go on?",
+      );
+      expect((await api.admin.definitions("greet"))[0]?.app).toBe("billing");
+      expect(await terminal("taskgate owner greet billing")).not.toContain("Go on?");
+      const told = await terminal("taskgate owner greet shipping --yes");
+      expect(told).not.toContain("Go on?");
+      expect(told).toContain("greet belongs to shipping, it was billing's.");
+      await shell("taskgate owner greet --release");
+    });
+
     test("status is coloured, unless NO_COLOR or --no-color says otherwise", async () => {
       const escape = "\u001b[";
       expect(await terminal("taskgate status")).toContain(escape);
