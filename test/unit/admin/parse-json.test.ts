@@ -55,7 +55,7 @@ describe("messages", () => {
       ok: false,
       problems: [{ value: "more than 105 levels" }],
     });
-    expect(readDelivery(text)).toEqual({ tries: 0, message: text });
+    expect(readDelivery(text)).toEqual({ tries: 0, reason: null, message: text });
     const read = readEachEvent({ ...event, data: { deep } });
     expect(read).toMatchObject({
       value: [{ read: { problems: [{ expected: expect.stringContaining("100 levels") }] } }],
