@@ -33,8 +33,17 @@ const varying: readonly RegExp[] = [
   /\b0x[0-9a-f]+\b/gi,
   /\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b/gi,
 ];
-/** 400 to 599 as a word of its own, or another number: `orders/450`, `v4.50` and `1,450` are no status. */
-const numbers = /(?<![^\s("'[=])([45]\d\d)(?!\w|[-/]|[.,:]\d)|\d+(?:[.,:]\d+)*/g;
+/** Words before a number that make it a status: `answered 503`, `status code 400`, `HTTP/1.1 502`, `error: 404`. */
+const statusWord =
+  /HTTP(?:\/[\d.]+)?|status|code|errors?|answer(?:s|ed)?|respon(?:ds?|ded|se)|returns?|returned|got|gave|sa(?:ys|id)|with/;
+/**
+ * 400 to 599 behind such a word, alone in brackets or at the beginning, or another number. `order 450` is no status, nor are
+ * `orders/450`, `v4.50` and `1,450`.
+ */
+const numbers = new RegExp(
+  `(?<=^|[(\\[]|\\b(?:${statusWord.source})\\b["']?[\\s:=("'[]+)([45]\\d\\d)(?!\\w|[-/]|[.,:]\\d)|\\d+(?:[.,:]\\d+)*`,
+  "gi",
+);
 
 /** The error's first line with `#` in place of numbers and ids; numbers that stand as a status of HTTP stay. */
 export function likeOf(error: string | null): string {
