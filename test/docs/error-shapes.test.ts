@@ -27,7 +27,13 @@ test.each<[string, () => string]>([
     "options in TypeScript",
     () => thrownBy(() => defineTask({ name: "greet", limit: 1_001, run: () => Promise.resolve() })),
   ],
-  ["calls in SQL", () => thrownBy(() => expectLimit(1_001))],
+  [
+    "calls in SQL",
+    () =>
+      thrownBy(() => {
+        expectLimit(1_001);
+      }),
+  ],
   [
     "HTTP, command line, queues",
     () => {

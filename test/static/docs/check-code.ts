@@ -8,7 +8,7 @@ import type { CodeBlock } from "../../docs/markdown";
 const folders = ["functions/tasks", "functions", "shared/worker", "test/tsql-server", "."];
 
 /** Names that a reader of the docs has and the repository hasn't. */
-const prelude = `declare function callPartner(message: unknown): Promise<void>;\n`;
+const prelude = `declare function callPartner(message: unknown): Promise<void>; declare function readPrices(signal: AbortSignal): Promise<object>;\n`;
 
 /** Compiles blocks as files of the repository, without writing them; answers `page:line message`. */
 export function checkCode(blocks: readonly CodeBlock[]): string[] {
