@@ -64,7 +64,7 @@ function describeWork(setup: StoreSetup): void {
     expect((await claim(3, 9))["Started"]).toBe(1);
   });
 
-  test("a claim beside a task that was lost twice tells the fence and the number of started tasks of what is claimed", async () => {
+  test("the columns Fence and Started beside a task that was lost twice are those of what is claimed", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 9, lostMax: 9, leaseMs: 10_000 });
