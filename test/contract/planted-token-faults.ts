@@ -7,6 +7,12 @@ function setTokens(name: string, text: string): string {
   return `UPDATE taskgate.task_definition SET execution_tokens = '${text}' WHERE name = '${name}'`;
 }
 
+/** T-SQL: a token is a row. */
+function tokenRow(name: string, heldBy: string, place: number): string {
+  return `INSERT INTO Taskgate.Token (TaskDefinitionId, HeldBy, Ord, TokenId, LastHeldBy)
+    SELECT d.TaskDefinitionId, ${heldBy}, ${String(place)}, '${id}', 0 FROM Taskgate.TaskDefinition AS d WHERE d.Name = N'${name}'`;
+}
+
 /** What can be wrong with the tokens of a definition. */
 export const tokenFaults: readonly PlantedFault[] = [
   {
@@ -43,6 +49,28 @@ export const tokenFaults: readonly PlantedFault[] = [
     title: "a count of held tokens that isn't that of the text",
     sql: { mssql: "UPDATE Taskgate.TaskDefinition SET HeldCount = 1 WHERE Name = N'one'" },
     found: [[rules.heldCount, "one", "1 counted, 2 in the string"]],
+  },
+  {
+    title: "a row of a free token too many",
+    sql: { mssql: tokenRow("one", "0", 9) },
+    found: [[rules.free, "one", "4 tokens, limit 3"]],
+  },
+  {
+    title: "a row of a held token too many, whose holder counts fewer",
+    sql: { mssql: tokenRow("one", "{worker}", 9) },
+    found: [
+      [rules.counted, "{worker}", "3 in the string, 2 counted"],
+      [rules.heldCount, "one", "2 counted, 3 in the string"],
+      [rules.free, "one", "4 tokens, limit 3"],
+    ],
+  },
+  {
+    title: "a row of a token without a limit",
+    sql: { mssql: tokenRow("two", "{ended}", 0) },
+    found: [
+      [rules.heldCount, "two", "0 counted, 1 in the string"],
+      [rules.unlimited, "two", `I:${id},S:0,G:{ended}`],
+    ],
   },
   {
     title: "a counted token that isn't in the text",

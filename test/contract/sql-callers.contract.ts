@@ -171,12 +171,12 @@ function describeAnswers(setup: StoreSetup): void {
 
   test.each([
     {
-      what: "its execution has ended since",
+      what: "an execution that has ended since it was read",
       granted: 0,
       between: (worker: Worker) => worker.finish(),
     },
     {
-      what: "older code has written the tokens since",
+      what: "an execution, of tokens that were written by hand since",
       granted: 1,
       between: (_: Worker, opened: TestStore) =>
         opened.raw(
@@ -184,64 +184,41 @@ function describeAnswers(setup: StoreSetup): void {
              ExecutionTokens = N'I:6f1c2f6e-3f0d-4d6b-9a51-0d0f6b2f3c11,S:1,G:0';`,
         ),
     },
-  ])("a plan of tokens isn't followed where $what", async ({ granted, between }) => {
+  ])("_SettleTokens grants $granted under the lock to $what", async ({ granted, between }) => {
     const opened = open();
     const { store } = opened;
     const worker = await startWorker(store, await define(store, { limit: 2 }));
-    // The end of an execution that holds none changes nothing that a plan is compared with.
     await store.releaseTokens({ executionId: worker.executionId, keep: 0 });
-    const plan = await planOf(opened, worker.number);
-    expect(plan.count).toBe(2);
     await between(worker, opened);
-    expect(await follow(opened, worker.number, plan)).toEqual([{ granted }]);
+    expect(await settle(opened, worker.number)).toEqual([{ granted }]);
   });
 
-  test("a plan of tokens isn't followed where some were reserved for others since", async () => {
+  test("_SettleTokens grants none of the tokens that were reserved for others since", async () => {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 3 });
     const rich = await hold(store, name, "first");
     await ask(store, name, "second");
     await setLimit(store, name, 4);
-    const plan = await planOf(opened, rich.number);
-    expect(plan.count).toBe(1);
     expect(await give(rich)).toMatchObject({ tokens: 3 });
-    expect(await follow(opened, rich.number, plan)).toEqual([{ granted: 0 }]);
+    expect(await settle(opened, rich.number)).toEqual([{ granted: 0 }]);
   });
 
   test.each([
     { afterMs: 0, granted: 0 },
     { afterMs: 10_001, granted: 1 },
   ])(
-    "a plan that found no free token grants $granted after $afterMs ms of a lease of 10 seconds",
+    "where no token is free, the lock grants $granted after $afterMs ms of a lease of 10 seconds",
     async ({ afterMs, granted }) => {
       const opened = open();
       const { store } = opened;
       const name = await define(store, { limit: 2, leaseMs: 10_000 });
       const asker = await startWorker(store, name);
       await startWorker(store, name, { worker: "another" });
-      const plan = await planOf(opened, asker.number);
-      expect(plan.count).toBe(0);
       await opened.advance(afterMs);
-      expect(await follow(opened, asker.number, plan)).toEqual([{ granted }]);
+      expect(await settle(opened, asker.number)).toEqual([{ granted }]);
     },
   );
-
-  test("work counts the held tokens in the text that older code has written", async () => {
-    const opened = open();
-    const { store } = opened;
-    const name = await define(store, { limit: 3 });
-    const worker = await startWorker(store, name);
-    await enqueueOne(store, name);
-    const tokens = [worker.number, "0", "0"].map(
-      (grantee) =>
-        `I:' + LOWER(CONVERT(nvarchar(36), NEWID())) + N',S:${grantee === "0" ? "1" : "0"},G:${grantee}`,
-    );
-    await opened.raw(
-      `UPDATE Taskgate.TaskDefinition SET ExecutionTokens = N'${tokens.join(",")}', HeldCount = 3;`,
-    );
-    expect(await worker.work({ want: 1 })).toMatchObject({ overLimit: 0, freeTokens: 2 });
-  });
 
   test("tokens of a definition that isn't there: a named error", async () => {
     const names = ["Own", "Granted", "Freed", "Held", "Limit", "Dead"].map(
@@ -259,46 +236,15 @@ function describeAnswers(setup: StoreSetup): void {
   });
 }
 
-/** What _PlanTokens tells, for _SettleTokens. */
-type Plan = Readonly<Record<"stamp" | "count" | "offset" | "piece" | "more" | "until", unknown>>;
-
-/** How an execution would come to all tokens of its definition. */
-async function planOf(opened: TestStore, execution: ExecutionNumber): Promise<Plan> {
-  const [plan] = await opened.raw(`
-    ${declareDefinition(execution)}
-    DECLARE @s bigint, @c int, @f int, @p varchar(max), @m nvarchar(max), @u datetime2(3);
-    EXEC Taskgate._PlanTokens @TaskDefinitionId = @d, @TaskExecutionId = ${execution}, @Want = @w, @Keep = NULL,
-      @oStamp = @s OUTPUT, @oCount = @c OUTPUT, @oOffset = @f OUTPUT, @oPiece = @p OUTPUT, @oMore = @m OUTPUT, @oUntil = @u OUTPUT;
-    SELECT CONVERT(nvarchar(20), @s) AS stamp, @c AS [count], @f AS offset, @p AS piece, @m AS more, CONVERT(nvarchar(30), @u, 126) AS until;`);
-  return plan as Plan;
-}
-
-/** How many tokens the execution gets by that plan. */
-function follow(opened: TestStore, execution: ExecutionNumber, plan: Plan): Promise<unknown> {
-  const { stamp, count, offset, piece, more, until } = plan;
+/** How many tokens the execution gets that wants all of its definition. */
+function settle(opened: TestStore, execution: ExecutionNumber): Promise<unknown> {
   return opened.raw(`
-    ${declareDefinition(execution)}
-    DECLARE @n int, @g int, @b bigint, @x bit;
-    EXEC Taskgate._SettleTokens @TaskDefinitionId = @d, @TaskExecutionId = ${execution}, @Want = @w, @Keep = NULL,
-      @OverLimitKeep = NULL, @Shared = N'', @oOwn = @n OUTPUT, @oGranted = @g OUTPUT, @oFreed = @n OUTPUT, @oHeld = @n OUTPUT,
-      @oLimit = @n OUTPUT, @oTokenFence = @b OUTPUT, @oPaused = @x OUTPUT, @oDead = @n OUTPUT, @oIsLive = @x OUTPUT,
-      @PlanStamp = ${String(stamp)}, @PlanCount = ${String(count)}, @PlanOffset = ${String(offset)}, @PlanPiece = '${String(piece)}',
-      @PlanMore = ${textOf(more)}, @PlanUntil = ${textOf(until)};
-    SELECT @g AS granted;`);
-}
-
-/** A literal of T-SQL. */
-function textOf(value: unknown): string {
-  return typeof value === "string" ? `N'${value}'` : "NULL";
-}
-
-/** Its definition, and a wish for all tokens of that. */
-function declareDefinition(execution: ExecutionNumber): string {
-  return `
-    DECLARE @d int, @w int;
+    DECLARE @d int, @w int, @g int;
     SELECT @d = d.TaskDefinitionId, @w = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit)
     FROM Taskgate.TaskExecution AS e INNER JOIN Taskgate.TaskDefinition AS d ON d.TaskDefinitionId = e.TaskDefinitionId
-    WHERE e.TaskExecutionId = ${execution};`;
+    WHERE e.TaskExecutionId = ${execution};
+    EXEC Taskgate._SettleTokens @TaskDefinitionId = @d, @TaskExecutionId = ${execution}, @Want = @w, @Shared = N'', @oGranted = @g OUTPUT;
+    SELECT @g AS granted;`);
 }
 
 async function counts(opened: TestStore): Promise<unknown> {

@@ -312,7 +312,7 @@ function describeSilentDamage(setup: StoreSetup): void {
   const open = useStore(setup);
   const text =
     setup.dialect === "mssql"
-      ? { table: "Taskgate.TaskDefinition", column: "TokenList" }
+      ? { table: "Taskgate.TaskDefinition", column: "ExecutionTokens" }
       : { table: "taskgate.task_definition", column: "execution_tokens" };
 
   const damages = [
@@ -329,6 +329,8 @@ function describeSilentDamage(setup: StoreSetup): void {
         const name = await define(store, { limit: 2 });
         const { executionId } = await startWorker(store, name, { want: 1 });
         opened.expectDamage();
+        // As text, where a token is a row.
+        await opened.writeTokens(name, await opened.readTokens(name));
         await opened.raw(
           `UPDATE ${text.table} SET ${text.column} = REPLACE(${text.column}, '${sound}', '${broken}')`,
         );

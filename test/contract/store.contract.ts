@@ -72,7 +72,7 @@ import { describeSqlTexts } from "./sql-texts.contract";
 import { describeStarts } from "./starts.contract";
 import { describeSweep } from "./sweep.contract";
 import { describeTokenCounts } from "./token-counts.contract";
-import { describeTokenList } from "./token-list.contract";
+import { describeTokenRows } from "./token-rows.contract";
 import { describeTokenTurns } from "./token-turns.contract";
 import { describeTokens } from "./tokens.contract";
 import { describeTaskPages } from "./task-pages.contract";
@@ -179,7 +179,7 @@ export function describeStore(setup: StoreSetup): void {
   if (setup.dialect === "mssql") {
     describeSqlCallers(setup);
     describeOldTexts(setup);
-    describeTokenList(setup);
+    describeTokenRows(setup);
     describePayloadHomes(setup);
     describeSqlEnqueue(setup);
     describeSqlResults(setup);

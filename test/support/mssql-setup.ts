@@ -157,12 +157,16 @@ export class MssqlTestStore implements TestStore {
 
   async readTokens(name: string): Promise<string> {
     const [row] = await this.query(
-      `SELECT x.Tokens AS [tokens] FROM Taskgate.TaskDefinition AS d
-        CROSS APPLY Taskgate._TokenText(d.ExecutionTokens, d.TokenList) AS x WHERE d.Name = @p1`,
+      `SELECT CASE WHEN d.ExecutionTokens IN (N'', N'rows') THEN x.Tokens ELSE d.ExecutionTokens END AS [tokens] FROM Taskgate.TaskDefinition AS d
+        CROSS APPLY (
+          SELECT STRING_AGG(CONVERT(nvarchar(max), N'I:' + LOWER(CONVERT(nchar(36), t.TokenId)) + N',S:'
+                   + CASE t.IsHeld WHEN 1 THEN N'0' ELSE N'1' END + N',G:' + CONVERT(nvarchar(20), t.Grantee)), N',')
+                   WITHIN GROUP (ORDER BY t.Ord) AS Tokens
+            FROM Taskgate._TokenEntries(d.TaskDefinitionId, d.ExecutionTokens, d.TokenList) AS t) AS x WHERE d.Name = @p1`,
       [name],
     );
     const tokens = row?.["tokens"];
-    return typeof tokens === "string" ? unpadded(tokens) : "";
+    return typeof tokens === "string" ? tokens : "";
   }
 
   async writeTokens(name: string, text: string): Promise<void> {
@@ -240,9 +244,4 @@ export class MssqlTestStore implements TestStore {
 
 function textOrNull(value: unknown): string | null {
   return typeof value === "string" ? value : null;
-}
-
-/** Tokens without the zeros that give every entry one width. */
-export function unpadded(tokens: string): string {
-  return tokens.replaceAll(/G:0+(?=\d)/g, "G:");
 }

@@ -162,7 +162,12 @@ export const brokenSamples: readonly BrokenSample[] = [
     to: "EXEC Taskgate._SettleToken",
   },
   { what: "a wrong parameter name", file: release, from: "@Keep = @Keep", to: "@Kept = @Keep" },
-  { what: "a parameter that is left out", file: release, from: "@Want = NULL, ", to: "" },
+  {
+    what: "a parameter that is left out",
+    file: release,
+    from: "@TaskExecutionId = @TaskExecutionId, @Keep",
+    to: "@Keep",
+  },
   {
     what: "OUTPUT left out of a call",
     file: acquire,

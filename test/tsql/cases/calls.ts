@@ -426,6 +426,20 @@ export function requestCancel(task: number): BatchCall {
   };
 }
 
+/** Puts the tokens of all definitions into the strings that they were in before they became rows. */
+export const tokensOfBefore: BatchCall = {
+  kind: "batch",
+  calls: [],
+  sql: `UPDATE d
+SET ExecutionTokens = x.Tokens
+FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition))
+CROSS APPLY (
+  SELECT STRING_AGG(CONVERT(nvarchar(max), N'I:' + CONVERT(nchar(36), t.TokenId) + N',S:' + CASE t.IsHeld WHEN 1 THEN N'0' ELSE N'1' END
+           + N',G:' + CONVERT(nvarchar(20), t.Grantee)), N',') WITHIN GROUP (ORDER BY t.Ord) AS Tokens
+  FROM Taskgate._TokenEntries(d.TaskDefinitionId, d.ExecutionTokens, d.TokenList) AS t) AS x;
+DELETE FROM t FROM Taskgate.Token AS t WITH (INDEX (PK_Token));`,
+};
+
 export function cancel(...tasks: readonly number[]): ProcedureCall {
   return call("CancelTasks", { TaskIds: JSON.stringify(tasks.map(String)), Reason: "not needed" });
 }

@@ -35,9 +35,9 @@ export function isAny(
   return wanted.includes(statusOf(answer)) ? undefined : `the answer is ${statusOf(answer)}`;
 }
 
-/** Tokens held in the strings of all definitions. */
+/** Tokens of all definitions that are held. */
 export function heldTokens(end: Ending, expected: number): string | undefined {
-  const held = end.rows("TaskDefinition").reduce((sum, row) => sum + countHeld(tokenText(row)), 0);
+  const held = end.rows("Token").filter(isHeld).length;
   return held === expected
     ? undefined
     : `${String(held)} tokens are held, expected ${String(expected)}`;
@@ -53,13 +53,12 @@ export function sharedTokens(end: Ending, expected: number): string | undefined 
     : `${String(held)} tokens of shared limits are held, expected ${String(expected)}`;
 }
 
-/** The tokens of a row of TaskDefinition or SharedLimit: a string of before wins over the list. */
-export function tokenText(row: Readonly<Record<string, unknown>>): string {
-  const { ExecutionTokens: text, TokenList: list } = row;
-  if (typeof text === "string" && text !== "") return text;
-  return typeof list === "string" ? list : "";
+/** A row of Token: 0 holds the free ones. */
+export function isHeld(row: Readonly<Record<string, unknown>> | undefined): boolean {
+  return row !== undefined && row["HeldBy"] !== 0;
 }
 
+/** In the string of a shared limit. */
 export function countHeld(tokens: string): number {
   return tokens.split("S:0").length - 1;
 }

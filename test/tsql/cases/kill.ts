@@ -59,18 +59,14 @@ function brokenRepeat(
 
 /** The rows of the tables but that one, without numbers that are drawn anew. */
 function shapeOf(world: World, without: string | undefined): string {
-  const drawn = /Id$|Fence|^Answer$|^TokenStamp$/;
+  const drawn = /Id$|Fence|^Answer$/;
   return sharedTables(world)
     .filter((name) => name !== without)
     .map((name) => {
       const rows = committedRows(world, name).map((row) =>
         Object.entries(row)
           .filter(([column]) => !drawn.test(column))
-          .map(([column, value]) =>
-            column === "ExecutionTokens" || column === "TokenList"
-              ? tokensOnly(String(value))
-              : String(value),
-          )
+          .map(([column, value]) => (shownBy[column] ?? String)(value))
           .join(","),
       );
       return [name, ...rows.sort()].join("\n");
@@ -78,7 +74,15 @@ function shapeOf(world: World, without: string | undefined): string {
     .join("\n");
 }
 
-/** Which tokens are held and which are free, without their ids. */
-function tokensOnly(text: string): string {
-  return (text.match(/S:[01],G:\d+/g) ?? []).map((token) => token.slice(0, 3)).join();
-}
+/** Whose a token is, or was last: a repeat may be another execution. */
+const whose = (value: unknown): string => (value === 0 ? "nobody" : "an execution");
+
+/** Which tokens of a shared limit are held and which are free, without their ids. */
+const tokensOnly = (text: unknown): string =>
+  (String(text).match(/S:[01],G:\d+/g) ?? []).map((token) => token.slice(0, 3)).join();
+
+const shownBy: Readonly<Record<string, (value: unknown) => string>> = {
+  HeldBy: whose,
+  LastHeldBy: whose,
+  ExecutionTokens: tokensOnly,
+};

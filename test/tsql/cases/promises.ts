@@ -3,11 +3,12 @@ import { runAlone } from "../../tsql-server/schedule/step";
 import type { Run, StepReport } from "../../tsql-server/schedule/run";
 import type { Call } from "./calls";
 import { checkInvariants, namesOf } from "./calls";
-import { countHeld, statusOf, tokenText } from "./endings";
+import { countHeld, isHeld, statusOf } from "./endings";
 import { proceduresOf } from "./model-case";
 import type { CaseAnswer, CaseOptions, Ending, ModelCase } from "./model-case";
 import { answersOfRun, caseAnswer, requestOf } from "./requests";
 import { committedRows, openChanges, plainRow, tablesAsText } from "./table-rows";
+import type { OpenChange } from "./table-rows";
 
 /*
  * What must hold in every interleaving of every case: the first six promises, as far as SQL decides them. After each step:
@@ -96,23 +97,54 @@ function brokenAnswer(judged: Judged, report: StepReport): string | undefined {
 function brokenGrant(model: ModelCase, run: Run): string | undefined {
   // A definition that begins to share a limit brings those who run: that is no grant.
   const isLinking = proceduresOf(model).includes("RegisterDefinition");
-  const changes = ["TaskDefinition", ...(isLinking ? [] : ["SharedLimit"])].flatMap((table) =>
-    openChanges(run.world, table),
-  );
-  for (const { before, after } of changes) {
-    if (after === undefined) continue;
-    const limit = Number(after["ConcurrencyLimitOverride"] ?? after["ConcurrencyLimit"]);
-    const held = countHeld(tokenText(after));
-    const was = countHeld(tokenText(before ?? {}));
+  const grants = [...grantsOfDefinitions(run.world), ...(isLinking ? [] : grantsOfShared(run))];
+  for (const { before, after, was, held } of grants) {
+    const limit = limitOf(after);
     // An execution that ran without a limit is counted when there is one: that is no grant.
-    const isCounted =
-      before !== undefined &&
-      Number(before["ConcurrencyLimitOverride"] ?? before["ConcurrencyLimit"]) === -1;
+    const isCounted = before !== undefined && limitOf(before) === -1;
     if (limit >= 0 && held > was && held > limit && !isCounted) {
       return `limit: a grant makes ${String(held)} of ${String(limit)} tokens held`;
     }
   }
   return undefined;
+}
+
+/** A limit's row before and after a change that isn't committed, and how many of its tokens are held. */
+interface Grant {
+  readonly before: OpenChange["before"];
+  readonly after: NonNullable<OpenChange["after"]>;
+  readonly was: number;
+  readonly held: number;
+}
+
+function limitOf(row: NonNullable<OpenChange["after"]>): number {
+  return Number(row["ConcurrencyLimitOverride"] ?? row["ConcurrencyLimit"]);
+}
+
+function grantsOfShared(run: Run): Grant[] {
+  const heldIn = (row: OpenChange["before"]): number => countHeld(String(row?.["ExecutionTokens"]));
+  return openChanges(run.world, "SharedLimit").flatMap(({ before, after }) =>
+    after === undefined ? [] : [{ before, after, was: heldIn(before), held: heldIn(after) }],
+  );
+}
+
+/** By the rows of their tokens: a definition's own row need not have changed yet. */
+function grantsOfDefinitions(world: World): Grant[] {
+  const moved = openChanges(world, "Token");
+  if (moved.length === 0) return [];
+  const changed = openChanges(world, "TaskDefinition");
+  return committedRows(world, "TaskDefinition").map((after) => {
+    const isOwn = (row: OpenChange["after"]): boolean =>
+      isHeld(row) && row?.["TaskDefinitionId"] === after["TaskDefinitionId"];
+    const held = committedRows(world, "Token").filter(isOwn).length;
+    const more =
+      moved.filter((one) => isOwn(one.after)).length -
+      moved.filter((one) => isOwn(one.before)).length;
+    const own = changed.find(
+      (one) => one.after?.["TaskDefinitionId"] === after["TaskDefinitionId"],
+    );
+    return { before: own?.before, after, was: held - more, held };
+  });
 }
 
 // ---- the end

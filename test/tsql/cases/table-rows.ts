@@ -25,7 +25,7 @@ function asObject(data: TableData, image: readonly SqlValue[]): AnswerRow {
   );
 }
 
-/** Rows of a table without a writer. */
+/** Rows of a table as they stand, those of open changes as they would be. */
 export function committedRows(world: World, name: string): AnswerRow[] {
   const data = taskgateTable(world, name);
   return [...data.liveRows()].map((row) => asObject(data, row.image ?? []));
@@ -39,9 +39,11 @@ export interface OpenChange {
 
 export function openChanges(world: World, name: string): OpenChange[] {
   const data = taskgateTable(world, name);
-  return data.clustered.entries
-    .filter((entry) => entry.row.writer !== undefined)
-    .map(({ row }) => ({
+  // A row whose key changes has two entries.
+  const rows = new Set(data.clustered.entries.map(({ row }) => row));
+  return [...rows]
+    .filter(({ writer }) => writer !== undefined)
+    .map((row) => ({
       before: imageObject(data, row.older.at(-1)?.image),
       after: imageObject(data, row.image),
     }));

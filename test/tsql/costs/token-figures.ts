@@ -1,7 +1,5 @@
 import type { TaskStore } from "../../../shared/ports/task-store";
-import { plantedText } from "../../source-texts/planted-text";
 import { define, startInput, startWorker } from "../../support/builders";
-import { loadScript } from "../../tsql-server/engine/load";
 import type { World } from "../../tsql-server/engine/world";
 import type { Situation } from "./situation";
 import { measure } from "./measure";
@@ -67,6 +65,14 @@ const rough: Readonly<Record<string, TokenCall>> = {
     await store.startExecution(startInput(name, { worker: "newcomer" }));
     return () => store.releaseSurplus({ executionId, keep: answer.tokens - 1 });
   },
+  "StartExecution, takes all tokens": async (store, name, limit) => {
+    await Promise.resolve();
+    return () => store.startExecution(startInput(name, { want: limit }));
+  },
+  "FinishExecution, gives back all tokens": async (store, name, limit) => {
+    const { executionId } = await startWorker(store, name, { want: limit });
+    return () => store.finishExecution({ executionId });
+  },
   "FinishExecution, three tokens far apart": async (store, name, limit) => {
     const { single } = await apart(store, name, limit);
     const [{ executionId }, ...others] = single;
@@ -75,9 +81,6 @@ const rough: Readonly<Record<string, TokenCall>> = {
     return () => store.finishExecution({ executionId });
   },
 };
-
-/** Where another call has changed the tokens between the plan and the lock. */
-const late = ["AcquireTokens", "ReleaseTokens"] as const;
 
 const table = "Taskgate.TaskDefinition";
 
@@ -92,25 +95,12 @@ export async function tokenFigures(
   return found;
 }
 
-/** Calls that find no token, too few, tokens far apart, or another call that came between. */
+/** Calls that find no token, too few, or tokens far apart; and those that take or give back all. */
 export async function roughTokenFigures(template: World): Promise<Situation[]> {
   const found: Situation[] = [];
   for (const limit of [12, 100, 1_000]) {
     for (const [call, prepare] of Object.entries(rough)) {
       found.push(await figures(template, { call, limit, prepare }));
-    }
-    for (const call of late) {
-      const world = template.fork();
-      const file = `mssql/sql/procedures/${call}.sql`;
-      const edits = [{ from: "@PlanStamp = @vPlanStamp", to: "@PlanStamp = -1" }]; // of none
-      loadScript(world, plantedText({ file, edits }), file);
-      found.push(
-        await figures(world, {
-          call: `${call}, tokens changed since the plan`,
-          limit,
-          prepare: smooth[call],
-        }),
-      );
     }
   }
   return found;
@@ -123,7 +113,7 @@ interface Measured {
 }
 
 async function figures(world: World, { call, limit, prepare }: Measured): Promise<Situation> {
-  const { tally } = await measure(world, 1, async ({ store, name }) => {
+  const { tally, rowsRead } = await measure(world, 1, async ({ store, name }) => {
     await define(store, { limit }, name);
     return prepare(store, name, limit);
   });
@@ -134,6 +124,7 @@ async function figures(world: World, { call, limit, prepare }: Measured): Promis
       "in functions": tally.functionStatements,
       "index writes": tally.indexWrites,
       seeks: tally.seeks,
+      "rows read": rowsRead,
       "log bytes": tally.logBytes,
       "version bytes": tally.versionBytes,
       passes: tally.passes,

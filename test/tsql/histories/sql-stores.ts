@@ -1,7 +1,6 @@
 import { toCamelCase } from "../../../shared/store/operations/operation";
 import type { StoreSetup, TestStore } from "../../support/store-setup";
 import type { HistoryStore } from "./side";
-import { unpadded } from "../../support/mssql-setup";
 import type { StoreRow, StoreTables } from "./store-tables";
 
 /** Calls of one history take turns on so many. */
@@ -145,21 +144,30 @@ function withPositions(tables: StoreTables): StoreTables {
   return { ...tables, claim };
 }
 
-/** T-SQL: a text is in its new column, or, in a row of before, in the old one; the tokens' count and stamp are its own. */
-function withOneText(tables: StoreTables): StoreTables {
+/** T-SQL: a text is in its new column, or, in a row of before, in the old one; a definition's tokens are rows, with a count beside them. */
+function withOneText({ token = [], ...tables }: StoreTables): StoreTables {
   const taskDefinition = (tables["taskDefinition"] ?? []).map((row) => {
     const { tokenList, heldCount, tokenStamp, ...rest } = row;
-    if (rest["executionTokens"] !== "" || typeof tokenList !== "string") return rest;
-    const isCount = typeof heldCount === "number" && tokenStamp !== undefined;
-    if (!isCount || tokenList.split("S:0").length - 1 !== heldCount)
-      throw new Error(`${String(heldCount)} tokens are counted in ${tokenList}`);
-    return {
-      ...rest,
-      executionTokens: unpadded(tokenList.replaceAll(/[[\]"]/g, "")),
-    };
+    if (rest["executionTokens"] !== "rows") return rest;
+    const own = token.filter((one) => one["taskDefinitionId"] === rest["taskDefinitionId"]);
+    const held = own.filter((one) => Number(one["heldBy"]) !== 0).length;
+    if (held !== heldCount || tokenList !== null || tokenStamp === undefined)
+      throw new Error(`${String(heldCount)} tokens are counted, ${String(held)} are held`);
+    return { ...rest, executionTokens: tokenText(own) };
   });
   const merged = Object.entries(tables).map(([name, rows]) => [name, rows.map(withOwnText)]);
   return { ...(Object.fromEntries(merged) as StoreTables), taskDefinition };
+}
+
+function tokenText(rows: readonly StoreRow[]): string {
+  return [...rows]
+    .sort((a, b) => Number(a["ord"]) - Number(b["ord"]))
+    .map(({ tokenId, heldBy, lastHeldBy }) => {
+      const isHeld = Number(heldBy) !== 0;
+      const grantee = isHeld ? heldBy : lastHeldBy;
+      return `I:${String(tokenId).toLowerCase()},S:${isHeld ? "0" : "1"},G:${String(grantee)}`;
+    })
+    .join(",");
 }
 
 /** T-SQL: the row of a task that is done stays as its payload's home. Nothing else of it may be left. */

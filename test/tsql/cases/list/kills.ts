@@ -38,6 +38,7 @@ import {
   start,
   startBatch,
   together,
+  tokensOfBefore,
   work,
 } from "../calls";
 import { heldTokens, statusOf } from "../endings";
@@ -133,6 +134,7 @@ export const killCases: readonly KillCase[] = [
   { name: "start", setup: busy, call: start(3, 1) },
   { name: "start-after-dead-holders", setup: [...busy, leaseOver], call: start(3, 4) },
   { name: "acquire", setup: busy, call: acquire(2, 2) },
+  { name: "acquire-tokens-of-before", setup: [...busy, tokensOfBefore], call: acquire(2, 2) },
   { name: "release", setup: busy, call: release(1, 1) },
   { name: "release-surplus", setup: [...busy, setLimit(1, 1)], call: releaseSurplus(1, 1) },
   {

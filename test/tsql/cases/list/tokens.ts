@@ -15,6 +15,7 @@ import {
   start,
   sweep,
   work,
+  tokensOfBefore,
 } from "../calls";
 import { allOf, heldTokens, isAny, numberOf, oneOf, statusOf, tokensOf } from "../endings";
 import { leaseOver } from "../model-case";
@@ -119,6 +120,15 @@ export const tokenCases: readonly ModelCase[] = [
     ends: (end) => heldTokens(end, 3),
   },
   {
+    name: "acquire-x-acquire-of-before",
+    about:
+      "limit 3, the tokens are a string of before, two executions with one token each want a second one: the first call makes rows of it, and one gets it",
+    setup: [register({ limit: 3 }), start(1, 1), start(2, 1), tokensOfBefore],
+    callers: [[acquire(1, 2)], [acquire(2, 2)]],
+    waits,
+    ends: (end) => heldTokens(end, 3),
+  },
+  {
     name: "acquire-x-release",
     about:
       "limit 2, one wants a second token while the other gives its own back: it gets it or not, no token is lost",
@@ -132,6 +142,7 @@ export const tokenCases: readonly ModelCase[] = [
     name: "start-x-finish",
     about: "limit 1, a start meets the end of the holder's execution",
     setup: [register({ limit: 1 }), start(1, 1)],
+    readersWait: true,
     callers: [[start(2, 1)], [finish(1)]],
     waits: [definitionRow, executionRow],
     ends: (end) => heldTokens(end, statusOf(end.answers[0]?.[0]) === "started" ? 1 : 0),
@@ -157,6 +168,7 @@ export const tokenCases: readonly ModelCase[] = [
     name: "acquire-x-raise",
     about: "the limit is raised while somebody asks: granted by the limit in force at the grant",
     setup: [register({ limit: 2 }), start(1, 1), start(2, 1)],
+    readersWait: true,
     callers: [[acquire(1, 2)], [setLimit(3, 1)]],
     waits,
     ends: (end) => heldTokens(end, 1 + tokensOf(end.answers[0]?.[0])),
@@ -172,7 +184,7 @@ export const tokenCases: readonly ModelCase[] = [
   {
     name: "release-x-lower-below-what-is-held",
     about:
-      "the limit is lowered below what is held while a holder has planned to give a token back: no free token is left over",
+      "the limit is lowered below what is held while a holder gives a token back: no free token is left over",
     setup: [register({ limit: 3 }), start(1, 2), start(2, 1)],
     callers: [[release(1, 1)], [setLimit(2, 1)]],
     waits,
@@ -210,6 +222,7 @@ export const tokenCases: readonly ModelCase[] = [
     name: "acquire-x-no-limit",
     about: "the limit is taken away while somebody asks: the counters stand in for the string",
     setup: [register({ limit: 2 }), start(1, 1), start(2, 1)],
+    readersWait: true,
     callers: [[acquire(2, 3)], [setLimit(-1, 1)]],
     waits: [definitionRow, executionRow],
   },

@@ -4,7 +4,7 @@
 -- Out:    int, 0 or more
 -- Raises: -
 -- Locks:  none
--- Plan:   primary key; counts S:0 in the text, which a token id can't contain
+-- Plan:   primary key; counts S:0 in the text of a shared limit, which a token id can't contain
 -- Twin:   postgres/sql/functions/_over_limit.sql
 CREATE OR ALTER FUNCTION Taskgate._OverLimit (@TaskDefinitionId int)
 RETURNS int
@@ -14,8 +14,7 @@ BEGIN
     SELECT COALESCE(MAX(CASE WHEN x.TaskLimit < 0 OR x.Held <= x.TaskLimit THEN 0 ELSE x.Held - x.TaskLimit END), 0)
     FROM (
       SELECT COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit,
-             CASE WHEN DATALENGTH(d.ExecutionTokens) = 0 THEN d.HeldCount
-                  ELSE CONVERT(int, (DATALENGTH(d.ExecutionTokens) - DATALENGTH(REPLACE(d.ExecutionTokens COLLATE Latin1_General_100_BIN2, N'S:0', N''))) / 6) END AS Held
+             d.HeldCount AS Held
       FROM Taskgate.TaskDefinition AS d
       WHERE d.TaskDefinitionId = @TaskDefinitionId
       UNION ALL

@@ -1,22 +1,29 @@
--- Taskgate._TokenEntries: a definition's tokens as rows, in list order, from the one of its two columns that has them.
--- In:     @Tokens: ExecutionTokens, a string of before, or one that was written by hand: it wins; @List: TokenList
--- Rows:   as _ReadTokens: Ord int from 0; TokenId; IsHeld; Grantee; an entry of another width or form has nulls there
--- Raises: -; an error of OPENJSON where a list that was damaged by hand is no JSON any more
--- Locks:  none; the caller holds the row, or reads as of its snapshot
--- Plan:   no table; one pass over the list, seven over a string of before
--- Twin:   none: one column has it there
-CREATE OR ALTER FUNCTION Taskgate._TokenEntries (@Tokens nvarchar(max), @List varchar(max))
+-- Taskgate._TokenEntries: a definition's tokens as rows, in whichever form it has them: rows of Token; a list or a string of before, until
+-- _MakeTokenRows has moved them; or a string that was written by hand, which wins.
+-- In:     @TaskDefinitionId int; @Tokens: ExecutionTokens, which says rows where they are such; @List: TokenList, of before. A shared limit's: its string, and null for the two others
+-- Rows:   as _ReadTokens: Ord int; TokenId; IsHeld; Grantee; in a list or a string an entry of another width or form has nulls there
+-- Raises: -; a list that was damaged by hand, so that it is no JSON any more, has no rows
+-- Locks:  none; the caller holds the definition's row, or reads as of its snapshot. A row that moves meanwhile may be seen twice, or not at all:
+--         without that lock nothing is granted or denied by these rows
+-- Plan:   the definition's range of PK_Token; one pass over a list, seven over a string
+-- Twin:   none: one column has them there
+CREATE OR ALTER FUNCTION Taskgate._TokenEntries (@TaskDefinitionId int, @Tokens nvarchar(max), @List varchar(max))
 RETURNS TABLE
 AS
 RETURN
-  SELECT b.Ord AS Ord, b.TokenId AS TokenId, b.IsHeld AS IsHeld, b.Grantee AS Grantee
-  FROM Taskgate._ReadTokens(@Tokens) AS b
+  SELECT r.Ord AS Ord, r.TokenId AS TokenId, CONVERT(bit, CASE r.HeldBy WHEN 0 THEN 0 ELSE 1 END) AS IsHeld,
+         CASE r.HeldBy WHEN 0 THEN r.LastHeldBy ELSE r.HeldBy END AS Grantee
+  FROM Taskgate.Token AS r WITH (INDEX (PK_Token)) -- the definition's range
+  WHERE r.TaskDefinitionId = @TaskDefinitionId AND @Tokens = N'rows'
+  UNION ALL
+  SELECT b.Ord, b.TokenId, b.IsHeld, b.Grantee
+  FROM Taskgate._ReadTokens(CASE WHEN @Tokens <> N'rows' THEN @Tokens END) AS b
   UNION ALL
   SELECT CONVERT(int, j.[key]),
          TRY_CONVERT(uniqueidentifier, CASE WHEN e.IsSound = 1 THEN SUBSTRING(j.[value], 3, 36) END),
          CONVERT(bit, CASE WHEN e.IsSound = 1 THEN CASE SUBSTRING(j.[value], 42, 1) WHEN N'0' THEN 1 ELSE 0 END END),
          CONVERT(bigint, CASE WHEN e.IsSound = 1 THEN SUBSTRING(j.[value], 46, 18) END)
-  FROM OPENJSON(CASE WHEN DATALENGTH(@Tokens) = 0 AND DATALENGTH(@List) > 0 THEN CONVERT(nvarchar(max), @List) END) AS j
+  FROM OPENJSON(CASE WHEN DATALENGTH(@Tokens) = 0 AND DATALENGTH(@List) > 0 AND ISJSON(CONVERT(nvarchar(max), @List)) = 1 THEN CONVERT(nvarchar(max), @List) END) AS j
   CROSS APPLY (
     SELECT CASE WHEN DATALENGTH(j.[value]) = 126 AND j.[value] COLLATE Latin1_General_100_BIN2 LIKE N'I:%,S:[01],G:%'
       AND SUBSTRING(j.[value], 43, 3) COLLATE Latin1_General_100_BIN2 = N',G:'

@@ -5,7 +5,7 @@
 --         DeadHolders: tokens of this many dead executions were freed: call ReclaimExpired; Demand: noted: nothing was granted,
 --           and holders were asked for a token: retry soon | null
 -- Raises: 50422 @Want out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  SharedLimit, TaskDefinition, TaskExecution; then, after the commit, TokenDemand, SharedTokenDemand by skip
+-- Locks:  SharedLimit, TaskDefinition, TaskExecution, Token; then, after the commit, TokenDemand, SharedTokenDemand by skip
 -- Isolation: of two askers the second waits for the row and decides by what the first one left
 -- Plan:   primary keys and the definition's open executions; a denial is plain reads, without lock, also of one that holds some: what it
 --         holds is the answer; it writes at most once a second per limit
@@ -21,8 +21,7 @@ BEGIN
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vMessage nvarchar(2048), @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vState tinyint, @vTokenCount int, @vTokens int = 0,
           @vGranted int = 0, @vTokenFence bigint, @vRetryInMs bigint, @vDead int = 0,
-          @vPaused bit, @vIsLive bit, @vIgnored nvarchar(20), @vDemand nvarchar(20), @vMine int, @vNoted bit, @vWorker nvarchar(200),
-          @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max), @vPlanMore nvarchar(max), @vPlanUntil datetime2(3);
+          @vPaused bit, @vIsLive bit, @vIgnored nvarchar(20), @vDemand nvarchar(20), @vMine int, @vNoted bit, @vWorker nvarchar(200);
 
   IF @Want IS NULL OR @Want NOT BETWEEN 1 AND 1000
   BEGIN
@@ -47,17 +46,11 @@ BEGIN
     END;
     ELSE IF @vStatus IS NULL
     BEGIN
-      IF @vShared = N'' -- these are decided under the locks of all
-        EXEC Taskgate._PlanTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = @Want, @Keep = NULL,
-          @oStamp = @vPlanStamp OUTPUT, @oCount = @vPlanCount OUTPUT, @oOffset = @vPlanOffset OUTPUT, @oPiece = @vPlanPiece OUTPUT, @oMore = @vPlanMore OUTPUT,
-          @oUntil = @vPlanUntil OUTPUT;
       BEGIN TRANSACTION;
       IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
       EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = @Want, @Shared = @vShared,
         @oOwn = @vTokens OUTPUT, @oGranted = @vGranted OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT,
-        @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT,
-        @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece,
-        @PlanMore = @vPlanMore, @PlanUntil = @vPlanUntil;
+        @oDead = @vDead OUTPUT, @oIsLive = @vIsLive OUTPUT;
       COMMIT TRANSACTION;
       SET @vStatus = CASE WHEN @vIsLive = 0 THEN N'fenced' WHEN @vTokens > 0 THEN N'granted' WHEN @vPaused = 1 THEN N'paused'
                           ELSE N'limited' END;

@@ -35,21 +35,21 @@ BEGIN
     UNION ALL
     SELECT c.TaskId, N'claimed', c.TaskDefinitionId FROM Claimed AS c),
   Limits AS ( -- of definitions, and those that definitions share
-    SELECT CONVERT(bit, 0) AS IsShared, d.TaskDefinitionId AS LimitId, d.Name, x.Tokens AS ExecutionTokens,
+    SELECT CONVERT(bit, 0) AS IsShared, d.TaskDefinitionId AS LimitId, d.Name, d.ExecutionTokens COLLATE Latin1_General_100_BIN2 AS ExecutionTokens, d.TokenList,
            COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit,
-           CASE WHEN DATALENGTH(d.ExecutionTokens) = 0 THEN d.HeldCount END AS HeldCount -- null: a string of before
+           CASE WHEN d.ExecutionTokens IN (N'', N'rows') THEN d.HeldCount END AS HeldCount -- null: a string of before
     FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition)) -- all
-    CROSS APPLY Taskgate._TokenText(d.ExecutionTokens, d.TokenList) AS x
     UNION ALL
-    SELECT CONVERT(bit, 1), s.SharedLimitId, s.Name, s.ExecutionTokens COLLATE Latin1_General_100_BIN2, COALESCE(s.ConcurrencyLimitOverride, s.ConcurrencyLimit), NULL
+    SELECT CONVERT(bit, 1), s.SharedLimitId, s.Name, s.ExecutionTokens COLLATE Latin1_General_100_BIN2, NULL, COALESCE(s.ConcurrencyLimitOverride, s.ConcurrencyLimit), NULL
     FROM Taskgate.SharedLimit AS s WITH (INDEX (PK_SharedLimit))), -- all
   Tokens AS (
     SELECT l.IsShared, l.LimitId, l.Name, l.TaskLimit, t.IsHeld, t.Grantee
     FROM Limits AS l
-    CROSS APPLY Taskgate._ReadTokens(l.ExecutionTokens) AS t
-    WHERE NOT EXISTS ( -- of strings that can be read
-      SELECT 1 FROM Taskgate._ReadTokens(l.ExecutionTokens) AS x WHERE x.TokenId IS NULL OR x.IsHeld IS NULL OR x.Grantee IS NULL)),
-  Counted AS ( -- tokens by execution: in the strings, and as counted on the executions under a limit; of each shared limit apart
+    CROSS APPLY Taskgate._TokenEntries(CASE l.IsShared WHEN 0 THEN l.LimitId END, l.ExecutionTokens, l.TokenList) AS t
+    WHERE NOT EXISTS ( -- rows of Token, and strings that can be read
+      SELECT 1 FROM Taskgate._TokenEntries(CASE l.IsShared WHEN 0 THEN l.LimitId END, l.ExecutionTokens, l.TokenList) AS x
+      WHERE x.TokenId IS NULL OR x.IsHeld IS NULL OR x.Grantee IS NULL)),
+  Counted AS ( -- tokens by execution: in rows and strings, and as counted on the executions under a limit; of each shared limit apart
     SELECT t.IsShared, CASE t.IsShared WHEN 1 THEN t.Name + N'/' ELSE N'' END AS Part, t.Grantee AS TaskExecutionId, 1 AS InString, 0 AS InCount
     FROM Tokens AS t WHERE t.IsHeld = 1
     UNION ALL
@@ -120,10 +120,14 @@ BEGIN
       UNION ALL
       SELECT CASE l.IsShared WHEN 1 THEN N'the token string of a shared limit can be read'
                ELSE N'the token string can be read' END,
-             l.Name COLLATE Latin1_General_100_BIN2, LEFT(l.ExecutionTokens, 100) COLLATE Latin1_General_100_BIN2
+             l.Name COLLATE Latin1_General_100_BIN2,
+             LEFT(CASE WHEN DATALENGTH(l.ExecutionTokens) > 0 THEN l.ExecutionTokens ELSE CONVERT(nvarchar(max), l.TokenList) COLLATE Latin1_General_100_BIN2 END, 100)
+               COLLATE Latin1_General_100_BIN2
       FROM Limits AS l
       WHERE EXISTS (
-        SELECT 1 FROM Taskgate._ReadTokens(l.ExecutionTokens) AS t WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL)
+        SELECT 1 FROM Taskgate._TokenEntries(CASE l.IsShared WHEN 0 THEN l.LimitId END, l.ExecutionTokens, l.TokenList) AS t
+        WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL)
+        OR DATALENGTH(l.ExecutionTokens) = 0 AND DATALENGTH(l.TokenList) > 0 AND ISJSON(CONVERT(nvarchar(max), l.TokenList)) = 0
       UNION ALL
       SELECT CASE l.IsShared WHEN 1 THEN N'a held token of a shared limit has a grantee'
                ELSE N'a held token has a grantee' END,
@@ -143,14 +147,21 @@ BEGIN
       SELECT N'the count of held tokens is that of the token string', l.Name COLLATE Latin1_General_100_BIN2,
              CONVERT(nvarchar(20), l.HeldCount) + N' counted, ' + CONVERT(nvarchar(20), h.Held) + N' in the string' COLLATE Latin1_General_100_BIN2
       FROM Limits AS l
-      CROSS APPLY (SELECT COUNT(*) AS Held FROM Taskgate._ReadTokens(l.ExecutionTokens) AS t WHERE t.IsHeld = 1) AS h
+      CROSS APPLY (
+        SELECT COUNT(*) AS Held
+        FROM Taskgate._TokenEntries(CASE l.IsShared WHEN 0 THEN l.LimitId END, l.ExecutionTokens, l.TokenList) AS t WHERE t.IsHeld = 1) AS h
       WHERE l.HeldCount <> h.Held
       UNION ALL
       SELECT CASE l.IsShared WHEN 1 THEN N'without a limit a shared limit has no token string'
                ELSE N'without a limit there is no token string' END,
-             l.Name COLLATE Latin1_General_100_BIN2, LEFT(l.ExecutionTokens, 100) COLLATE Latin1_General_100_BIN2
+             l.Name COLLATE Latin1_General_100_BIN2,
+             LEFT(CASE WHEN l.ExecutionTokens IN (N'', N'rows') THEN x.Tokens ELSE l.ExecutionTokens END, 100) COLLATE Latin1_General_100_BIN2
       FROM Limits AS l
-      WHERE l.TaskLimit = -1 AND DATALENGTH(l.ExecutionTokens) > 0
+      CROSS APPLY (
+        SELECT STRING_AGG(CONVERT(nvarchar(max), N'I:') COLLATE Latin1_General_100_BIN2 + LOWER(CONVERT(nchar(36), t.TokenId)) + N',S:'
+                 + CASE t.IsHeld WHEN 1 THEN N'0' ELSE N'1' END + N',G:' + CONVERT(nvarchar(20), t.Grantee), N',') WITHIN GROUP (ORDER BY t.Ord) AS Tokens
+        FROM Taskgate._TokenEntries(CASE l.IsShared WHEN 0 THEN l.LimitId END, l.ExecutionTokens, l.TokenList) AS t) AS x
+      WHERE l.TaskLimit = -1 AND (l.ExecutionTokens NOT IN (N'', N'rows') OR x.Tokens IS NOT NULL)
       UNION ALL
       SELECT CASE l.IsShared WHEN 1 THEN N'free tokens do not exceed a shared limit'
                ELSE N'free tokens do not exceed the limit' END,

@@ -5,7 +5,7 @@
 --         hint. Tasks of theirs got ready, or wait for a freed shared token: no more definitions than freed tokens.
 --         Opening: JSON array of batches to be pumped (PumpBatch), or null
 -- Raises: 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  SharedLimit, TaskDefinition, TaskExecution, then tasks that were cancelled meanwhile as in _EndTasks
+-- Locks:  SharedLimit, TaskDefinition, TaskExecution, Token, then tasks that were cancelled meanwhile as in _EndTasks
 -- Isolation: of two callers, or a finish and a reclaim, one changes the state under the row's lock, and the other finds it
 --         changed; each task is looked at once, so that a cancel request at this moment can't lose it between two looks
 -- Plan:   primary keys; the last entry of PK_Ready: at the first ones claims leave deleted entries; joins are loops in the written order
@@ -21,8 +21,7 @@ BEGIN
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
   DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vDefinition int, @vShared nvarchar(max), @vState tinyint, @vFreed int = 0, @vGivenBack int = 0,
           @vReady bit = 0, @vNextDueMs bigint, @vWokenIds nvarchar(max) = N'[]', @vWoken nvarchar(max), @vBeside nvarchar(max), @vOpening nvarchar(max),
-          @vStatus nvarchar(20),
-          @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max), @vPlanMore nvarchar(max);
+          @vStatus nvarchar(20);
   DECLARE @vClaim TABLE (TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL);
   DECLARE @vTask TABLE (
     TaskId bigint NOT NULL PRIMARY KEY CLUSTERED, Fence bigint NOT NULL, TaskDefinitionId int NOT NULL, Priority smallint NOT NULL,
@@ -35,16 +34,10 @@ BEGIN
   IF @vState = 1
   BEGIN
     BEGIN TRY
-      IF @vShared = N'' -- these are decided under the locks of all
-        EXEC Taskgate._PlanTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = NULL, @Keep = 0,
-          @oStamp = @vPlanStamp OUTPUT, @oCount = @vPlanCount OUTPUT, @oOffset = @vPlanOffset OUTPUT, @oPiece = @vPlanPiece OUTPUT,
-          @oMore = @vPlanMore OUTPUT;
       BEGIN TRANSACTION;
       IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
       EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Keep = 0, @Shared = @vShared,
-        @oFreed = @vFreed OUTPUT,
-        @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece,
-        @PlanMore = @vPlanMore;
+        @oFreed = @vFreed OUTPUT;
       UPDATE e
       SET State = 2, EndedAt = @vNow
       FROM Taskgate.TaskExecution AS e WITH (ROWLOCK, UPDLOCK) -- tests the row as it is now

@@ -29,9 +29,7 @@ BEGIN
   -- A name that is too long or ends in blanks matches no row; a comparison would truncate it.
   IF DATALENGTH(@Name) <= 400 AND DATALENGTH(@Name) = DATALENGTH(RTRIM(@Name)) SET @vName = @Name;
   SELECT @vDefinition = d.TaskDefinitionId, @vPaused = d.Paused, @vFence = d.TokenFence, @vLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit),
-         @vHeld = CASE WHEN DATALENGTH(d.ExecutionTokens) = 0 THEN d.HeldCount -- else a string of before
-                       ELSE CONVERT(int, (DATALENGTH(d.ExecutionTokens) - DATALENGTH(REPLACE(d.ExecutionTokens COLLATE Latin1_General_100_BIN2, N'S:0', N''))) / 6) END,
-         @vShared = Taskgate._SharedIds(d.TaskDefinitionId)
+         @vHeld = d.HeldCount, @vShared = Taskgate._SharedIds(d.TaskDefinitionId)
   FROM Taskgate.TaskDefinition AS d
   WHERE d.Name = @vName;
   IF @vFence > @SinceFence SET @vGrants = CASE WHEN @vFence - @SinceFence > 1000 THEN 1000 ELSE @vFence - @SinceFence END;

@@ -14,7 +14,7 @@
 -- Out:    Status: created | updated | exists | outdated (an older build asked); TaskDefinitionId int
 -- Raises: 50422 a value out of range, naming field and value; 50490 inside a transaction
 -- Locks:  TaskDefinition: the name's entry or place; SharedLimit: new names' places, then the rows before and now; TaskDefinition: the
---         row; RateBucket: waits for the claim that holds it; TaskKind; Stop, of a new definition
+--         row, Token; RateBucket: waits for the claim that holds it; TaskKind; Stop, of a new definition
 -- Isolation: two callers with one name: the second waits for its entry or place, then finds the row and tests the build again. So
 --         the definition's shared limits stay the same under every lock: only registrations change them. A stop that is being set is
 --         waited for at its row; one that comes later waits for this call and then finds the definition (SetStop)
@@ -107,9 +107,9 @@ BEGIN
       SET @vStatus = N'updated';
       IF @vDefinition IS NULL
       BEGIN
-        INSERT INTO Taskgate.TaskDefinition (Name, ConcurrencyLimit, CreatedAt)
+        INSERT INTO Taskgate.TaskDefinition (Name, ConcurrencyLimit, ExecutionTokens, CreatedAt)
         OUTPUT inserted.TaskDefinitionId INTO @vCreated (TaskDefinitionId)
-        VALUES (@vName, 0, @vNow);
+        VALUES (@vName, 0, N'rows', @vNow);
         SELECT @vDefinition = c.TaskDefinitionId, @vStatus = N'created' FROM @vCreated AS c;
         INSERT INTO Taskgate.TokenDemand (TaskDefinitionId, DeniedAt) VALUES (@vDefinition, '2000-01-01');
         INSERT INTO Taskgate.TokenGift (TaskDefinitionId, GivenAt) VALUES (@vDefinition, '2000-01-01');

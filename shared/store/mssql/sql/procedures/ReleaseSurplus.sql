@@ -5,7 +5,7 @@
 --         Given: of the freed tokens those for a denied execution: leave a hint; Woken: JSON array of other definitions with an execution that
 --         was denied by a limit that is shared with them: leave each a hint, or null
 -- Raises: 50422 @Keep out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  SharedLimit, TaskDefinition, TaskExecution: the number is decided under the row's lock, so two holders never give back twice;
+-- Locks:  SharedLimit, TaskDefinition, TaskExecution, Token: the number is decided under the row's lock, so two holders never give back twice;
 --         TokenGift, SharedTokenDemand
 -- Isolation: of two holders the second waits for the row and finds that many fewer tokens above the limit
 -- Plan:   primary keys only; where nothing is above the limit and no denial is open, plain reads without lock
@@ -34,7 +34,7 @@ BEGIN
     ELSE IF @vShared = N''
       SELECT @vIsAsked = CASE
         WHEN l.TaskLimit = -1 THEN 0
-        WHEN DATALENGTH(d.ExecutionTokens) > 0 OR d.HeldCount > l.TaskLimit THEN 1
+        WHEN d.ExecutionTokens <> N'rows' OR d.HeldCount > l.TaskLimit THEN 1 -- tokens of before are told of under the lock
         WHEN EXISTS (SELECT 1 FROM Taskgate._OpenDemand(@vDefinition, d.LeaseMs, @vNow) AS q) THEN 1 ELSE 0 END
       FROM Taskgate.TaskDefinition AS d
       CROSS APPLY (SELECT COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit) AS l

@@ -4,7 +4,7 @@
 --         Woken: JSON array of other definitions whose tasks wait for a freed shared token, or null: leave each a hint. No more than
 --         freed tokens
 -- Raises: 50422 @Keep out of range; 50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  SharedLimit, TaskDefinition, TaskExecution
+-- Locks:  SharedLimit, TaskDefinition, TaskExecution, Token
 -- Isolation: an acquire that comes second waits for the row and finds the tokens free
 -- Plan:   primary keys only; the last entry of PK_Ready: at the first ones claims leave deleted entries
 -- Once:   by the number that is kept, not the number given back: a repeat, another execution or a dead holder frees 0
@@ -17,8 +17,7 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SET LOCK_TIMEOUT 2000;
   IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THROW 50490, N'transaction: must run outside a transaction, with IMPLICIT_TRANSACTIONS off', 1;
-  DECLARE @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vReady bit = 0, @vIsLive bit, @vWoken nvarchar(max),
-          @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max), @vPlanMore nvarchar(max);
+  DECLARE @vStatus nvarchar(20), @vDefinition int, @vShared nvarchar(max), @vTokens int = 0, @vFreed int = 0, @vReady bit = 0, @vIsLive bit, @vWoken nvarchar(max);
 
   EXEC Taskgate._CheckRange @What = N'keep', @Value = @Keep, @Min = 0, @Max = 1000;
   BEGIN TRY
@@ -29,16 +28,10 @@ BEGIN
       SET @vStatus = N'fenced';
     ELSE
     BEGIN
-      IF @vShared = N'' -- these are decided under the locks of all
-        EXEC Taskgate._PlanTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Want = NULL, @Keep = @Keep,
-          @oStamp = @vPlanStamp OUTPUT, @oCount = @vPlanCount OUTPUT, @oOffset = @vPlanOffset OUTPUT, @oPiece = @vPlanPiece OUTPUT,
-          @oMore = @vPlanMore OUTPUT;
       BEGIN TRANSACTION;
       IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
       EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Keep = @Keep, @Shared = @vShared,
-        @oOwn = @vTokens OUTPUT, @oFreed = @vFreed OUTPUT, @oIsLive = @vIsLive OUTPUT,
-        @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece,
-        @PlanMore = @vPlanMore;
+        @oOwn = @vTokens OUTPUT, @oFreed = @vFreed OUTPUT, @oIsLive = @vIsLive OUTPUT;
       COMMIT TRANSACTION;
       SET @vStatus = N'released';
       IF @vIsLive = 0 SELECT @vStatus = N'fenced', @vTokens = 0, @vFreed = 0; -- declared dead meanwhile: its tokens may be granted to others

@@ -7,7 +7,7 @@
 --         limit: they come back as their tasks end, no task is stopped; Ready: tasks wait (a hint is due when raised)
 -- Raises: 50404 unknown definition; 50409 the operation id was used by another operation, or for another definition; 50422 limit out of range or
 --         no operation id; 50423 that id is in use for longer than 2 s; 50490 inside a transaction; 1222 a row is locked for that long
--- Locks:  its operation id as _LockKeys; TaskDefinition, Operation (own new row)
+-- Locks:  its operation id as _LockKeys; TaskDefinition, Token, Operation (own new row)
 -- Isolation: calls with equal operation ids exclude each other by a lock on the id, kept to the end; the row of that id is read
 --         in a later statement. It is locked before the definition: its holder may be a user's open transaction, and no grant waits for that
 -- Plan:   unique name, primary keys; the last entry of PK_Ready: at the first ones claims leave deleted entries

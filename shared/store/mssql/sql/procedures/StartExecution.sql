@@ -10,7 +10,7 @@
 --           | others: the free tokens were given for others, and this worker holds some: hand the hint on | null
 -- Raises: 50409 the operation id belongs to an execution of another definition; 50422 want or worker out of range;
 --         50490 inside a transaction; 1222 locked for longer than 2 s
--- Locks:  SharedLimit, TaskDefinition, TaskExecution (own new row; dead holders, by skip), RateBucket by skip; then, after the commit, TokenDemand, SharedTokenDemand by skip
+-- Locks:  SharedLimit, TaskDefinition, TaskExecution (own new row; dead holders, by skip), Token, RateBucket by skip; then, after the commit, TokenDemand, SharedTokenDemand by skip
 -- Isolation: a repeat names the same definition, so it waits for the first call at that row and then finds its execution:
 --         no lock on the place of a missing operation id, which would hold up starts of other definitions. A start of another one
 --         with the same id, not yet committed, is met by the insert, which waits for its end
@@ -33,8 +33,7 @@ BEGIN
           @vExecution bigint, @vOther int, @vTokens int = 0, @vReady int = 0, @vDue int, @vWish int,
           @vRetryInMs bigint, @vNextDueMs bigint, @vDead int = 0, @vIsRepeat bit = 0,
           @vPaused bit, @vIgnored nvarchar(20), @vHasRate bit, @vShared nvarchar(max), @vAllowed int = 1, @vFrom datetime2(6), @vIntervalUs bigint,
-          @vWorker nvarchar(200), @vDemand nvarchar(20), @vMine int, @vNoted bit,
-          @vPlanStamp bigint, @vPlanCount int, @vPlanOffset int, @vPlanPiece varchar(max), @vPlanMore nvarchar(max), @vPlanUntil datetime2(3);
+          @vWorker nvarchar(200), @vDemand nvarchar(20), @vMine int, @vNoted bit;
   DECLARE @vNew TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
 
   IF @Want IS NULL OR @Want NOT BETWEEN 1 AND 1000
@@ -102,10 +101,6 @@ BEGIN
     IF @vStatus IS NULL AND @vIsRepeat = 0
     BEGIN
       SET @vWish = CASE WHEN @NeedsReady = 1 AND @vReady < @Want THEN @vReady ELSE @Want END;
-      IF @vShared = N'' -- these are decided under the locks of all
-        EXEC Taskgate._PlanTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = 0, @Want = @vWish, @Keep = NULL,
-          @oStamp = @vPlanStamp OUTPUT, @oCount = @vPlanCount OUTPUT, @oOffset = @vPlanOffset OUTPUT, @oPiece = @vPlanPiece OUTPUT, @oMore = @vPlanMore OUTPUT,
-          @oUntil = @vPlanUntil OUTPUT;
       BEGIN TRANSACTION;
       IF @vShared <> N'' EXEC Taskgate._LockShared @Shared = @vShared;
       SELECT @vPaused = d.Paused
@@ -122,9 +117,7 @@ BEGIN
                 COALESCE(@Build, 0));
         SELECT @vExecution = n.TaskExecutionId FROM @vNew AS n;
         EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @vExecution, @Want = @vWish, @Shared = @vShared,
-          @oOwn = @vTokens OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT, @oDead = @vDead OUTPUT,
-          @PlanStamp = @vPlanStamp, @PlanCount = @vPlanCount, @PlanOffset = @vPlanOffset, @PlanPiece = @vPlanPiece,
-          @PlanMore = @vPlanMore, @PlanUntil = @vPlanUntil;
+          @oOwn = @vTokens OUTPUT, @oTokenFence = @vTokenFence OUTPUT, @oPaused = @vPaused OUTPUT, @oDead = @vDead OUTPUT;
         IF @vTokens > 0 AND @vHasRate = 1
         BEGIN
           EXEC Taskgate._CountPermits @TaskDefinitionId = @vDefinition, @Want = 1, @oAllowed = @vAllowed OUTPUT,

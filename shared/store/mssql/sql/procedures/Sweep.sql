@@ -14,7 +14,7 @@
 -- Locks:  none
 -- Isolation: several reads, each as of its own moment: a task that moves between them is found by the next tick
 -- Plan:   per definition at most 1000 ready entries, the last ones, as claims leave deleted entries at the first; two scheduled ones,
---         whatever waits; open executions; the rows of all schedules; joins are loops in the written order, or planned for one row
+--         whatever waits; its tokens; open executions; the rows of all schedules; joins are loops in the written order, or planned for one row
 -- Once:   a read
 -- Twin:   postgres/sql/functions/sweep.sql
 CREATE OR ALTER PROCEDURE Taskgate.Sweep
@@ -31,15 +31,15 @@ BEGIN
   DECLARE @vOpen TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL);
   DECLARE @vDefinition TABLE (
     TaskDefinitionId int NOT NULL PRIMARY KEY CLUSTERED, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
-    Paused bit NOT NULL, TaskLimit int NOT NULL, ExecutionTokens nvarchar(max) NOT NULL, Ready int NOT NULL, IsDue bit NOT NULL,
+    Paused bit NOT NULL, TaskLimit int NOT NULL, Ready int NOT NULL, IsDue bit NOT NULL,
     Held int NOT NULL, SharedFree int NULL, IsCrowdedOut bit NOT NULL);
   DECLARE @vBatch TABLE (BatchId bigint NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vDue TABLE (
     ScheduleId int NOT NULL PRIMARY KEY CLUSTERED, TaskDefinitionId int NOT NULL, Name nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
     Cron nvarchar(200) NOT NULL, TimeZone nvarchar(100) NOT NULL, MissedPolicy tinyint NOT NULL, NextRunAt datetime2(3) NOT NULL);
-  DECLARE @vToken TABLE (
-    TaskDefinitionId int NOT NULL, Ord int NOT NULL, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL,
-    PRIMARY KEY CLUSTERED (TaskDefinitionId, Ord));
+  DECLARE @vHolder TABLE ( -- -1: of an entry that can't be read. No row per token: without row versions one that moves may be read twice
+    TaskDefinitionId int NOT NULL, Grantee bigint NOT NULL, HeldCount int NOT NULL, IsDamaged bit NOT NULL,
+    PRIMARY KEY CLUSTERED (TaskDefinitionId, Grantee));
 
   EXEC Taskgate._CheckRange @What = N'max', @Value = @Max, @Min = 1, @Max = 1000;
   -- First the index entries, then the rows by key: no other call waits between index and row.
@@ -55,11 +55,9 @@ BEGIN
     WHERE e.State = 3 OR (e.State = 1 AND e.LeaseUntil < @vNow)) AS x
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
 
-  INSERT INTO @vDefinition (TaskDefinitionId, Name, Paused, TaskLimit, ExecutionTokens, Ready, IsDue, Held, IsCrowdedOut)
-  SELECT TOP (@Max) d.TaskDefinitionId, d.Name, d.Paused, COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit), e.Tokens,
-         r.Ready, s.IsDue, 0, 0
+  INSERT INTO @vDefinition (TaskDefinitionId, Name, Paused, TaskLimit, Ready, IsDue, Held, IsCrowdedOut)
+  SELECT TOP (@Max) d.TaskDefinitionId, d.Name, d.Paused, COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit), r.Ready, s.IsDue, 0, 0
   FROM Taskgate.TaskDefinition AS d WITH (INDEX (PK_TaskDefinition)) -- all of them: there are few
-  CROSS APPLY Taskgate._TokenText(d.ExecutionTokens, d.TokenList) AS e
   CROSS APPLY (
     SELECT COUNT(*) AS Ready
     FROM (SELECT TOP (1000) x.TaskId
@@ -74,28 +72,28 @@ BEGIN
           ORDER BY x.RunAt DESC) AS c) AS s
   WHERE r.Ready > 0 OR s.IsDue > 0
   ORDER BY d.Name;
-  INSERT INTO @vToken (TaskDefinitionId, Ord, TokenId, IsHeld, Grantee)
-  SELECT d.TaskDefinitionId, t.Ord, t.TokenId, t.IsHeld, t.Grantee
+  INSERT INTO @vHolder (TaskDefinitionId, Grantee, HeldCount, IsDamaged)
+  SELECT d.TaskDefinitionId, COALESCE(t.Grantee, -1), SUM(CASE t.IsHeld WHEN 1 THEN 1 ELSE 0 END),
+         MAX(CASE WHEN t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL THEN 1 ELSE 0 END)
   FROM @vDefinition AS d
-  CROSS APPLY Taskgate._ReadTokens(d.ExecutionTokens) AS t
+  INNER JOIN Taskgate.TaskDefinition AS x ON x.TaskDefinitionId = d.TaskDefinitionId
+  CROSS APPLY Taskgate._TokenEntries(d.TaskDefinitionId, x.ExecutionTokens, x.TokenList) AS t
+  GROUP BY d.TaskDefinitionId, COALESCE(t.Grantee, -1)
   OPTION (USE HINT ('DISABLE_DEFERRED_COMPILATION_TV')); -- for one definition, whatever the first call has
   UPDATE d
   SET Held = h.Held
   FROM @vDefinition AS d
   INNER JOIN (
     SELECT g.TaskDefinitionId, SUM(g.HeldCount) AS Held
-    FROM (SELECT t.TaskDefinitionId, t.Grantee, COUNT(*) AS HeldCount
-          FROM @vToken AS t WHERE t.IsHeld = 1 GROUP BY t.TaskDefinitionId, t.Grantee) AS g
+    FROM @vHolder AS g
     INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = g.Grantee
-    WHERE e.State = 1 AND e.LeaseUntil >= @vNow
+    WHERE g.HeldCount > 0 AND e.State = 1 AND e.LeaseUntil >= @vNow
     GROUP BY g.TaskDefinitionId) AS h ON h.TaskDefinitionId = d.TaskDefinitionId
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per holder
   UPDATE d
   SET Held = d.TaskLimit -- none is free; one damaged row must not stop the safety net
   FROM @vDefinition AS d
-  WHERE EXISTS (
-    SELECT 1 FROM @vToken AS t
-    WHERE t.TaskDefinitionId = d.TaskDefinitionId AND (t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL))
+  WHERE EXISTS (SELECT 1 FROM @vHolder AS h WHERE h.TaskDefinitionId = d.TaskDefinitionId AND h.IsDamaged = 1)
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per definition
   UPDATE d
   SET SharedFree = u.Free,

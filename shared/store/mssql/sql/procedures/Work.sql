@@ -123,8 +123,8 @@ BEGIN
              WHERE b.TaskDefinitionId = d.TaskDefinitionId) THEN 1 ELSE 0 END,
            @vHasShared = CASE WHEN EXISTS (SELECT 1 FROM Taskgate.TaskDefinitionSharedLimit AS s WITH (FORCESEEK) -- one probe
              WHERE s.TaskDefinitionId = d.TaskDefinitionId) THEN 1 ELSE 0 END,
-           @vOverLimit = CASE WHEN l.TaskLimit >= 0 AND h.Held > l.TaskLimit THEN h.Held - l.TaskLimit ELSE 0 END,
-           @vFreeTokens = CASE WHEN h.Held < l.TaskLimit THEN l.TaskLimit - h.Held ELSE 0 END,
+           @vOverLimit = CASE WHEN l.TaskLimit >= 0 AND d.HeldCount > l.TaskLimit THEN d.HeldCount - l.TaskLimit ELSE 0 END,
+           @vFreeTokens = CASE WHEN d.HeldCount < l.TaskLimit THEN l.TaskLimit - d.HeldCount ELSE 0 END,
            @vIsDue = CASE WHEN @vWant > 0 AND (
              SELECT TOP (1) s.TaskId
              FROM Taskgate.Scheduled AS s WITH (READCOMMITTEDLOCK, READPAST, FORCESEEK) -- one probe; versions or not, no wait
@@ -138,10 +138,6 @@ BEGIN
              ORDER BY r.Priority DESC, r.Rank DESC, r.TaskId DESC) IS NOT NULL THEN 1 ELSE 0 END
     FROM Taskgate.TaskDefinition AS d
     CROSS APPLY (SELECT COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit) AS TaskLimit) AS l
-    CROSS APPLY (
-      SELECT CASE WHEN DATALENGTH(d.ExecutionTokens) = 0 THEN d.HeldCount -- else a string of before
-                  ELSE CONVERT(int, (DATALENGTH(d.ExecutionTokens)
-                    - DATALENGTH(REPLACE(d.ExecutionTokens COLLATE Latin1_General_100_BIN2, N'S:0', N''))) / 6) END AS Held) AS h
     WHERE d.TaskDefinitionId = @vDefinition;
     IF @vHasShared = 1 SELECT @vOverLimit = Taskgate._OverLimit(@vDefinition), @vFreeTokens = 0;
     -- An empty call that finds nothing writes nothing and takes no lock; the heartbeat renews the lease.

@@ -1,8 +1,8 @@
 -- Taskgate._ChangeLimit: writes a definition's limit (by the code or by an operator) and brings its tokens in line.
 -- In:     @TaskDefinitionId int; @Limit int: the code's; @Override int: the operator's, null: none
 -- Out:    @oOld, @oNew: effective limits, -1 none; @oHeld: tokens held now; @oOverLimit: of them above the new limit
--- Raises: 50404 unknown definition; 50499 damaged token string
--- Locks:  TaskDefinition. Joins the caller's transaction
+-- Raises: 50404 unknown definition; 50499 damaged token string, or two rows for one place
+-- Locks:  TaskDefinition, Token. Joins the caller's transaction
 -- Isolation: an execution's token count changes only under the definition's lock, so reading it after the lock is exact
 -- Plan:   primary key; the open executions of one definition when a limit takes the place of none; joins are loops in the written order
 -- Twin:   postgres/sql/functions/_change_limit.sql
@@ -12,10 +12,10 @@ CREATE OR ALTER PROCEDURE Taskgate._ChangeLimit
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  DECLARE @vTokens nvarchar(max);
+  DECLARE @vHeld int = 0;
   DECLARE @vOpen TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TokenCount int NULL);
   DECLARE @vToken TABLE (
-    TaskExecutionId bigint NOT NULL, N smallint NOT NULL, TokenId uniqueidentifier NOT NULL, PRIMARY KEY CLUSTERED (TaskExecutionId, N));
+    TaskExecutionId bigint NOT NULL, N smallint NOT NULL, PRIMARY KEY CLUSTERED (TaskExecutionId, N));
 
   SELECT @oOld = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit)
   FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already, by the caller
@@ -34,23 +34,27 @@ BEGIN
     FROM @vOpen AS o
     INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = o.TaskExecutionId -- the dead count none
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
+    DELETE t
+    FROM Taskgate.Token AS t WITH (ROWLOCK, UPDLOCK, INDEX (PK_Token)) -- the definition's range
+    WHERE t.TaskDefinitionId = @TaskDefinitionId;
   END;
   IF @oOld = -1 AND @oNew <> -1 -- tasks that run without a limit are counted as soon as there is one
   BEGIN
-    INSERT INTO @vToken (TaskExecutionId, N, TokenId)
-    SELECT o.TaskExecutionId, n.N, NEWID()
+    INSERT INTO @vToken (TaskExecutionId, N)
+    SELECT o.TaskExecutionId, n.N
     FROM @vOpen AS o
     INNER JOIN Taskgate.Number AS n WITH (FORCESEEK) ON n.N <= CONVERT(smallint, o.TokenCount) -- the first so many numbers
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- a few numbers per execution
-    SELECT @vTokens = STRING_AGG(CONVERT(nvarchar(max), N'I:' + LOWER(CONVERT(nchar(36), t.TokenId)) + N',S:0,G:'
-             + CONVERT(nvarchar(20), t.TaskExecutionId)), N',') WITHIN GROUP (ORDER BY t.TaskExecutionId)
+    SET @vHeld = @@ROWCOUNT;
+    INSERT INTO Taskgate.Token WITH (ROWLOCK) (TaskDefinitionId, HeldBy, Ord, TokenId, LastHeldBy)
+    SELECT @TaskDefinitionId, t.TaskExecutionId, ROW_NUMBER() OVER (ORDER BY t.TaskExecutionId, t.N) - 1, NEWID(), 0
     FROM @vToken AS t;
   END;
   UPDATE d
   SET ConcurrencyLimit = @Limit, ConcurrencyLimitOverride = @Override,
-      ExecutionTokens = CASE WHEN @oNew = -1 THEN N'' WHEN @oOld = -1 THEN COALESCE(@vTokens, N'') ELSE d.ExecutionTokens END,
-      TokenList = CASE WHEN @oNew = -1 THEN '' ELSE d.TokenList END, HeldCount = CASE @oNew WHEN -1 THEN 0 ELSE d.HeldCount END,
-      TokenStamp = d.TokenStamp + 1 -- a plan by the old limit counts no more
+      ExecutionTokens = CASE WHEN @oNew = -1 OR @oOld = -1 THEN N'rows' ELSE d.ExecutionTokens END,
+      TokenList = CASE WHEN @oNew <> -1 AND @oOld <> -1 THEN d.TokenList END,
+      HeldCount = CASE WHEN @oNew = -1 OR @oOld = -1 THEN @vHeld ELSE d.HeldCount END
   FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
   EXEC Taskgate._SettleTokens @TaskDefinitionId = @TaskDefinitionId, @TaskExecutionId = 0, @Shared = N'', @oHeld = @oHeld OUTPUT;

@@ -10,8 +10,8 @@
 -- Locks:  none: a token freed at this moment would have been missed by asking a microsecond earlier.
 --         Call it with nothing locked: without row versions its reads wait for those who write
 -- Isolation: without row versions the counts may be of different instants; so the row, read first, must say as well that all are held
--- Plan:   primary key of TaskDefinition, then its open executions: TokenCount is written where the list is, so the list isn't read; a
---         string of before is parsed, with a seek per holder; the same for its shared limits; of TokenGift
+-- Plan:   primary key of TaskDefinition, then its open executions: TokenCount is written where tokens are moved, so their rows aren't read; a
+--         shared limit's string is parsed, with a seek per holder; of TokenGift
 --         TokenDemand and SharedTokenDemand for a worker that holds some; joins are loops in the written order
 -- Twin:   postgres/sql/functions/_deny_early.sql, _retry_in_ms.sql
 CREATE OR ALTER PROCEDURE Taskgate._DenyEarly
@@ -20,14 +20,13 @@ CREATE OR ALTER PROCEDURE Taskgate._DenyEarly
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vPaused bit, @vTokens nvarchar(max), @vHeld int, @vLimit int, @vLive int,
+  DECLARE @vNow datetime2(3) = SYSUTCDATETIME(), @vPaused bit, @vIsInRows bit, @vHeld int, @vLimit int, @vLive int,
           @vShared nvarchar(max), @vRetryInMs bigint, @vForMs bigint, @vSharedMs bigint;
-  DECLARE @vToken TABLE (
-    Ord int NOT NULL PRIMARY KEY CLUSTERED, TokenId uniqueidentifier NULL, IsHeld bit NULL, Grantee bigint NULL);
-  DECLARE @vHolder TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, HeldCount int NULL); -- null: as TokenCount says
+  DECLARE @vHolder TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED);
 
   SELECT @oStatus = NULL, @oRetryInMs = NULL, @oDemand = NULL, @oMine = 0;
-  SELECT @vPaused = d.Paused, @vTokens = d.ExecutionTokens, @vHeld = d.HeldCount, @vLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit),
+  SELECT @vPaused = d.Paused, @vHeld = d.HeldCount, @vIsInRows = CASE WHEN d.ExecutionTokens = N'rows' THEN 1 ELSE 0 END,
+         @vLimit = COALESCE(d.ConcurrencyLimitOverride, d.ConcurrencyLimit),
          @vShared = Taskgate._SharedIds(d.TaskDefinitionId)
   FROM Taskgate.TaskDefinition AS d
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
@@ -37,32 +36,23 @@ BEGIN
     RETURN;
   END;
   IF @vLimit = -1 AND @vShared = N'' RETURN;
-  IF @IsFirst = 1 AND @vHeld < @vLimit AND @vShared = N'' AND DATALENGTH(@vTokens) = 0 -- some are free, if they aren't for others
+  IF @vLimit <> -1 AND @vIsInRows = 0 RETURN; -- tokens of before: they are moved, or their damage is told, under the lock
+  IF @IsFirst = 1 AND @vHeld < @vLimit AND @vShared = N'' -- some are free, if they aren't for others
     IF NOT EXISTS (SELECT 1 FROM Taskgate._Reserved(@TaskDefinitionId, @vNow) AS g) RETURN;
-  IF DATALENGTH(@vTokens) > 0
-  BEGIN
-    INSERT INTO @vToken (Ord, TokenId, IsHeld, Grantee)
-    SELECT t.Ord, t.TokenId, t.IsHeld, t.Grantee FROM Taskgate._ReadTokens(@vTokens) AS t;
-    IF EXISTS (SELECT 1 FROM @vToken AS t WHERE t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL)
-      RETURN;
-    INSERT INTO @vHolder (TaskExecutionId, HeldCount)
-    SELECT t.Grantee, COUNT(*) FROM @vToken AS t WHERE t.IsHeld = 1 GROUP BY t.Grantee;
-  END;
-  ELSE IF @vLimit <> -1
+  IF @vLimit <> -1
     INSERT INTO @vHolder (TaskExecutionId) -- own statement: first the entries of the index, then the rows by key
     SELECT e.TaskExecutionId
     FROM Taskgate.TaskExecution AS e WITH (INDEX (IX_TaskExecution_Open)) -- covers this read
     WHERE e.TaskDefinitionId = @TaskDefinitionId AND e.State IN (1, 3);
-  SELECT @vLive = COALESCE(SUM(x.Held), 0), @oRetryInMs = MIN(DATEDIFF_BIG(MILLISECOND, @vNow, e.LeaseUntil)) + 1,
-         @oMine = COALESCE(SUM(CASE WHEN e.Worker = @Worker THEN x.Held ELSE 0 END), 0)
+  SELECT @vLive = COALESCE(SUM(e.TokenCount), 0), @oRetryInMs = MIN(DATEDIFF_BIG(MILLISECOND, @vNow, e.LeaseUntil)) + 1,
+         @oMine = COALESCE(SUM(CASE WHEN e.Worker = @Worker THEN e.TokenCount ELSE 0 END), 0)
   FROM @vHolder AS h
   INNER JOIN Taskgate.TaskExecution AS e ON e.TaskExecutionId = h.TaskExecutionId
-  CROSS APPLY (SELECT COALESCE(h.HeldCount, e.TokenCount) AS Held) AS x
-  WHERE e.State = 1 AND e.LeaseUntil >= @vNow AND x.Held > 0
+  WHERE e.State = 1 AND e.LeaseUntil >= @vNow AND e.TokenCount > 0
   OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- one seek per execution
   IF @vLimit = -1 AND @Worker IS NOT NULL -- the shared ones count what its own string doesn't
     SELECT @oMine = COALESCE(MAX(h.Mine), 0) FROM Taskgate._SharedShares(@TaskDefinitionId, @Worker) AS h;
-  IF @vLimit <> -1 AND @vLive >= @vLimit AND (DATALENGTH(@vTokens) > 0 OR @vHeld >= @vLimit) SET @oStatus = N'limited';
+  IF @vLimit <> -1 AND @vLive >= @vLimit AND @vHeld >= @vLimit SET @oStatus = N'limited';
   ELSE IF @vShared <> N''
   BEGIN
     SELECT @vLive = COUNT(*), @vRetryInMs = MAX(u.RetryInMs)
