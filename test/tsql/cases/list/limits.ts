@@ -151,6 +151,7 @@ const sharedCases: readonly ModelCase[] = [
     setup: [...twoOn(2), start(1, 1), start(2, 1, onB)],
     callers: [[acquire(1, 2)], [release(2, 0)]],
     waits: [sharedRow],
+    readersWait: true,
     ends: (end) => {
       const own = tokensOf(end.answers[0]?.[0]);
       return allOf(heldTokens(end, own), sharedTokens(end, own));
