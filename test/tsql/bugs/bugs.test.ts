@@ -1,13 +1,12 @@
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { allCases } from "../cases/list/all";
 import { exploreCase } from "../cases/explore-case";
 import { plainVariant } from "../cases/variants";
 import { plant } from "./planted-bug";
 import { plantedBugs } from "./planted-bugs";
-import { describeWhole } from "../../support/whole";
 
 /* A search that finds nothing in sound code proves little unless it finds the errors of faulty code. */
-describeWhole("planted bugs", () => {
+describe("planted bugs", () => {
   test("the planted bugs are fifteen at least, each with a name of its own", () => {
     const names = new Set(plantedBugs.map(({ name }) => name));
 

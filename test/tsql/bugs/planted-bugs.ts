@@ -374,8 +374,8 @@ const groupBugs: readonly PlantedBug[] = [
     file: enqueue,
     edits: [
       {
-        from: "v.Scope, v.GroupKey) AS n WHERE v.GroupId IS NULL;",
-        to: "v.Scope, v.GroupKey) AS n WHERE 1 = 0;",
+        from: "v.Scope, v.GroupKey) AS n WHERE v.GroupId IS NULL",
+        to: "v.Scope, v.GroupKey) AS n WHERE 1 = 0",
       },
     ],
     foundBy: "enqueue-x-enqueue-of-a-new-group",
@@ -403,7 +403,7 @@ const removalBugs: readonly PlantedBug[] = [
   {
     name: "a purge doesn't look at the archive again under the group's lock",
     file: "procedures/_PurgeGroups.sql",
-    edits: [{ from: "a.GroupId = m.GroupId);", to: "a.GroupId = m.GroupId AND 1 = 0);" }],
+    edits: [{ from: "a.GroupId = m.GroupId)", to: "a.GroupId = m.GroupId AND 1 = 0)" }],
     foundBy: "purge-of-groups-x-enqueue-and-cancel",
     engine: "azure",
     finding: lost,
@@ -465,11 +465,11 @@ const otherBugs: readonly PlantedBug[] = [
   },
   {
     name: "an operation's answer is looked for before its latch",
-    file: enqueue,
+    file: "procedures/_EnqueuePlain.sql",
     edits: [
       {
-        from: "CONVERT(nvarchar(36), @OperationId)) AS n WHERE @OperationId IS NOT NULL",
-        to: "CONVERT(nvarchar(36), @OperationId)) AS n WHERE 1 = 0",
+        from: "CONVERT(nvarchar(36), @OperationId)) AS n;",
+        to: "CONVERT(nvarchar(36), @OperationId)) AS n WHERE 1 = 0;",
       },
     ],
     foundBy: "enqueue-x-same-operation",
