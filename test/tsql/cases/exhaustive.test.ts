@@ -21,7 +21,7 @@ describeWhole("Row versions without optimized locking", () => {
   describeEngine("versioned");
 });
 
-describeWhole("Locks alone", () => {
+describe("Locks alone", () => {
   describeEngine("locking");
 });
 
