@@ -141,8 +141,8 @@ export function taskgate(parts: AppParts): Gate {
     },
     sweep: { schedule: settings.sweepSchedule, handler: () => sweep(process) },
     api: (functionApp, options = {}) => {
-      checkApp(functionApp, "http");
       checkNames("api", options, ["prefix"]);
+      checkApp(functionApp, "http");
       const routes = createApiRoutes(async () => (await process.runtime()).admin, {
         ...settings,
         ending: process.invocations.ending,
@@ -166,11 +166,11 @@ export function taskgate(parts: AppParts): Gate {
       functionApp.hook.appTerminate(() => process.end());
     },
     register: (functionApp, options = {}) => {
-      checkApp(functionApp, "storageQueue");
       checkNames("register", options, ["names", "api"]);
       process.limitedTasks.checkNames();
       const { names = {}, api = {} } = options;
       checkNames("names", names, ["run", "sweep", "ingest"]);
+      checkApp(functionApp, "storageQueue");
       functionApp.storageQueue(names.run ?? "run", gate.run);
       functionApp.timer(names.sweep ?? "sweep", gate.sweep);
       functionApp.storageQueue(names.ingest ?? "ingest", gate.ingest);

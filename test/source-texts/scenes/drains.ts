@@ -231,7 +231,7 @@ export const drainScenes: readonly Scene[] = [
             file: "mssql/sql/procedures/_HandOver.sql",
             edits: [
               {
-                from: "AND NOT EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS s WHERE s.GroupId = a.GroupId AND s.Slot = n.N)",
+                from: "WHERE NOT EXISTS (SELECT 1 FROM Taskgate.GroupSlot AS s WHERE s.GroupId = a.GroupId AND s.Slot = n.N)",
                 to: "",
               },
             ],
