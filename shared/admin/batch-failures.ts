@@ -1,4 +1,4 @@
-import type { BatchId } from "../core/ids";
+import type { BatchId, TaskId } from "../core/ids";
 import type {
   EqualFailures,
   ListFailuresAnswer,
@@ -17,7 +17,7 @@ export async function listBatchFailures(
   store: TaskStore,
   { batchId, name }: { readonly batchId: BatchId; readonly name: string | undefined },
 ): Promise<ListFailuresAnswer> {
-  const failures = new Map<string, EqualFailures>();
+  const failures = new Map<string, Growing>();
   let [lookedAt, found, isWhole] = [0, 0, true];
   for (const definition of await definitionsWithDead(store, name)) {
     let after: string | null = null;
@@ -45,16 +45,21 @@ async function definitionsWithDead(store: TaskStore, name: string | undefined): 
   return definitions.filter(({ dead }) => dead > 0).map((definition) => definition.name);
 }
 
+/** Of equal failures, with room for more. */
+type Growing = EqualFailures & { firstAt: string; count: number; readonly taskIds: TaskId[] };
+
 /** The newest come first, so each further one is the first by now. */
-function add(failures: Map<string, EqualFailures>, definition: string, task: TaskListEntry): void {
+function add(failures: Map<string, Growing>, definition: string, task: TaskListEntry): void {
   const { kind, error, task: taskId, endedAt } = task;
   const at = endedAt ?? task.createdAt;
   const id = JSON.stringify([definition, kind, error]);
   const known = failures.get(id);
-  failures.set(id, {
-    ...{ definition, kind, error, firstAt: at },
-    lastAt: known?.lastAt ?? at,
-    count: (known?.count ?? 0) + 1,
-    taskIds: [...(known?.taskIds ?? []), taskId],
-  });
+  if (known === undefined) {
+    const times = { firstAt: at, lastAt: at };
+    failures.set(id, { definition, kind, error, ...times, count: 1, taskIds: [taskId] });
+    return;
+  }
+  known.firstAt = at;
+  known.count += 1;
+  known.taskIds.push(taskId);
 }

@@ -28,7 +28,7 @@ export const failures = {
       fillNames(names, definitions, name);
       setText(
         about,
-        "Errors that differ only in numbers and ids are one group. Find the cause on the example's page, repair it, then redrive the group.",
+        "Errors that differ only in numbers and ids are one group; another HTTP status is another group. Find the cause on the example's page, repair it, then redrive the group.",
       );
       list.fill(found);
     };
