@@ -79,7 +79,9 @@ export async function startLocalRun(plan: RunPlan): Promise<LocalRun> {
   const databaseUrl = options.databaseUrl ?? ownDatabase(app);
   requireLocalPackages({ postgres: databaseUrl === null });
   await writeIgnoreFile(folder);
-  if (!(await isPortFree(options.port))) throw new Error(portInUse(options.port));
+  // Without hosts another one may have it, such as `func start`.
+  if (options.hosts > 0 && !(await isPortFree(options.port)))
+    throw new Error(portInUse(options.port));
   const log = new LocalLog(join(folder, "local.log"));
   teardown.add("the log", () => log.close());
   const broken = new Breakage();

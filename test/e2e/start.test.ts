@@ -4,11 +4,19 @@
  */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
+import type { Server } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { ensureBuilt, makeHome, root, runLocal, startLocal } from "./local-process";
 
 beforeAll(ensureBuilt, 120_000);
+
+async function listenAnywhere(): Promise<{ server: Server; port: number }> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  return { server, port: typeof address === "object" && address !== null ? address.port : 0 };
+}
 
 describe("the end by Ctrl-C", () => {
   const { home, remove } = makeHome();
@@ -21,10 +29,13 @@ describe("the end by Ctrl-C", () => {
     early.signal("SIGINT");
     expect((await early.exited).code).toBe(130);
 
-    const run = await startLocal(home, plain);
+    // Without hosts the port of another program, such as `func start`, doesn't matter.
+    const other = await listenAnywhere();
+    const run = await startLocal(home, [...plain, "--port", String(other.port)]);
     await run.until(/no tasks yet/);
     run.signal("SIGINT");
     expect((await run.exited).code).toBe(0);
+    other.server.close();
 
     const twice = await startLocal(home, plain);
     await twice.until(/no tasks yet/);
@@ -42,11 +53,7 @@ describe("a start that can't be", () => {
   afterAll(remove);
 
   test("a port in use is said in a sentence, with what to do", async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const address = server.address();
-    const port = typeof address === "object" && address !== null ? address.port : 0;
-
+    const { server, port } = await listenAnywhere();
     const end = await runLocal(home, ["--port", String(port)]);
     const asJson = await runLocal(home, ["--port", String(port), "--json"]);
     server.close();

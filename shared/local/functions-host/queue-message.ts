@@ -43,9 +43,9 @@ export function queueTriggerMetadata(
     Id: { string: message.messageId },
     PopReceipt: { string: message.popReceipt },
     DequeueCount: { json: String(message.dequeueCount) },
-    InsertionTime: { json: JSON.stringify(message.insertedOn) },
-    ExpirationTime: { json: JSON.stringify(message.expiresOn) },
-    NextVisibleTime: { json: JSON.stringify(message.nextVisibleOn) },
+    InsertionTime: instantOf(message.insertedOn),
+    ExpirationTime: instantOf(message.expiresOn),
+    NextVisibleTime: instantOf(message.nextVisibleOn),
   };
   const members = content.trimStart().startsWith("{") ? jsonMembers(content) : {};
   for (const [name, value] of Object.entries(members)) {
@@ -55,4 +55,9 @@ export function queueTriggerMetadata(
       typeof value === "string" ? { string: value } : { json: JSON.stringify(value) };
   }
   return metadata;
+}
+
+/** As the host writes it, in whole seconds: `"2026-12-01T02:30:34+00:00"`. */
+function instantOf(date: Date): RpcTypedData {
+  return { json: JSON.stringify(date.toISOString().replace(/\.\d+Z$/, "+00:00")) };
 }
