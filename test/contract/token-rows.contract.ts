@@ -153,6 +153,11 @@ function describeMany(setup: StoreSetup): void {
   });
 }
 
+/** An entry of a string of tokens. */
+function tokenText(n: number, holder: string): string {
+  return `I:00000000-0000-4000-8000-00000000000${String(n)},${holder}`;
+}
+
 /** Puts the tokens of the only definition into the list that they were in before they became rows. */
 async function backToList(opened: TestStore, name: string): Promise<string> {
   const entries = (await opened.readTokens(name))
@@ -192,6 +197,57 @@ function describeBefore(setup: StoreSetup): void {
     ).toEqual([{ ExecutionTokens: "rows", TokenList: null }]);
   });
 
+  test.each(["[broken", "[]"])(
+    "a string that was written by hand wins over a list of before, %s",
+    async (list) => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 2 });
+      await opened.writeTokens(name, [1, 2].map((n) => tokenText(n, "S:1,G:0")).join(","));
+      await change(opened, `TokenList = '${list}'`);
+      expect((await startWorker(store, name, { want: 3 })).answer.tokens).toBe(2);
+      expect(await placesOf(opened, "0")).toEqual([]);
+    },
+  );
+
+  test("a list of before that becomes rows leaves those of other definitions", async () => {
+    const opened = open();
+    const { store } = opened;
+    const other = await define(store, { limit: 2 });
+    const held = await startWorker(store, other);
+    const name = await define(store, { limit: 2 });
+    await opened.writeTokens(name, [3, 4].map((n) => tokenText(n, "S:1,G:0")).join(","));
+    await startWorker(store, name);
+    expect(await placesOf(opened, held.number)).toEqual([0]);
+    expect(await statusOf(store, other)).toMatchObject({ held: 1 });
+    expect(await tryStart(store, other)).toBe("started");
+    expect(await tryStart(store, other)).toBe("limited");
+  });
+
+  test("tokens of before that are free are counted as such, also those that were held", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 3 });
+    const { executionId, number } = await startWorker(store, name, { want: 2 });
+    const holders = [`S:0,G:${number}`, `S:0,G:${number}`, `S:1,G:${number}`];
+    await opened.writeTokens(name, holders.map((text, n) => tokenText(n, text)).join(","));
+    await change(opened, "HeldCount = 0");
+    await store.releaseTokens({ executionId, keep: 1 });
+    expect(await countOf(opened)).toBe(1);
+  });
+
+  test("held tokens of before are counted also where nothing is granted", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 2 });
+    const { number } = await startWorker(store, name, { want: 2 });
+    const entries = [1, 2].map((n) => tokenText(n, `S:0,G:${number}`));
+    await opened.writeTokens(name, entries.join(","));
+    await change(opened, "HeldCount = 1");
+    expect(await tryStart(store, name)).toBe("limited");
+    expect(await countOf(opened)).toBe(2);
+  });
+
   test("an empty list of before, as a limit that went had left it, becomes rows of the limit", async () => {
     const opened = open();
     const { store } = opened;
@@ -204,8 +260,7 @@ function describeBefore(setup: StoreSetup): void {
     const opened = open();
     const { store } = opened;
     const name = await define(store, { limit: 2 });
-    const ids = ["a", "b"].map((digit) => `00000000-0000-4000-8000-00000000000${digit}`);
-    await opened.writeTokens(name, `I:${String(ids[0])},S:0,G:0,I:${String(ids[1])},S:1,G:77`);
+    await opened.writeTokens(name, `${tokenText(1, "S:0,G:0")},${tokenText(2, "S:1,G:77")}`);
     const { number } = await startWorker(store, name);
     expect(await placesOf(opened, number)).toEqual([0]);
     expect(await countOf(opened)).toBe(1);

@@ -19,12 +19,10 @@ RETURN
   SELECT b.Ord, b.TokenId, b.IsHeld, b.Grantee
   FROM Taskgate._ReadTokens(CASE WHEN @Tokens <> N'rows' THEN @Tokens END) AS b
   UNION ALL
-  SELECT CONVERT(int, j.[key]),
-         TRY_CONVERT(uniqueidentifier, CASE WHEN e.IsSound = 1 THEN SUBSTRING(j.[value], 3, 36) END),
-         CONVERT(bit, CASE WHEN e.IsSound = 1 THEN CASE SUBSTRING(j.[value], 42, 1) WHEN N'0' THEN 1 ELSE 0 END END),
-         CONVERT(bigint, CASE WHEN e.IsSound = 1 THEN SUBSTRING(j.[value], 46, 18) END)
+  SELECT CONVERT(int, j.[key]), TRY_CONVERT(uniqueidentifier, SUBSTRING(e.Sound, 3, 36)),
+         CONVERT(bit, CASE SUBSTRING(e.Sound, 42, 1) WHEN N'0' THEN 1 WHEN N'1' THEN 0 END), CONVERT(bigint, SUBSTRING(e.Sound, 46, 18))
   FROM OPENJSON(CASE WHEN DATALENGTH(@Tokens) = 0 AND DATALENGTH(@List) > 0 AND ISJSON(CONVERT(nvarchar(max), @List)) = 1 THEN CONVERT(nvarchar(max), @List) END) AS j
   CROSS APPLY (
     SELECT CASE WHEN DATALENGTH(j.[value]) = 126 AND j.[value] COLLATE Latin1_General_100_BIN2 LIKE N'I:%,S:[01],G:%'
       AND SUBSTRING(j.[value], 43, 3) COLLATE Latin1_General_100_BIN2 = N',G:'
-      AND SUBSTRING(j.[value], 46, 18) COLLATE Latin1_General_100_BIN2 NOT LIKE N'%[^0-9]%' THEN 1 ELSE 0 END AS IsSound) AS e;
+      AND SUBSTRING(j.[value], 46, 18) COLLATE Latin1_General_100_BIN2 NOT LIKE N'%[^0-9]%' THEN j.[value] END AS Sound) AS e;

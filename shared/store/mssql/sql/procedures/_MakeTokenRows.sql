@@ -20,7 +20,8 @@ BEGIN
   SELECT @vName = d.Name, @vTokens = d.ExecutionTokens, @vList = d.TokenList
   FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the row as it is now; the key is ours already
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
-  IF DATALENGTH(@vTokens) = 0 AND DATALENGTH(@vList) > 0 AND ISJSON(CONVERT(nvarchar(max), @vList)) = 0
+  IF DATALENGTH(@vTokens) > 0 SET @vList = NULL; -- a string wins
+  IF DATALENGTH(@vList) > 0 AND ISJSON(CONVERT(nvarchar(max), @vList)) = 0
     SET @vIsDamaged = 1;
   ELSE
   BEGIN
@@ -29,12 +30,12 @@ BEGIN
     SELECT @vIsDamaged = MAX(CASE WHEN t.TokenId IS NULL OR t.IsHeld IS NULL OR t.Grantee IS NULL THEN 1 ELSE 0 END), @vCount = COUNT(*),
            @oHeld = COALESCE(SUM(CASE WHEN t.IsHeld = 1 AND t.Grantee <> 0 THEN 1 ELSE 0 END), 0) -- held by nobody: free
     FROM @vToken AS t;
-    IF DATALENGTH(@vTokens) = 0 AND DATALENGTH(@vList) > 0 AND DATALENGTH(@vList) <> 66 * @vCount + 1 SET @vIsDamaged = 1; -- blanks in it
+    IF DATALENGTH(@vList) > 0 AND DATALENGTH(@vList) <> 66 * @vCount + 1 SET @vIsDamaged = 1; -- blanks in it
   END;
   IF @vIsDamaged = 1
   BEGIN
     SET @vMessage = N'execution_tokens: not a list of I:,S:,G: triples ('
-      + REPLACE(LEFT(CASE DATALENGTH(@vTokens) WHEN 0 THEN CONVERT(nvarchar(max), @vList) ELSE @vTokens END, 200), N'%', N'%%')
+      + REPLACE(LEFT(COALESCE(CONVERT(nvarchar(max), @vList), @vTokens), 200), N'%', N'%%')
       + N') in definition ' + REPLACE(@vName, N'%', N'%%');
     THROW 50499, @vMessage, 1;
   END;
