@@ -32,6 +32,14 @@ async function countOf(opened: TestStore): Promise<unknown> {
   return row?.["HeldCount"];
 }
 
+/** The form of the only definition's tokens, and their count. */
+async function formOf(opened: TestStore): Promise<unknown> {
+  const [row] = await opened.raw(
+    "SELECT ExecutionTokens AS form, TokenList AS list, HeldCount AS held FROM Taskgate.TaskDefinition;",
+  );
+  return row;
+}
+
 /** Which places the execution holds; 0: which are free. */
 async function placesOf(opened: TestStore, execution: string): Promise<number[]> {
   const rows = await opened.raw(
@@ -234,6 +242,49 @@ function describeBefore(setup: StoreSetup): void {
     await change(opened, "HeldCount = 0");
     await store.releaseTokens({ executionId, keep: 1 });
     expect(await countOf(opened)).toBe(1);
+  });
+
+  test("a limit that goes takes its list of before with it, and one that comes counts what runs then", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 4 });
+    const worker = await startWorker(store, name, { want: 2 });
+    await backToList(opened, name);
+    await setLimit(store, name, null);
+    expect(await formOf(opened)).toEqual({ form: "rows", list: null, held: 0 });
+    expect(await placesOf(opened, worker.number)).toEqual([]);
+
+    await setLimit(store, name, 3);
+    expect(await formOf(opened)).toEqual({ form: "rows", list: null, held: 2 });
+    expect(await placesOf(opened, worker.number)).toEqual([0, 1]);
+    expect(await placesOf(opened, "0")).toEqual([2]);
+  });
+
+  test.each([
+    { what: "an empty list", tokens: "", list: "''" },
+    { what: "no list", tokens: "", list: "NULL" },
+  ])("a limit that comes makes rows where $what of before is", async ({ tokens, list }) => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: null });
+    const worker = await startWorker(store, name, { want: 2 });
+    await change(opened, `ExecutionTokens = N'${tokens}', TokenList = ${list}`);
+    await setLimit(store, name, 2);
+    expect(await formOf(opened)).toEqual({ form: "rows", list: null, held: 2 });
+    expect(await placesOf(opened, worker.number)).toEqual([0, 1]);
+    expect(await tryStart(store, name)).toBe("limited");
+  });
+
+  test("a limit that changes keeps who holds the tokens of a list of before", async () => {
+    const opened = open();
+    const { store } = opened;
+    const name = await define(store, { limit: 3 });
+    const worker = await startWorker(store, name, { want: 2 });
+    await backToList(opened, name);
+    await setLimit(store, name, 5);
+    expect(await formOf(opened)).toEqual({ form: "rows", list: null, held: 2 });
+    expect(await placesOf(opened, worker.number)).toEqual([0, 1]);
+    expect(await placesOf(opened, "0")).toEqual([2, 3, 4]);
   });
 
   test("held tokens of before are counted also where nothing is granted", async () => {

@@ -12,7 +12,6 @@ CREATE OR ALTER PROCEDURE Taskgate._ChangeLimit
 AS
 BEGIN
   SET NOCOUNT, XACT_ABORT ON;
-  DECLARE @vHeld int = 0;
   DECLARE @vOpen TABLE (TaskExecutionId bigint NOT NULL PRIMARY KEY CLUSTERED, TokenCount int NULL);
   DECLARE @vToken TABLE (
     TaskExecutionId bigint NOT NULL, N smallint NOT NULL, PRIMARY KEY CLUSTERED (TaskExecutionId, N));
@@ -45,7 +44,6 @@ BEGIN
     FROM @vOpen AS o
     INNER JOIN Taskgate.Number AS n WITH (FORCESEEK) ON n.N <= CONVERT(smallint, o.TokenCount) -- the first so many numbers
     OPTION (FORCE ORDER, LOOP JOIN, MAXDOP 1, KEEPFIXED PLAN); -- a few numbers per execution
-    SET @vHeld = @@ROWCOUNT;
     INSERT INTO Taskgate.Token WITH (ROWLOCK) (TaskDefinitionId, HeldBy, Ord, TokenId, LastHeldBy)
     SELECT @TaskDefinitionId, t.TaskExecutionId, ROW_NUMBER() OVER (ORDER BY t.TaskExecutionId, t.N) - 1, NEWID(), 0
     FROM @vToken AS t;
@@ -54,7 +52,7 @@ BEGIN
   SET ConcurrencyLimit = @Limit, ConcurrencyLimitOverride = @Override,
       ExecutionTokens = CASE WHEN @oNew = -1 OR @oOld = -1 THEN N'rows' ELSE d.ExecutionTokens END,
       TokenList = CASE WHEN @oNew <> -1 AND @oOld <> -1 THEN d.TokenList END,
-      HeldCount = CASE WHEN @oNew = -1 OR @oOld = -1 THEN @vHeld ELSE d.HeldCount END
+      HeldCount = CASE WHEN @oNew = -1 OR @oOld = -1 THEN 0 ELSE d.HeldCount END -- the next statement counts the rows
   FROM Taskgate.TaskDefinition AS d WITH (ROWLOCK, UPDLOCK, HOLDLOCK) -- the key is ours already
   WHERE d.TaskDefinitionId = @TaskDefinitionId;
   EXEC Taskgate._SettleTokens @TaskDefinitionId = @TaskDefinitionId, @TaskExecutionId = 0, @Shared = N'', @oHeld = @oHeld OUTPUT;
