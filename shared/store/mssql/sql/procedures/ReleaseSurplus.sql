@@ -49,10 +49,8 @@ BEGIN
         @Shared = @vShared, @oOwn = @vTokens OUTPUT, @oFreed = @vFreed OUTPUT, @oHeld = @vHeld OUTPUT, @oLimit = @vLimit OUTPUT,
         @oIsLive = @vIsLive OUTPUT, @oGiven = @vGiven OUTPUT, @oGivenTo = @vGivenTo OUTPUT;
       COMMIT TRANSACTION;
-      SET @vStatus = N'released';
-      IF @vIsLive = 0
-        SELECT @vStatus = N'fenced', @vTokens = 0, @vFreed = 0; -- declared dead meanwhile: its tokens may be granted to others
-      ELSE
+      SET @vStatus = CASE @vIsLive WHEN 0 THEN N'fenced' ELSE N'released' END; -- declared dead meanwhile: it has none, and freed none
+      IF @vIsLive = 1
       BEGIN
         SET @vOverLimit = CASE WHEN @vShared <> N'' THEN Taskgate._OverLimit(@vDefinition)
                              WHEN @vLimit = -1 OR @vHeld <= @vLimit THEN 0 ELSE @vHeld - @vLimit END;

@@ -33,8 +33,7 @@ BEGIN
       EXEC Taskgate._SettleTokens @TaskDefinitionId = @vDefinition, @TaskExecutionId = @TaskExecutionId, @Keep = @Keep, @Shared = @vShared,
         @oOwn = @vTokens OUTPUT, @oFreed = @vFreed OUTPUT, @oIsLive = @vIsLive OUTPUT;
       COMMIT TRANSACTION;
-      SET @vStatus = N'released';
-      IF @vIsLive = 0 SELECT @vStatus = N'fenced', @vTokens = 0, @vFreed = 0; -- declared dead meanwhile: its tokens may be granted to others
+      SET @vStatus = CASE @vIsLive WHEN 0 THEN N'fenced' ELSE N'released' END; -- declared dead meanwhile: it has none, and freed none
       IF @vFreed > 0 SET @vReady = Taskgate._HasReady(@vDefinition);
       IF @vFreed > 0 AND @vShared <> N''
         SET @vWoken = Taskgate._DefinitionNames(Taskgate._WaitingBeside(@vDefinition, @vShared, @vFreed), @vDefinition);
