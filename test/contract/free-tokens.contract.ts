@@ -66,6 +66,12 @@ function describeOwn(setup: StoreSetup): void {
     });
   });
 
+  test("read_free_tokens knows a name of two hundred characters", async () => {
+    const { store } = open();
+    const name = await define(store, { limit: 1 }, uniqueName().padEnd(200, "x"));
+    expect(await read(store, name)).toMatchObject({ status: "read", free: 1 });
+  });
+
   test("read_free_tokens counts by the operator's limit, and none above it", async () => {
     const { store } = open();
     const name = await define(store, { limit: 2 });
@@ -139,8 +145,12 @@ function describeOwn(setup: StoreSetup): void {
       await opened.advance(1_000);
       await startWorker(store, name, { want: 1 });
       expect(await read(store, name)).toMatchObject({ free: 0, ready: 0 });
-      await opened.advance(defaultSettings.leaseMs - 500);
+      await opened.advance(defaultSettings.leaseMs - 1_000);
+      expect(await read(store, name)).toMatchObject({ free: 0, ready: 0 });
+      await opened.advance(1);
       expect(await read(store, name)).toMatchObject({ free: 2, ready: 1 });
+      await setLimit(store, name, 0);
+      expect(await read(store, name)).toMatchObject({ free: 0, ready: 0 });
     },
   );
 }
@@ -175,6 +185,7 @@ function describeShared(setup: StoreSetup): void {
     const { store } = open();
     const [name, other] = await twoUnder(store, { limit: 2, own: null });
     await enqueue(store, name, 1);
+    await enqueue(store, other, 1);
     const holder = await startWorker(store, other, { want: 2 });
     expect(await read(store, name)).toMatchObject({ free: 1, ready: 1, crowdedOut: true });
     expect(await read(store, other)).toMatchObject({ free: 0, ready: 0, crowdedOut: false });
@@ -182,6 +193,26 @@ function describeShared(setup: StoreSetup): void {
     await startWorker(store, name, { want: 1 });
     expect(await read(store, name)).toMatchObject({ free: 0, crowdedOut: false });
   });
+
+  testWith(setup, "exact clock")(
+    "read_free_tokens tells who is crowded out beside executions of its own that hold none, or whose lease is over",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const [name, other] = await twoUnder(store, { limit: 1, own: null });
+      const own = await startWorker(store, name, { want: 1 });
+      await store.releaseTokens({ executionId: own.executionId, keep: 0 });
+      const holder = await startWorker(store, other, { want: 1 });
+      expect(await read(store, name)).toMatchObject({ free: 1, crowdedOut: true });
+      await holder.finish();
+      await store.acquireTokens({ executionId: own.executionId, want: 1 });
+      await opened.advance(defaultSettings.leaseMs);
+      expect(await read(store, name)).toMatchObject({ free: 0, crowdedOut: false });
+      await opened.advance(1);
+      await startWorker(store, other, { want: 1 });
+      expect(await read(store, name)).toMatchObject({ free: 1, crowdedOut: true });
+    },
+  );
 
   test("read_free_tokens lets nobody be crowded out of a limit of 0, or behind a full limit of its own", async () => {
     const { store } = open();

@@ -135,6 +135,8 @@ function describeAnswers(setup: StoreSetup): void {
       ]);
       const start = `StartExecution @v, ${someId}, N'w', 1, NULL, 1, 0`;
       expect(await answerOf(opened, start, value)).toMatchObject({ Status: "unknown" });
+      const read = await answerOf(opened, "ReadFreeTokens @v", value);
+      expect(read).toMatchObject({ Status: "unknown", Free: null });
       for (const call of [
         `SetLimit @v, 1, ${someId}, N'me'`,
         "PauseDefinition @v, N'me'",

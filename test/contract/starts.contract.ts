@@ -261,6 +261,23 @@ function describeTokens(setup: StoreSetup): void {
     },
   );
 
+  testWith(setup, "exact clock")(
+    "a denial tells when the first holder's lease ends, whatever executions that hold nothing",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 1, leaseMs: 10_000 });
+      const { executionId } = await startWorker(store, name);
+      await store.releaseTokens({ executionId, keep: 0 });
+      await opened.advance(4_000);
+      await startWorker(store, name);
+      expect(await store.startExecution(startInput(name))).toMatchObject({
+        status: "limited",
+        retryInMs: 10_001,
+      });
+    },
+  );
+
   testWith(setup, "token text")(
     "the tokens that were granted last go first, and free ones are granted from the first on",
     async () => {
