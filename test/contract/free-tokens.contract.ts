@@ -5,6 +5,7 @@ import {
   defaultSettings,
   enqueue,
   enqueueOne,
+  operationId,
   setLimit,
   startInput,
   startWorker,
@@ -149,7 +150,20 @@ function describeOwn(setup: StoreSetup): void {
       expect(await read(store, name)).toMatchObject({ free: 0, ready: 0 });
       await opened.advance(1);
       expect(await read(store, name)).toMatchObject({ free: 2, ready: 1 });
+    },
+  );
+
+  testWith(setup, "exact clock")(
+    "read_free_tokens tells none while more are held above the limit than holders' leases are over",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const name = await define(store, { limit: 3 });
+      await startWorker(store, name, { want: 2 });
+      await opened.advance(1_000);
+      await startWorker(store, name, { want: 1 });
       await setLimit(store, name, 0);
+      await opened.advance(defaultSettings.leaseMs - 500);
       expect(await read(store, name)).toMatchObject({ free: 0, ready: 0 });
     },
   );
@@ -210,6 +224,30 @@ function describeShared(setup: StoreSetup): void {
       expect(await read(store, name)).toMatchObject({ free: 0, crowdedOut: false });
       await opened.advance(1);
       await startWorker(store, other, { want: 1 });
+      expect(await read(store, name)).toMatchObject({ free: 1, crowdedOut: true });
+    },
+  );
+
+  testWith(setup, "exact clock")(
+    "read_free_tokens takes a definition for crowded out whose only holder's lease is over, while its token is still taken",
+    async () => {
+      const opened = open();
+      const { store } = opened;
+      const sharedLimits = [{ name: uniqueName("partner"), limit: 2 }];
+      const name = await define(store, { limit: null, sharedLimits });
+      const other = await define(store, { limit: null, sharedLimits });
+      await startWorker(store, name, { want: 1 });
+      await opened.advance(1_000);
+      await startWorker(store, other, { want: 1 });
+      const [shared] = sharedLimits;
+      await store.setSharedLimit({
+        ...operator,
+        name: shared?.name ?? "",
+        limit: 1,
+        operationId: operationId(),
+      });
+      expect(await read(store, name)).toMatchObject({ free: 0, crowdedOut: false });
+      await opened.advance(defaultSettings.leaseMs - 999);
       expect(await read(store, name)).toMatchObject({ free: 1, crowdedOut: true });
     },
   );
