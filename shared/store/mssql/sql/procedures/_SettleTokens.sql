@@ -41,7 +41,7 @@ BEGIN
   DECLARE @vNow datetime2(3), @vName nvarchar(200), @vCount int, @vFence bigint, @vMessage nvarchar(2048),
           @vShared nvarchar(max), @vRoom int, @vOverLimit int = 0, @vSharedDead int = 0, @vNeed int,
           @vLeaseMs int, @vWorker nvarchar(200), @vDeniedAt datetime2(3), @vMine int, @vOthers int, @vPoorest int, @vRichest int,
-          @vPart int, @vGift int, @vSharedGift int = 0, @vAsking nvarchar(max), @vDead int,
+          @vPart int, @vGift int, @vSharedGift int, @vAsking nvarchar(max), @vDead int,
           @vHeld int, @vWantMax int, @vIsInRows bit, @vIsFitted bit = 0;
   DECLARE @vFree TABLE (SharedLimitId int NOT NULL PRIMARY KEY CLUSTERED);
   DECLARE @vGivenTo TABLE (TaskDefinitionId int NULL);
