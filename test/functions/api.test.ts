@@ -122,6 +122,19 @@ describe("tasks", () => {
     expect(await api.admin.definitions("linked")).toMatchObject([{ ready: 2 }]);
   });
 
+  test("a name with a slash is found as the host gives it, which leaves an encoded slash as it is", async () => {
+    await api.register("north/south");
+    for (const name of ["north%2Fsouth", "north%2fsouth", "north/south"]) {
+      const answer = await api.call({ route: "api-definition", params: { name } });
+      expect(answer).toMatchObject({ status: 200, body: { name: "north/south" } });
+    }
+    const limit = { route: "api-shared-limit", params: { name: "to%2Ffro" } };
+    expect(await api.call({ ...limit, body: { limit: 2, create: true } })).toMatchObject({
+      status: 200,
+      body: { sharedLimit: "to/fro", newLimit: 2 },
+    });
+  });
+
   test("the caller's trace goes on in the task", async () => {
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     await api.register("traced");
@@ -338,7 +351,7 @@ describe("errors", () => {
     const response = await api.call({ route: "api-executions", query: { definition: "zzz" } });
     expect(response.status).toBe(404);
     expect(JSON.stringify(response.body)).toContain(
-      "there are `ahead`, `failing`, `linked`, `resize-image`, `send-invoice`, `traced`",
+      "there are `ahead`, `failing`, `linked`, `north/south`, `resize-image`, `send-invoice`, `traced`",
     );
   });
 

@@ -5,7 +5,7 @@ import { parseRoute } from "../../shared/local/functions-host/route-template";
 describe("a route", () => {
   test.each([
     ["items/{id}", "items/5", { id: "5" }],
-    ["items/{id}", "Items/a%2Fb", { id: "a/b" }],
+    ["items/{id}", "Items/a%2Fb%20%2fc%252F", { id: "a%2Fb %2fc%2F" }],
     ["items/{id}", "items", null],
     ["items/{id}", "items/5/6", null],
     ["items/{id}", "items/%zz", null],
@@ -22,7 +22,7 @@ describe("a route", () => {
     ["items/{id:guid}", "items/not-a-guid", null],
     ["items/{id:length(3)}", "items/abc", { id: "abc" }],
     ["items/{id:alpha}", "items/a1", null],
-    ["files/{*rest}", "files/a/b%20c", { rest: "a/b c" }],
+    ["files/{*rest}", "files/a/b%20c%2Fd", { rest: "a/b c%2Fd" }],
     ["files/{*rest}", "files", {}],
     ["reports/{name}.csv", "reports/week.csv", { name: "week" }],
     ["reports/{from}-{to}", "reports/1-2", { from: "1", to: "2" }],

@@ -33,7 +33,7 @@ import { makeDocument } from "./openapi/document";
 import type { DescribedRoute } from "./openapi/document";
 import { showExplained, showSchedule } from "./payloads";
 import { bodyOf, bodyWithIds } from "./read-body";
-import { definitionOf, queryOf } from "./read-request";
+import { definitionOf, nameIn, queryOf } from "./read-request";
 import type { Endpoint } from "./respond";
 import {
   ownerPlace,
@@ -52,8 +52,8 @@ import { enqueueTasks } from "./tasks";
 /** What each route does. Loaded with the first request: its schemas cost more than all else that a start loads. */
 
 const ofDefinition = (request: HttpRequest) => ({ definition: definitionOf(request) });
-const ofSharedLimit = ({ params }: HttpRequest) => ({
-  name: take(readSharedLimitName(params["name"])),
+const ofSharedLimit = (request: HttpRequest) => ({
+  name: take(readSharedLimitName(nameIn(request))),
 });
 const ofBatch = ({ params }: HttpRequest) => ({ batchId: take(readBatchId(params["id"])) });
 

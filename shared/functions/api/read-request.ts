@@ -9,7 +9,15 @@ const hostParameters = new Set(["code", "clientId"]);
 
 /** The definition that the route names. */
 export function definitionOf(request: HttpRequest): string {
-  return take(readDefinitionName(request.params["name"]));
+  return take(readDefinitionName(nameIn(request)));
+}
+
+/**
+ * The name in the route. The Functions host leaves an encoded slash as it is and decodes the rest: `a%2Fb` is what it gives of `a/b`.
+ * So a name in which `%2F` itself stands can't be named by a route.
+ */
+export function nameIn({ params }: HttpRequest): string | undefined {
+  return params["name"]?.replaceAll(/%2f/gi, "/");
 }
 
 /** The query as an object of texts. A parameter that comes twice is a problem. */

@@ -136,9 +136,10 @@ function matchPath(
   return answer;
 }
 
+/** As the host's server does it: an encoded slash stays as it is. */
 function decode(text: string): string | null {
   try {
-    return decodeURIComponent(text);
+    return decodeURIComponent(text.replaceAll(/%2f/gi, (slash) => `%25${slash.slice(1)}`));
   } catch (error) {
     if (error instanceof URIError) return null;
     throw error;
