@@ -33,6 +33,7 @@ import { workResident } from "./resident";
 import type { WorkOptions } from "./resident";
 import { AppProcess } from "./runtime";
 import { sweep } from "./sweep";
+import { leaveCtrlCToHost } from "./ctrl-c";
 import { createTraceHook } from "./telemetry-hooks";
 import { withTokens } from "./with-tokens";
 import type { TokenCall } from "./with-tokens";
@@ -164,6 +165,7 @@ export function taskgate(parts: AppParts): Gate {
       const load = async () => (await process.services()).telemetry;
       functionApp.hook.preInvocation(createTraceHook(load, untraced));
       functionApp.hook.appTerminate(() => process.end());
+      leaveCtrlCToHost();
     },
     register: (functionApp, options = {}) => {
       checkNames("register", options, ["names", "api"]);

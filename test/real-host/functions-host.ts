@@ -15,6 +15,8 @@ export interface FunctionsHost {
   log(): string;
   /** Asks it to end, as the platform does; resolves when it has ended, throws after 30 s. */
   terminate(): Promise<void>;
+  /** The same, as Ctrl-C at a terminal: the host and its worker get the signal. */
+  interrupt(): Promise<void>;
 }
 
 /** Starts the host; resolves when it has loaded the app. Throws an Error with its log when it ends or takes longer than 90 s. */
@@ -51,20 +53,27 @@ export async function startFunctionsHost(
     });
   });
   const group = -(child.pid ?? 0);
+  const untilEnded = async (): Promise<void> => {
+    const waiting = new AbortController();
+    const isOver = await Promise.race([
+      ended.then(() => true),
+      sleep(30_000, waiting.signal).then(() => false),
+    ]);
+    waiting.abort();
+    if (isOver) return;
+    process.kill(group, "SIGKILL");
+    throw new Error(`the host did not end:\n${log().slice(-4_000)}`);
+  };
   const host: FunctionsHost = {
     url,
     log,
-    terminate: async () => {
+    terminate: () => {
       child.kill("SIGTERM");
-      const waiting = new AbortController();
-      const isOver = await Promise.race([
-        ended.then(() => true),
-        sleep(30_000, waiting.signal).then(() => false),
-      ]);
-      waiting.abort();
-      if (isOver) return;
-      process.kill(group, "SIGKILL");
-      throw new Error(`the host did not end:\n${log().slice(-4_000)}`);
+      return untilEnded();
+    },
+    interrupt: () => {
+      process.kill(group, "SIGINT");
+      return untilEnded();
     },
   };
   for (let tries = 0; tries < 180; tries += 1) {

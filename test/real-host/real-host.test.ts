@@ -180,6 +180,17 @@ describeHere(`an existing app in the real Functions host${title}`, () => {
     expect(await heldTokens()).toBe(0);
   }, 120_000);
 
+  test("Ctrl-C at the terminal of a host lets what runs finish, too", async () => {
+    const before = notes().length;
+    await start();
+    for (let tries = 0; tries < 300 && notes().length <= before + 1; tries += 1) await sleep(50);
+    await host?.interrupt();
+    host = null;
+    const ends = notes().filter(({ what }) => what === "end");
+    expect(notes().length).toBe(2 * ends.length);
+    expect(await heldTokens()).toBe(0);
+  }, 120_000);
+
   test("the next host runs the rest: messages, and those that became tasks", async () => {
     await start();
     await untilEnded(few + many);
