@@ -95,7 +95,7 @@ export function listQueryOf<
   return objectOf(shape, { root: "query", others, ...(names === undefined ? {} : { names }) });
 }
 
-/** What `objectOf` makes reads by this, whatever the members are. */
+/** What `objectOf` makes reads by this with any members. */
 class MemberReader {
   readonly schema: z.ZodObject<z.ZodRawShape>;
   readonly #options: ObjectOptions<Readonly<Record<string, string>>>;

@@ -26,7 +26,7 @@ export interface FoundTasks {
   readonly isSearch: boolean;
 }
 
-/** What the database is asked, and what is left out here of its answer. */
+/** The question to the database, and the part of its answer that is left out here. */
 export interface TaskQuery {
   readonly query: ListTasksRequest;
   /** null: nothing. */

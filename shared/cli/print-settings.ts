@@ -22,7 +22,7 @@ export function printSettings(context: CommandContext): ExitCode {
   context.output.line(JSON.stringify({ IsEncrypted: false, Values: values }, null, 2));
   if (!context.isJson)
     context.output.error(
-      "Timers of `func start` want Azurite's blobs, too: start it with `npx azurite --skipApiVersionCheck`.",
+      "Timers of `func start` want Azurite's blobs, too: start it with `npx azurite --location .taskgate/azurite --disableTelemetry --skipApiVersionCheck`.",
     );
   return exitCodes.ok;
 }

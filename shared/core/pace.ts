@@ -35,7 +35,7 @@ export function startsInTime({ taskMs }: Durations, tokens: number, leftMs: numb
     : Math.floor((leftMs / taskMs) * tokens);
 }
 
-/** A prefetched task that starts within this time holds nobody up. */
+/** A prefetched task that starts within this time delays no task. */
 const soonMs = 100;
 
 /**

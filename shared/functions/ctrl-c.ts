@@ -1,3 +1,6 @@
+import process from "node:process";
+import { nodeTimers } from "../platform/node-timers";
+
 /** What of Node's `process` is used. */
 type Target = Pick<NodeJS.Process, "env" | "exit" | "on">;
 
@@ -20,6 +23,6 @@ export function leaveCtrlCToHost(target: Target = process): void {
     const end = (): never => target.exit(130);
     if (isSecond) end();
     isSecond = true;
-    setTimeout(end, forgottenMs).unref();
+    nodeTimers.after(forgottenMs, end);
   });
 }

@@ -99,7 +99,7 @@ function banner(run: LocalRun, { hosts }: StartOptions): string[] {
     `Taskgate runs on this machine: ${beginnings[run.beginning]}`,
     ...(run.sample === null ? [] : [`  sample       ${run.sample.title}`]),
     `  store        ${describeStore(run)}`,
-    "  queues       Azurite, in memory",
+    `  queues       ${run.queuesTitle}`,
     ...(hosts === 0 ? ["  workers      none (--hosts 0)"] : [`  dashboard    ${page}`]),
     ...(run.landing === null ? [] : ["  files        drop .json or .csv files into landing/"]),
     "  log          .taskgate/local.log",

@@ -9,6 +9,9 @@ const timeoutSetting = "TASKGATE_FUNCTION_TIMEOUT_MS";
 const timeoutDefaultMs = 600_000;
 /** The host's own default of `batchSize`. */
 const usualBatchSize = 16;
+/** A hint may wait that long without notice; the template has 2 s. */
+const pollingMaxMs = 10_000;
+const polling = "maxPollingInterval";
 
 /**
  * Advice on an app's host.json, a sentence or two each. No member is wrong: Taskgate works under each. null: the folder has
@@ -27,7 +30,12 @@ export async function adviseOnHost(
   ];
 }
 
-function adviseOnTimeout({ functionTimeoutMs }: HostSettings, settingMs: number): string[] {
+function adviseOnTimeout(settings: HostSettings, settingMs: number): string[] {
+  if (!settings.has("functionTimeout"))
+    return [
+      `functionTimeout isn't set: the host ends the whole process after 5 minutes on a Consumption plan, else after 30. ${timeoutSetting} is ${String(settingMs)} ms. Make them equal.`,
+    ];
+  const { functionTimeoutMs } = settings;
   if (functionTimeoutMs === settingMs) return [];
   const host = functionTimeoutMs === null ? "none" : `${String(functionTimeoutMs)} ms`;
   return [
@@ -35,7 +43,8 @@ function adviseOnTimeout({ functionTimeoutMs }: HostSettings, settingMs: number)
   ];
 }
 
-function adviseOnQueues({ queues }: HostSettings): string[] {
+function adviseOnQueues(settings: HostSettings): string[] {
+  const { queues } = settings;
   const { batchSize, newBatchThreshold, maxDequeueCount, messageEncoding } = queues;
   const atOnce = String(batchSize + newBatchThreshold);
   return [
@@ -54,6 +63,19 @@ function adviseOnQueues({ queues }: HostSettings): string[] {
           `batchSize is ${String(batchSize)}: each function of an instance runs up to ${atOnce} messages. Far above a limit, most of them wait for a token and become tasks.`,
         ]
       : []),
+    ...adviseOnPolling(settings),
+  ];
+}
+
+/** https://learn.microsoft.com/azure/azure-functions/functions-bindings-storage-queue#host-json */
+function adviseOnPolling({ has, queues }: HostSettings): string[] {
+  const isSet = has(`extensions.queues.${polling}`);
+  if (isSet && queues.maxPollingIntervalMs <= pollingMaxMs) return [];
+  const rule = isSet
+    ? `is ${String(queues.maxPollingIntervalMs)} ms`
+    : "isn't set, and Azure's default is a minute";
+  return [
+    `${polling} ${rule}: a hint or an event may wait that long in a queue that was empty. The template has 00:00:02 (extensions.queues).`,
   ];
 }
 

@@ -13,9 +13,6 @@ import { noWakeUp } from "../platform/storage-queue-wake-up";
 import type { TaskStore } from "../ports/task-store";
 import { migrateStore, openStore } from "../store/open-store";
 import { readMessageEncoding } from "../settings/queue-address";
-import { isDatabaseUrl } from "../settings/setting-formats";
-import { startAzurite } from "./azurite";
-import type { Azurite } from "./azurite";
 import { Breakage } from "./breakage";
 import { startEmbeddedPostgres } from "./embedded-postgres";
 import { openEventQueue } from "./event-queue";
@@ -29,9 +26,12 @@ import { requireLocalPackages } from "./local-packages";
 import { LocalLog } from "./local-log";
 import { LocalWorkers } from "./local-workers";
 import { makeFolder } from "./make-folder";
+import { blameOwnDatabase, ownDatabase } from "./own-database";
 import { readRunState, removeLocalRun, writeLocalRun, writeRunState } from "./run-files";
 import type { RunState } from "./run-files";
 import type { RunPlan } from "./run-plan";
+import { startQueues } from "./run-queues";
+import type { RunQueues } from "./run-queues";
 import type { LocalSample } from "./sample";
 import { showStep } from "./steps";
 import type { WorkerState } from "./worker-hosts";
@@ -54,6 +54,8 @@ export interface LocalRun {
   readonly app: LocalApp;
   /** The database in use, with its password; null: the embedded PostgreSQL. */
   readonly databaseUrl: string | null;
+  /** Where the queues are, for people. */
+  readonly queuesTitle: string;
   /** Address of the dashboard; null: no function of the app serves one. */
   pageUrl(): string | null;
   readonly beginning: Beginning;
@@ -88,11 +90,11 @@ export async function startLocalRun(plan: RunPlan): Promise<LocalRun> {
   const emulator = beginQueues(plan);
   const database = await openDatabase(plan, { databaseUrl, folder, broken });
   const store = await showStep(plan, "Migrating the schema", () => prepareDatabase(plan, database));
-  const azurite = await showStep(plan, "Starting the queues", () => emulator);
-  broken.watch("The queue emulator", azurite.exited);
+  const queues = await showStep(plan, "Starting the queues", () => emulator);
+  broken.watch("The queue emulator", queues.exited);
   const places: WorkerPlaces = {
     databaseUrl: database.url,
-    queueConnection: azurite.connectionString,
+    queueConnection: queues.connectionString,
     hosts: options.hosts,
     hasSample: sample !== null,
   };
@@ -112,7 +114,7 @@ export async function startLocalRun(plan: RunPlan): Promise<LocalRun> {
   await setLimit(plan, admin);
   await writeLocalRun(folder, {
     databaseUrl: database.url,
-    queueConnection: azurite.connectionString,
+    queueConnection: queues.connectionString,
     url: `http://${LOCAL_HOST}:${String(options.port)}`,
     pid: process.pid,
   });
@@ -127,6 +129,7 @@ export async function startLocalRun(plan: RunPlan): Promise<LocalRun> {
     landing,
     log,
     databaseUrl,
+    queuesTitle: queues.title,
     beginning: database.beginning,
     pageUrl: () => workers.pageUrl(),
     restarts: () => workers.restarts,
@@ -137,24 +140,14 @@ export async function startLocalRun(plan: RunPlan): Promise<LocalRun> {
   };
 }
 
-/** The database that local.settings.json names; null: none. */
-function ownDatabase(app: LocalApp): string | null {
-  const { TASKGATE_DATABASE_URL: url = "" } = readLocalSettings(app.root);
-  if (url === "") return null;
-  if (isDatabaseUrl(url)) return url;
-  throw new Error(
-    "TASKGATE_DATABASE_URL in local.settings.json: expected postgres://user:password@host:port/database or mssql://..",
-  );
-}
-
 /** Starts the queue emulator beside the database: each takes about as long as the other. */
-function beginQueues({ teardown }: RunPlan): Promise<Azurite> {
-  const emulator = startAzurite();
+function beginQueues(plan: RunPlan): Promise<RunQueues> {
+  const emulator = startQueues(plan);
   // Its error is told by the step that waits for it.
   emulator.catch(() => undefined);
-  teardown.add("the queue emulator", () =>
+  plan.teardown.add("the queue emulator", () =>
     emulator.then(
-      (azurite) => azurite.stop(),
+      (queues) => queues.stop(),
       () => undefined,
     ),
   );
@@ -214,7 +207,10 @@ async function prepareDatabase(plan: RunPlan, database: Database): Promise<TaskS
       await sample?.tearDown(transaction);
     });
   }
-  await migrateStore({ url });
+  await migrateStore({ url }).catch((error: unknown) => {
+    const isNamedByFile = database.beginning === "shared" && plan.options.databaseUrl === null;
+    throw isNamedByFile ? blameOwnDatabase(error) : error;
+  });
   if (sample === null) return store; // a worker's first sweep registers what the app has
   await store.transaction((transaction) => sample.setUp(transaction));
   const build = resolveBuild({ build: null });

@@ -77,6 +77,6 @@ export function queueNames(settings: AppSettings): QueueNames {
 }
 
 /** Does the app ask for the emulator there, which the run has? */
-function isEmulator(value: string | undefined): boolean {
+export function isEmulator(value: string | undefined): boolean {
   return /(?:^|;)\s*UseDevelopmentStorage=true\s*(?:;|$)/i.test(value ?? "");
 }

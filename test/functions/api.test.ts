@@ -25,6 +25,21 @@ beforeEach(() => {
 
 const resize = { name: "resize-image" };
 
+/** Of a request to change something: its type, and what a browser adds. */
+interface Sent {
+  readonly type?: string;
+  readonly site?: string;
+  readonly origin?: string;
+}
+
+function headersOf({ type, site, origin }: Sent): Record<string, string> {
+  return {
+    ...(type === undefined ? {} : { "content-type": type }),
+    ...(site === undefined ? {} : { "sec-fetch-site": site }),
+    ...(origin === undefined ? {} : { origin }),
+  };
+}
+
 describe("tasks", () => {
   test("a task is added, wakes a worker, and can be explained and listed", async () => {
     const added = await api.call({
@@ -134,6 +149,44 @@ describe("tasks", () => {
       body: { sharedLimit: "to/fro", newLimit: 2 },
     });
   });
+
+  test.each<{ value: string; sent: Sent }>([
+    { value: '"text/plain"', sent: { type: "text/plain" } },
+    { value: '"text/plain"', sent: { type: "text/plain", site: "same-origin" } },
+    { value: "no type, from another site", sent: { site: "cross-site" } },
+    { value: "no type, from another site", sent: { site: "same-site" } },
+    { value: "no type, from another site", sent: { origin: "http://elsewhere" } },
+    { value: "no type, from another site", sent: { origin: "null" } },
+  ])(
+    "a page of another origin can't pause a definition by a request that needs no preflight: $sent",
+    async ({ value, sent }) => {
+      await api.register("guarded");
+      const request = { params: { name: "guarded" }, headers: headersOf(sent) };
+      expect(await api.call({ route: "api-pause", ...request })).toMatchObject({
+        status: 400,
+        body: { problems: [{ field: "content-type", value }] },
+      });
+      expect(await api.admin.definitions("guarded")).toMatchObject([{ paused: false }]);
+      expect(await api.call({ route: "api-definition", ...request })).toMatchObject({
+        status: 200,
+      });
+    },
+  );
+
+  test.each<{ sent: Sent }>([
+    { sent: {} },
+    { sent: { site: "same-origin" } },
+    { sent: { site: "none" } },
+    { sent: { origin: "http://localhost" } },
+    { sent: { type: "application/json; charset=utf-8", site: "cross-site" } },
+  ])(
+    "a program's request, or one that a browser has asked for before, pauses a definition: $sent",
+    async ({ sent }) => {
+      await api.register("open");
+      const request = { params: { name: "open" }, headers: headersOf(sent) };
+      expect(await api.call({ route: "api-pause", ...request })).toMatchObject({ status: 200 });
+    },
+  );
 
   test("the caller's trace goes on in the task", async () => {
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -351,7 +404,7 @@ describe("errors", () => {
     const response = await api.call({ route: "api-executions", query: { definition: "zzz" } });
     expect(response.status).toBe(404);
     expect(JSON.stringify(response.body)).toContain(
-      "there are `ahead`, `failing`, `linked`, `north/south`, `resize-image`, `send-invoice`, `traced`",
+      "there are `ahead`, `failing`, `guarded`, `linked`, `north/south`, `open`, `resize-image`, `send-invoice`, `traced`",
     );
   });
 

@@ -255,7 +255,7 @@ describe("an app that has functions of these names", () => {
     expect(functions.map(({ name }) => name)).toEqual(["run", "sweep", "ingest"]);
   });
 
-  test.each(["/gate", "", "a b", "1st"])(
+  test.each(["/gate", "", "a b", "1st", "Admin", "runtimes"])(
     "gate.register refuses the prefix %j and names the expected form",
     async (prefix) => {
       await expect(loadWith(`{ api: { prefix: ${JSON.stringify(prefix)} } }`)).rejects.toThrow(

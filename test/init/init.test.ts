@@ -207,6 +207,7 @@ gate.register(app, { api: { prefix: "taskgate" } });
       "maxDequeueCount is 1: a message goes to the poison queue",
       "batchSize is 32: each function of an instance runs up to 48 messages",
       "routePrefix is `v1`: the dashboard is v1/taskgate/dashboard",
+      "maxPollingInterval isn't set, and Azure's default is a minute: a hint or an event may wait that long",
     ])
       expect(output).toContain(`note: host.json: ${advice}`);
     expect(output).not.toContain("functionTimeout");

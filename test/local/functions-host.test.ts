@@ -59,6 +59,12 @@ describe("loading", () => {
     expect(await failureOf("unbuilt-app")).toMatch(/"main": "dist\/index\.js".* Run the build\.$/);
   });
 
+  test("a route that Azure's host keeps for itself is refused, although the prefix api stands before it", async () => {
+    expect(await failureOf("reserved-app")).toContain(
+      'The route "administrators/teams" begins with "admin" or "runtime"',
+    );
+  });
+
   test("a wrong value in host.json is named", async () => {
     expect(await failureOf("wrong-app")).toMatch(
       /host\.json: expected `extensions\.queues\.batchSize` to be an integer in 1\.\.32, got 33\.$/,

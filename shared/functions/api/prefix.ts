@@ -4,7 +4,8 @@ import { refusedField } from "../../core/refused-field";
 export interface ApiPlace {
   /**
    * Put before each route, behind the host's `api/`: `taskgate` makes `api/taskgate/status`. The names of the functions
-   * begin with it, too. 1..50 letters, digits and hyphens; default: no prefix.
+   * begin with it, too. 1..50 letters, digits and hyphens; default: no prefix. The host keeps what begins with
+   * `admin` or `runtime`.
    */
   readonly prefix?: string;
 }
@@ -15,10 +16,10 @@ export function placeRoute(
   { prefix }: ApiPlace,
 ): { name: string; route: string } {
   if (prefix === undefined) return { name, route };
-  if (!/^[A-Za-z][A-Za-z0-9-]{0,49}$/.test(prefix)) {
+  if (!/^(?!admin|runtime)[a-z][a-z0-9-]{0,49}$/i.test(prefix)) {
     throw refusedField(
       "prefix",
-      `1 to 50 letters, digits and hyphens, a letter first (${prefix.slice(0, 100)})`,
+      `1 to 50 letters, digits and hyphens, a letter first, not "admin" or "runtime" (${prefix.slice(0, 100)})`,
     );
   }
   return { name: `${prefix}-${name}`, route: `${prefix}/${route}` };

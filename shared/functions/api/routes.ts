@@ -9,6 +9,7 @@ import type { Admin } from "../../admin/create-admin";
 import type { SignInSettings } from "../../settings/settings";
 import type * as Endpoints from "./endpoints";
 import type { RouteName } from "./openapi/descriptions";
+import { refuseUnaskedChange } from "./other-site";
 import { ReadTurns } from "./read-turns";
 import { createHandler } from "./respond";
 import type { ApiHandler, Endpoint } from "./respond";
@@ -123,6 +124,7 @@ export function createApiRoutes(
         admin,
         letIn: (request) => {
           admit(request, method === "GET" ? "read" : "operate", signIn);
+          if (method !== "GET") refuseUnaskedChange(request);
         },
         readTurns,
         ...(ending === undefined ? {} : { ending }),

@@ -2,6 +2,7 @@ import type { HttpRequest } from "@azure/functions";
 import { isStorable } from "../../admin/text-rule";
 import type { SignInSettings } from "../../settings/settings";
 import { jsonMembers } from "../../core/json-members";
+import { isFromOtherSite } from "./other-site";
 
 /**
  * Who calls the API and what they may do. Where callers sign in with Entra, the platform checks their token before the
@@ -62,7 +63,8 @@ export function admit(request: HttpRequest, right: Right, settings: SignInSettin
       `This wants the app role ${wanted}; the sign-in has ${roles.length === 0 ? "none" : roles.join(", ")}. Whoever administers the app's registration in Entra assigns it (docs/operate/security.md)`,
     );
   }
-  if (right === "operate") refuseOtherSites(request);
+  if (right === "operate" && isFromOtherSite(request))
+    throw new SignInError(403, "A page of another site may not change anything here");
   const maySeePayloads = mayOperate || roles.includes(appRoles.payloads);
   callers.set(request, { name: nameOf(request), mayOperate, maySeePayloads });
 }
@@ -90,35 +92,6 @@ export function needPayloads(request: HttpRequest): void {
 export function callerName(request: HttpRequest): string {
   const { name } = callers.get(request) ?? unknownCaller;
   return name === null ? "http" : `http:${name}`;
-}
-
-/**
- * A sign-in is a cookie, which a browser sends along with what another site's page asks for. Browsers name the page's site only to
- * addresses they trust, such as https ones; its origin goes with every change. Programs send neither.
- */
-function refuseOtherSites(request: HttpRequest): void {
-  const site = request.headers.get("sec-fetch-site");
-  const origin = request.headers.get("origin");
-  const isOwn =
-    site === null
-      ? origin === null || hostsOf(request).includes(hostOf(origin))
-      : site === "same-origin" || site === "none";
-  if (!isOwn) throw new SignInError(403, "A page of another site may not change anything here");
-}
-
-/** By which names the request's browser may know this app: a proxy in front of it tells its own. */
-function hostsOf({ headers, url }: HttpRequest): string[] {
-  const forwarded = headers.get("x-forwarded-host")?.split(",", 1)[0]?.trim();
-  return [headers.get("host") ?? "", forwarded ?? "", hostOf(url)].filter((host) => host !== "");
-}
-
-/** With the port, where it isn't the scheme's own; empty: `null`, the origin of a page without one, or another text. */
-function hostOf(address: string): string {
-  try {
-    return new URL(address).host;
-  } catch {
-    return "";
-  }
 }
 
 /** A person has a name, a program's identity only an id. */

@@ -26,12 +26,15 @@ export interface HostSettings {
   /** Null: no limit. */
   readonly functionTimeoutMs: number | null;
   readonly queues: QueueSettings;
+  /** Whether host.json or a setting has a member, such as `extensions.queues.batchSize`: else the default is in force. */
+  has(member: string): boolean;
 }
 
 /** Azure polls an empty queue every minute at most; `func` on a developer's computer every 2 s. */
 const MAX_POLLING_INTERVAL_MS = 2_000;
 const POLLING_INTERVAL_MIN_MS = 100;
-const FUNCTION_TIMEOUT_MS = 300_000;
+/** The host's own default. Consumption plans have 5 minutes. */
+const FUNCTION_TIMEOUT_MS = 1_800_000;
 const OVERRIDE_PREFIX = "azurefunctionsjobhost__";
 
 /**
@@ -86,6 +89,7 @@ export async function readHostSettings(
       ),
       messageEncoding,
     },
+    has: (member) => members.has(member.toLowerCase()),
   };
 }
 

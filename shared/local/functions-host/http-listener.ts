@@ -42,6 +42,9 @@ interface Exchange {
   readonly url: URL;
 }
 
+/** The host refuses an app's route that begins so. The route prefix plays no part. */
+const reserved = /^\/*(?:admin|runtime)/i;
+
 /** With every answer: other pages can't show it, take it for a script, or guess its type. A function may say otherwise. */
 const closedToOthers = [
   ["x-content-type-options", "nosniff"],
@@ -223,6 +226,10 @@ function describeRoute(target: RegisteredFunction, routePrefix: string): Route {
   const methods = Array.isArray(binding["methods"]) ? binding["methods"] : ["GET", "POST"];
   const hasResponse = target.metadata.bindings[RETURN_BINDING]?.type.toLowerCase() === "http";
   if (!hasResponse) throw new Error("An HTTP function answers by its return value here.");
+  if (reserved.test(own))
+    throw new Error(
+      `The route "${own}" begins with "admin" or "runtime", which Azure's host keeps for itself.`,
+    );
   return {
     target,
     route: parseRoute(routePrefix === "" ? own : `${routePrefix}/${own}`),

@@ -38,7 +38,7 @@ function makeLimit(name) {
     step: "1",
     "aria-label": `limit of ${name}`,
   });
-  /** `typed`: what stands in the field, where it can't be a limit. */
+  /** `typed`: the text in the field, where it can't be a limit. */
   const state = { read: null, wanted: undefined, typed: null };
   const step = (by) => want((state.wanted ?? state.read?.limit ?? 0) + by);
   const less = button("\u2212", `one token less for ${name}`, () => step(-1));
