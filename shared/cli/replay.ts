@@ -76,15 +76,19 @@ interface Reasons extends Pick<Peeked, "count"> {
   readonly reasons: readonly { readonly reason: string | null; readonly count: number }[];
 }
 
-function reasonsOf({ count, texts }: Peeked): Reasons {
+/** Of a message that no handler has seen. */
+const unread =
+  "no reason: it is plain text. A host whose messageEncoding is base64, the default, can't read it: send it as base64. Any other host gave up after its tries; the log has the errors";
+
+function reasonsOf({ count, messages }: Peeked): Reasons {
   const counts = new Map<string | null, number>();
-  for (const text of texts) {
-    const { reason } = readDelivery(text);
+  for (const { text, isPlain } of messages) {
+    const reason = readDelivery(text).reason ?? (isPlain ? unread : null);
     counts.set(reason, (counts.get(reason) ?? 0) + 1);
   }
   const reasons = [...counts].map(([reason, of]) => ({ reason, count: of }));
   reasons.sort((left, right) => right.count - left.count);
-  return { count, lookedAt: texts.length, reasons };
+  return { count, lookedAt: messages.length, reasons };
 }
 
 function describeReasons({ queue, count, lookedAt, reasons }: Reasons & { queue: string }): string {

@@ -22,18 +22,26 @@ export interface ReplayOptions {
 export interface Peeked {
   /** Messages in it, about. */
   readonly count: number;
-  /** The first of those that can be seen now, at most 32, as they were sent: their base64 is decoded. */
-  readonly texts: readonly string[];
+  /** The first of those that can be seen now, at most 32. */
+  readonly messages: readonly PeekedMessage[];
+}
+
+/** A message as it was sent. */
+export interface PeekedMessage {
+  /** Its base64 is decoded. */
+  readonly text: string;
+  /** It was no base64: a host that expects it couldn't read the message. */
+  readonly isPlain: boolean;
 }
 
 /** Looks at the messages of the poison queue of `name`, and moves none. */
 export async function peekPoison(storage: StorageSettings, name: string): Promise<Peeked> {
   const poison = openQueue(storage, `${name}-poison`);
   const state = await stateOf(poison);
-  if (state === null) return { count: 0, texts: [] };
+  if (state === null) return { count: 0, messages: [] };
   const { peekedMessageItems } = await poison.peekMessages({ numberOfMessages: batchMax });
-  const texts = peekedMessageItems.map(({ messageText }) => decode(messageText));
-  return { count: state.count, texts };
+  const messages = peekedMessageItems.map(({ messageText }) => decode(messageText));
+  return { count: state.count, messages };
 }
 
 /** How many messages the poison queue of `name` holds, about. */
@@ -42,8 +50,9 @@ export async function countPoison(storage: StorageSettings, name: string): Promi
 }
 
 /** Senders write base64 or not, as host.json says. No JSON of an object or a list is base64. */
-function decode(text: string): string {
-  return /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? Buffer.from(text, "base64").toString("utf8") : text;
+function decode(text: string): PeekedMessage {
+  const isPlain = text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text);
+  return { text: isPlain ? text : Buffer.from(text, "base64").toString("utf8"), isPlain };
 }
 
 /** Most that the storage hands out at once. */

@@ -353,6 +353,16 @@ describe("taskgate replay", () => {
     expect(await take("taskgate-ingest-poison")).toHaveLength(3);
   });
 
+  test("the command replay --dry-run tells of plain text that a host can't read which expects base64", async () => {
+    await queue("taskgate-ingest-poison").deleteIfExists();
+    const poison = queue("taskgate-ingest-poison");
+    await poison.createIfNotExists();
+    await poison.sendMessage(JSON.stringify(landed("plain")));
+    const { out } = await replay("ingest", "--dry-run");
+    expect(out).toMatch(/^ {2}1: no reason: it is plain text\. .*send it as base64/m);
+    await poison.clearMessages();
+  });
+
   test("a message that is refused again goes back and doesn't make the command run for ever", async () => {
     const unrouted = { ...landed("again"), type: "unheard-of" };
     await send("taskgate-ingest-poison", { taskgate: { reason: "old" }, message: unrouted });
