@@ -162,10 +162,7 @@ export async function callRoute(
     new HttpRequest({
       method: route.methods[0] ?? "GET",
       url: `http://localhost/api/${route.route}${request.search ?? ""}`,
-      headers: {
-        ...(request.body === undefined ? {} : { "content-type": "application/json" }),
-        ...request.headers,
-      },
+      headers: request.headers ?? {},
       query: request.query ?? {},
       params: request.params ?? {},
       ...bodyOf(request.body),

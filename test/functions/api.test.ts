@@ -151,12 +151,12 @@ describe("tasks", () => {
   });
 
   test.each<{ value: string; sent: Sent }>([
-    { value: '"text/plain"', sent: { type: "text/plain" } },
-    { value: '"text/plain"', sent: { type: "text/plain", site: "same-origin" } },
-    { value: "no type, from another site", sent: { site: "cross-site" } },
-    { value: "no type, from another site", sent: { site: "same-site" } },
-    { value: "no type, from another site", sent: { origin: "http://elsewhere" } },
-    { value: "no type, from another site", sent: { origin: "null" } },
+    { value: '"text/plain"', sent: { type: "text/plain", site: "cross-site" } },
+    { value: '"text/plain"', sent: { type: "text/plain", origin: "http://elsewhere" } },
+    { value: "none", sent: { site: "cross-site" } },
+    { value: "none", sent: { site: "same-site" } },
+    { value: "none", sent: { origin: "http://elsewhere" } },
+    { value: "none", sent: { origin: "null" } },
   ])(
     "a page of another origin can't pause a definition by a request that needs no preflight: $sent",
     async ({ value, sent }) => {
@@ -178,6 +178,7 @@ describe("tasks", () => {
     { sent: { site: "same-origin" } },
     { sent: { site: "none" } },
     { sent: { origin: "http://localhost" } },
+    { sent: { type: "text/plain" } },
     { sent: { type: "application/json; charset=utf-8", site: "cross-site" } },
   ])(
     "a program's request, or one that a browser has asked for before, pauses a definition: $sent",

@@ -77,7 +77,6 @@ test("a list that hangs the database is asked for by two of many requests; a cha
       method,
       url: "http://localhost/api",
       params: { name: "a" },
-      headers: { "content-type": "application/json" },
       ...(body === undefined ? {} : { body: { string: body } }),
     });
     const answer = await routes

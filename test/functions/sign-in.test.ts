@@ -59,7 +59,7 @@ async function call(
     new HttpRequest({
       method,
       url: `http://localhost/api/${route.route}`,
-      headers: { "content-type": "application/json", ...headers },
+      headers,
       params: { name: "orders" },
       ...(body === undefined ? {} : { body: { string: JSON.stringify(body) } }),
     }),

@@ -76,7 +76,6 @@ test("tasks that are added over HTTP are counted as enqueued, like those of gate
     method: "POST",
     url: "http://localhost/api/definitions/greet/tasks",
     params: { name: "greet" },
-    headers: { "content-type": "application/json" },
     body: { string: JSON.stringify({ tasks: [{ payload: {} }, { payload: {} }] }) },
   });
   const answer = await handlers.get("api-enqueue")?.(request, new InvocationContext());

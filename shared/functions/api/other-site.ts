@@ -1,19 +1,18 @@
 import type { HttpRequest } from "@azure/functions";
 import { invalidInput } from "../../admin/read-result";
 
-/** JSON, and one JSON value per line. A browser asks before it sends them for a page of another origin (preflight). */
-const writableType = /^application\/(?:json|x-ndjson)\s*(?:;|$)/i;
+/** A browser asks before it sends these for a page of another origin (preflight), and what is allowed is the app's own choice. */
+const askedType = /^application\/(?:json|x-ndjson)\s*(?:;|$)/i;
 
 /**
  * Keeps pages of other sites from changing something in the name of a person whose browser is let in without a key: behind a
- * sign-in of one's own, and under `func start`. Throws InvalidArgumentError for a body of another type than JSON, and for a
- * request without a type from a page of another site.
+ * sign-in of one's own, and under `func start`. Throws InvalidArgumentError for a page of another site, unless it sends JSON.
  */
 export function refuseUnaskedChange(request: HttpRequest): void {
   const type = request.headers.get("content-type");
-  if (type === null ? !isFromOtherSite(request) : writableType.test(type)) return;
-  const value = type === null ? "no type, from another site" : JSON.stringify(type.slice(0, 80));
-  const expected = "application/json, or application/x-ndjson for a task per line";
+  if (!isFromOtherSite(request) || (type !== null && askedType.test(type))) return;
+  const value = type === null ? "none" : JSON.stringify(type.slice(0, 80));
+  const expected = "application/json or application/x-ndjson from a page of another site";
   throw invalidInput([{ field: "content-type", value, expected }]);
 }
 
