@@ -26,6 +26,23 @@ describe("queues", () => {
     );
   });
 
+  test("members of the payload are told in the metadata as the Functions host tells them", async () => {
+    const { host, send } = await setup();
+    const told = { text: "x", digits: "007", count: 4, part: { n: 1 } };
+    const instants = { at: "2026-01-31T08:30:00.5Z", east: "2026-01-31T08:30:00+02:00" };
+    await send({ taskId: "t1", ...told, ...instants, isNew: true, day: "2026-01-31", list: [1] });
+    const [worked] = await host.events("work");
+    expect(worked["metadata"]).toMatchObject({
+      ...told,
+      at: "01/31/2026 08:30:00",
+      east: "01/31/2026 06:30:00",
+      isNew: "True",
+      day: "2026-01-31",
+    });
+    expect(worked["metadata"]).not.toHaveProperty("list");
+    expect(worked["message"]).toMatchObject({ ...instants, isNew: true, list: [1] });
+  });
+
   test("an output binding writes one message per value", async () => {
     const { send, results } = await setup();
     await send({ taskId: "t2", action: "output" });

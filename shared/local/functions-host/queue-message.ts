@@ -49,12 +49,30 @@ export function queueTriggerMetadata(
   };
   const members = content.trimStart().startsWith("{") ? jsonMembers(content) : {};
   for (const [name, value] of Object.entries(members)) {
-    if (value === null) continue;
+    const data = memberData(value);
+    if (data === null) continue;
     const hidden = Object.keys(metadata).find((key) => key.toLowerCase() === name.toLowerCase());
-    metadata[hidden ?? name] =
-      typeof value === "string" ? { string: value } : { json: JSON.stringify(value) };
+    metadata[hidden ?? name] = data;
   }
   return metadata;
+}
+
+/** As the host tells a payload's member: all but objects as .NET's text of it, from which the library reads numbers. Null: not told. */
+function memberData(value: unknown): RpcTypedData | null {
+  if (value === null || Array.isArray(value)) return null;
+  if (typeof value === "string") return { string: dateText(value) ?? value };
+  if (typeof value === "boolean") return { string: value ? "True" : "False" };
+  return { json: JSON.stringify(value) };
+}
+
+/** The host reads a text in the form of an instant as one, and writes `01/31/2026 08:30:00` in UTC. Null: another text. */
+function dateText(text: string): string | null {
+  const parts = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,7})?(Z|[+-]\d\d:\d\d)?$/.exec(text);
+  if (parts === null) return null;
+  const date = new Date(parts[1] === undefined ? `${text}Z` : text);
+  if (Number.isNaN(date.getTime())) return null;
+  const [year = "", month = "", day = "", time = ""] = date.toISOString().split(/[-T.]/);
+  return `${month}/${day}/${year} ${time}`;
 }
 
 /** As the host writes it, in whole seconds: `"2026-12-01T02:30:34+00:00"`. */
