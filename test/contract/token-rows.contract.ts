@@ -118,6 +118,8 @@ function describeChanged(setup: StoreSetup): void {
       `INSERT INTO Taskgate.Token (TaskDefinitionId, HeldBy, Ord, TokenId, LastHeldBy)
        SELECT t.TaskDefinitionId, 0, t.Ord, NEWID(), 0 FROM Taskgate.Token AS t;`,
     );
+    const other = await define(store, { limit: 3 });
+    await startWorker(store, other, { want: 3 });
     await opened.advance(10_001);
     await expectError(store.startExecution(startInput(name)), {
       code: "TASKGATE_STORE_CONTRACT",
