@@ -76,7 +76,7 @@ export function queueNames(settings: AppSettings): QueueNames {
   };
 }
 
-/** Does the app ask for the emulator there, which the run has? */
+/** Whether an app asks for an emulator there, on its usual ports. */
 export function isEmulator(value: string | undefined): boolean {
   return /(?:^|;)\s*UseDevelopmentStorage=true\s*(?:;|$)/i.test(value ?? "");
 }

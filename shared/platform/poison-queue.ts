@@ -1,5 +1,6 @@
 import type { DequeuedMessageItem, QueueClient } from "@azure/storage-queue";
 import type { StorageSettings } from "../settings/settings";
+import { readBase64Text } from "./base64-text";
 import { isQueueMissing, noExpiry, openQueue } from "./storage-hint-queue";
 
 /** What a replay did. */
@@ -51,8 +52,8 @@ export async function countPoison(storage: StorageSettings, name: string): Promi
 
 /** Senders write base64 or not, as host.json says. No JSON of an object or a list is base64. */
 function decode(text: string): PeekedMessage {
-  const isPlain = text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text);
-  return { text: isPlain ? text : Buffer.from(text, "base64").toString("utf8"), isPlain };
+  const decoded = readBase64Text(text);
+  return { text: decoded ?? text, isPlain: decoded === null };
 }
 
 /** Most that the storage hands out at once. */

@@ -2,6 +2,7 @@
 import type { DequeuedMessageItem } from "@azure/storage-queue";
 import type { RpcTypedData } from "./core-api";
 import { jsonMembers } from "../../core/json-members";
+import { readBase64Text } from "../../platform/base64-text";
 import type { MessageEncoding } from "../../platform/storage-hint-queue";
 
 /** Encodes a message's text as the queue holds it. */
@@ -12,9 +13,7 @@ export function encodeMessage(content: string | Uint8Array, encoding: MessageEnc
 
 /** Decodes a message's text; null if it is not base64 although it should be. */
 export function decodeMessage(text: string, encoding: MessageEncoding): string | null {
-  if (encoding === "none") return text;
-  const isBase64 = text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
-  return isBase64 ? Buffer.from(text, "base64").toString("utf8") : null;
+  return encoding === "none" ? text : readBase64Text(text);
 }
 
 /** The messages that an output binding's value stands for: each member of a list is one. */
